@@ -1,0 +1,70 @@
+# Everything here needs Python 3.11 or newer, git and make; the rest is set up in .venv by itself.
+# Another Python: make test PYTHON=/path/to/python3
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+PYTHON ?=
+WORKERS ?= 2
+BIN := .venv/bin
+READY := .venv/.ready
+RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+
+.PHONY: help setup test check format format-check lint types contracts bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## make .venv and install what is needed (every target does it by itself)
+
+# The stamp is newer than what it was made from, so nothing is installed twice. A venv whose Python has gone is made anew.
+$(READY): pyproject.toml constraints.txt
+	@if ! $(BIN)/python -c '$(RECENT)' 2>/dev/null; then \
+	    found=; \
+	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
+	        if "$$python" -c '$(RECENT)' 2>/dev/null; then found=$$python; break; fi; \
+	    done; \
+	    if [ -z "$$found" ]; then \
+	        echo 'Python 3.11 or newer was not found: install it, or name it: make PYTHON=/path/to/python3' >&2; exit 1; \
+	    fi; \
+	    "$$found" -m venv --clear .venv || { \
+	        echo "$$found cannot make a virtual environment: install its venv module (python3-venv)" >&2; exit 1; }; \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	    --build-constraint constraints.txt --editable . --group dev
+	@touch $@
+
+test: $(READY) ## run the tests and show the ten slowest
+	@echo '== tests'
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: format-check lint types contracts test ## everything that has to hold before a change goes in
+
+format: $(READY) ## format the code and sort its imports
+	$(BIN)/ruff check --fix --select I .
+	$(BIN)/ruff format .
+
+format-check: $(READY) ## is everything formatted?
+	@echo '== format'
+	$(BIN)/ruff format --check .
+
+lint: $(READY) ## ruff's rules
+	@echo '== lint'
+	$(BIN)/ruff check .
+
+types: $(READY) ## mypy, strict
+	@echo '== types'
+	$(BIN)/mypy
+
+contracts: $(READY) ## which part may import which
+	@echo '== import contracts'
+	$(BIN)/lint-imports
+
+bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis for one)
+	$(BIN)/python -m tests.bench $(ARGS)
+
+clean: ## remove .venv and every cache
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,216 @@
+#!python
+"""``unstuck-hook AGENT``: hands one hook call of a coding agent to the supervisor and prints its answer.
+
+Standard library only and nothing of ours: an agent waits for this at every step. It never disturbs: where nobody
+listens, or anything at all goes wrong, it says nothing and ends with 0, and the agent goes on as if it were not there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not typing's own, because importing that takes longer than all the rest
+    from collections.abc import Iterator
+    from socket import socket
+    from typing import Any
+
+MAX_LINE = 2**20
+BUSY_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+
+
+def main() -> int:
+    """The exit code; 0 unless the supervisor says otherwise."""
+    try:
+        if len(sys.argv) != 2 or os.isatty(0):
+            return 0
+        return forward(sys.argv[1], read_input())
+    except (Exception, KeyboardInterrupt):
+        return 0
+
+
+def forward(agent: str, raw: bytes) -> int:
+    """Send the hook's input, print the reply's output, acknowledge it; the reply's exit code."""
+    if "UNSTUCK_SOCKET" not in os.environ and not any(name.endswith(".sock") for name in os.listdir(runtime_dir())):
+        return 0  # nobody listens anywhere: not worth parsing
+
+    import json
+    import time
+
+    payload = json.loads(raw)
+    line = request_line(agent, payload)
+    for pause in BUSY_PAUSES_S:
+        connection = connect(payload)
+        if connection is None:
+            return 0
+        with connection:
+            reply = json.loads(exchange(connection, line))
+            if not reply.get("busy"):
+                return deliver(connection, reply)
+        time.sleep(pause)
+    return 0
+
+
+def deliver(connection: socket, reply: dict[str, Any]) -> int:
+    """Print, then acknowledge: the acknowledgement says that the bytes are with the agent."""
+    import json
+
+    if reply.get("output") is not None:
+        write_output(json.dumps(reply["output"]).encode() + b"\n")
+    if reply.get("ack"):
+        connection.sendall(json.dumps({"v": 1, "ack": reply["ack"]}).encode() + b"\n")
+    return int(reply.get("exit", 0))
+
+
+def exchange(connection: socket, line: bytes) -> bytes:
+    """Send ``line`` and wait for the reply, as long as it takes or until the agent stops listening to us."""
+    import select
+
+    try:  # noqa: SIM105
+        connection.sendall(line)
+    except BrokenPipeError:
+        pass  # who is turned away at the door finds the reason in the reply
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    poll.register(1, 0)  # only tells when the reading end is closed: the agent has died or given up
+    reply = b""
+    while not reply.endswith(b"\n"):
+        ready = dict(poll.poll())
+        if connection.fileno() not in ready:
+            raise BrokenPipeError
+        chunk = connection.recv(65536)
+        if not chunk or len(reply) > MAX_LINE:
+            raise ConnectionResetError
+        reply += chunk
+    return reply
+
+
+def request_line(agent: str, payload: dict[str, Any]) -> bytes:
+    """The message as one line of at most 1 MiB; the longest texts are cut first."""
+    import json
+
+    message = {"v": 1, "do": "hook", "agent": agent, "payload": payload}
+    line = json.dumps(message, separators=(",", ":")).encode()
+    limit = MAX_LINE // 4
+    while len(line) >= MAX_LINE and limit >= 64:
+        line = json.dumps(shortened(message, limit), separators=(",", ":")).encode()
+        limit //= 4
+    return line + b"\n"
+
+
+def shortened(value: Any, limit: int) -> Any:
+    """``value`` with every text in it cut to about ``limit`` characters, keeping head and tail."""
+    if isinstance(value, str) and len(value) > limit:
+        return f"{value[: limit // 2]} … {len(value) - limit} characters left out … {value[-limit // 2 :]}"
+    if isinstance(value, list):
+        return [shortened(item, limit) for item in value]
+    if isinstance(value, dict):
+        return {key: shortened(item, limit) for key, item in value.items()}
+    return value
+
+
+def connect(payload: dict[str, Any]) -> socket | None:
+    """A connection to the first supervisor of this user that listens for the agent's project."""
+    from socket import AF_UNIX, socket
+
+    for path in socket_paths(payload):
+        connection = socket(AF_UNIX)
+        try:
+            connection.connect(path)
+            if os.lstat(path).st_uid == server_user(connection) == os.getuid():
+                return connection
+        except OSError:
+            pass
+        connection.close()
+    return None
+
+
+def server_user(connection: socket) -> int:
+    """The user at the other end."""
+    import socket
+    import struct
+
+    if not hasattr(socket, "SO_PEERCRED"):
+        return os.getuid()
+    user: int = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+    return user
+
+
+def socket_paths(payload: dict[str, Any]) -> Iterator[str]:
+    """Where the project's socket may be: the agent's own idea of the project first, as its directory may wander."""
+    from hashlib import sha256
+
+    if "UNSTUCK_SOCKET" in os.environ:
+        yield os.environ["UNSTUCK_SOCKET"]
+        return
+    for start in (os.environ.get("CLAUDE_PROJECT_DIR"), payload.get("cwd"), os.getcwd()):
+        home = project_home(start) if start else None
+        if home:
+            name = sha256(os.fsencode(os.path.realpath(home))).hexdigest()[:16]
+            yield os.path.join(runtime_dir(), name + ".sock")
+
+
+def runtime_dir() -> str:
+    """The directory of all sockets of this user."""
+    if os.environ.get("UNSTUCK_RUNTIME_DIR"):
+        return os.environ["UNSTUCK_RUNTIME_DIR"]
+    platform = os.environ.get("XDG_RUNTIME_DIR")
+    if platform and os.path.isdir(platform) and os.access(platform, os.W_OK):
+        return os.path.join(platform, "unstuck")
+    return f"/tmp/unstuck-{os.getuid()}"
+
+
+def project_home(start: str) -> str | None:
+    """The directory of the project's record: in the git directory, else ``.unstuck`` in a directory above."""
+    above = list(parents(os.path.realpath(start)))
+    for directory in above:
+        home = git_home(directory)
+        if home:
+            return home
+    return next((found for directory in above if os.path.isdir(found := os.path.join(directory, ".unstuck"))), None)
+
+
+def parents(directory: str) -> Iterator[str]:
+    """``directory`` and everything above it."""
+    yield directory
+    while directory != os.path.dirname(directory):
+        directory = os.path.dirname(directory)
+        yield directory
+
+
+def git_home(directory: str) -> str | None:
+    """The home of the git work tree whose top is ``directory``; a linked one has its own within the common home."""
+    from hashlib import sha256
+
+    git = os.path.join(directory, ".git")
+    if os.path.isfile(git):
+        git = os.path.join(directory, read_line(git).removeprefix("gitdir:").strip())
+    if not os.path.exists(os.path.join(git, "HEAD")):
+        return None
+    common = os.path.join(git, "commondir")
+    if not os.path.exists(common):
+        return os.path.join(git, "unstuck")
+    shared = os.path.join(git, read_line(common))
+    return os.path.join(shared, "unstuck", "worktrees", sha256(os.fsencode(directory)).hexdigest()[:16])
+
+
+def read_line(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.readline().rstrip("\n")
+
+
+def read_input() -> bytes:
+    parts = []
+    while part := os.read(0, 65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def write_output(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The asking end: once for an event loop, once for commands that have none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unstuck.channel.wire import MAX_LINE, VERSION, Message, credentials, encode
+from unstuck.errors import ChannelError
+
+if TYPE_CHECKING:
+    import asyncio
+
+BUSY_PAUSE_S = 0.05
+_QUEUE_FULL: Message = {"error": "too many clients: try again", "busy": True}
+
+
+async def request(
+    path: Path, message: Message, *, timeout: float | None = None, done: Callable[[Message], None] | None = None
+) -> Message:
+    """Send ``message`` (``v`` is added) and return the reply, an ``error`` included.
+
+    ``done`` gets the reply before it is acknowledged. Raises :class:`ChannelError` where nobody listens, the other end
+    goes away, or no reply has come after ``timeout`` seconds.
+    """
+    import asyncio
+
+    try:
+        async with asyncio.timeout(timeout):
+            # Who is turned away has nothing to wait on: asking again is all there is.
+            while (reply := await _ask(path, message, done)).get("busy"):  # noqa: ASYNC110
+                await asyncio.sleep(BUSY_PAUSE_S)
+            return reply
+    except TimeoutError:
+        raise ChannelError(f"no reply at {path} within {timeout} s") from None
+    except OSError as error:
+        raise _unreachable(path, error) from None
+
+
+async def _ask(path: Path, message: Message, done: Callable[[Message], None] | None) -> Message:
+    import asyncio
+
+    connection = _connect(path)
+    if connection is None:
+        return _QUEUE_FULL
+    reader, writer = await asyncio.open_unix_connection(sock=connection, limit=MAX_LINE)
+    try:
+        writer.write(encode({**message, "v": VERSION}))
+        reply = _read_reply(path, await _read_line(path, reader))
+        if done is not None and not reply.get("busy"):
+            done(reply)
+        if "ack" in reply:
+            writer.write(encode({"v": VERSION, "ack": reply["ack"]}))
+            await writer.drain()
+        return reply
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _read_line(path: Path, reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:
+        raise ChannelError(f"{path}: the reply is larger than {MAX_LINE} bytes") from None
+
+
+def call(
+    path: Path, message: Message, timeout: float | None = None, *, done: Callable[[Message], None] | None = None
+) -> Message:
+    """As :func:`request`, for commands that have no event loop."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        while (reply := _ask_blocking(path, message, deadline, done)).get("busy"):
+            time.sleep(BUSY_PAUSE_S)
+        return reply
+    except TimeoutError:
+        raise ChannelError(f"no reply at {path} within {timeout} s") from None
+    except OSError as error:
+        raise _unreachable(path, error) from None
+
+
+def _ask_blocking(
+    path: Path, message: Message, deadline: float | None, done: Callable[[Message], None] | None
+) -> Message:
+    connection = _connect(path)
+    if connection is None:
+        _remaining(deadline)
+        return _QUEUE_FULL
+    with connection:
+        connection.settimeout(_remaining(deadline))
+        with contextlib.suppress(BrokenPipeError):
+            # Who was turned away at the door finds the reason in the reply.
+            connection.sendall(encode({**message, "v": VERSION}))
+        line = bytearray()
+        while not line.endswith(b"\n") and len(line) <= MAX_LINE:
+            connection.settimeout(_remaining(deadline))
+            chunk = connection.recv(65536)
+            if not chunk:
+                break
+            line += chunk
+        reply = _read_reply(path, bytes(line))
+        if done is not None and not reply.get("busy"):
+            done(reply)
+        if "ack" in reply:
+            connection.sendall(encode({"v": VERSION, "ack": reply["ack"]}))
+        return reply
+
+
+def _remaining(deadline: float | None) -> float | None:
+    if deadline is None:
+        return None
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise TimeoutError
+    return remaining
+
+
+def _read_reply(path: Path, line: bytes) -> Message:
+    if not line.endswith(b"\n"):
+        raise ChannelError(f"{path}: the other end went away before it replied")
+    try:
+        reply = json.loads(line)
+    except (ValueError, RecursionError):
+        reply = None
+    if not isinstance(reply, dict):
+        raise ChannelError(f"{path}: the reply is not a JSON object")
+    return reply
+
+
+def _unreachable(path: Path, error: OSError) -> ChannelError:
+    if isinstance(error, FileNotFoundError | ConnectionRefusedError):
+        return ChannelError(f"nobody listens at {path}: is a run live here?")
+    return ChannelError(f"{path}: {error.strerror or error}")
+
+
+def _connect(path: Path) -> socket.socket | None:
+    """A connection to this user's server; None while its queue is full, which asyncio would take for connected."""
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.setblocking(False)
+        connection.connect(os.fspath(path))
+        if credentials(connection).uid != os.getuid() or os.lstat(path).st_uid != os.getuid():
+            raise ChannelError(f"{path} belongs to another user")
+    except BlockingIOError:
+        connection.close()
+        return None
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,200 @@
+"""The listening end: bounded, never blocked by one client, and only for this user."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unstuck.channel.listener import BACKLOG, listen
+from unstuck.channel.wire import MAX_LINE, Message, Peer, Refused, credentials, encode, parse
+from unstuck.errors import UnstuckError
+
+if TYPE_CHECKING:
+    import asyncio
+
+MAX_CLIENTS = 64
+
+
+class ChannelServer:
+    """Listens at ``path`` and gives every message to ``handler``, whose dictionary is the reply.
+
+    ``acknowledged`` is told the ids of replies that were acknowledged. At most ``clients`` are connected at once; when
+    they are and another comes, the one that has been silent for longest, and at least ``patience`` seconds, goes.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        handler: Callable[[Message, Peer], Awaitable[Message]],
+        *,
+        acknowledged: Callable[[str], Awaitable[None]] | None = None,
+        clients: int = MAX_CLIENTS,
+        patience: float = 1.0,
+    ) -> None:
+        self.path = path
+        self._handler = handler
+        self._acknowledged = acknowledged
+        self._limit = clients
+        self._patience = patience
+        self._clients: set[_Client] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._inode = 0
+
+    async def start(self) -> None:
+        """Listen. Raises :class:`ChannelError` where another process already does or the directory is not private."""
+        import asyncio
+
+        listener = listen(self.path)
+        self._inode = self.path.stat().st_ino
+        self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=MAX_LINE, backlog=BACKLOG)
+
+    async def close(self) -> None:
+        """Stop listening, cancel what is being worked on and take the socket file away, if it is still ours."""
+        import asyncio
+
+        if self._server is None:
+            return
+        server, self._server = self._server, None
+        server.close()
+        with contextlib.suppress(OSError):
+            if self.path.stat().st_ino == self._inode:
+                self.path.unlink()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        import asyncio
+
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = _Client(reader, writer)
+        try:
+            if client.peer.uid != os.getuid():
+                client.say({"error": "this socket belongs to another user"})
+            elif not self._make_room():
+                client.say({"error": "too many clients: try again", "busy": True})
+            else:
+                self._clients.add(client)
+                await self._converse(client)
+        except Refused as refusal:
+            client.say({"error": str(refusal)})
+        except ConnectionError:
+            pass
+        finally:
+            self._clients.discard(client)
+            client.close()
+
+    def _make_room(self) -> bool:
+        if len(self._clients) < self._limit:
+            return True
+        silent = [client for client in self._clients if client.silent_for() >= self._patience]
+        if not silent:
+            return False
+        stalled = max(silent, key=_Client.silent_for)
+        self._clients.discard(stalled)
+        stalled.say({"error": "silent for too long: made room for others", "busy": True})
+        stalled.task.cancel()
+        return True
+
+    async def _converse(self, client: _Client) -> None:
+        expected = None
+        while line := await client.line():
+            message = parse(line)
+            if "ack" in message:
+                if message["ack"] == expected and expected and self._acknowledged:
+                    await self._acknowledged(expected)
+                expected = None
+                continue
+            reply = await client.while_connected(self._reply(message, client.peer))
+            expected = reply.get("ack")
+            client.say(reply)
+            await client.writer.drain()
+
+    async def _reply(self, message: Message, peer: Peer) -> Message:
+        try:
+            reply = await self._handler(message, peer)
+        except UnstuckError as error:
+            return {"error": " ".join(str(error).split())}
+        except Exception as error:
+            return {"error": f"{type(error).__name__} while working on {message['do']}"}
+        return reply if "error" in reply else {"ok": True, **reply}
+
+
+class _Client:
+    """One connection: reads a line ahead while a request is worked on, so that hanging up is noticed."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        import asyncio
+
+        self.reader, self.writer = reader, writer
+        self.peer = credentials(writer.get_extra_info("socket"))
+        task = asyncio.current_task()
+        assert task is not None
+        self.task = task
+        self._busy = False
+        self._heard = time.monotonic()
+        self._ahead: asyncio.Task[bytes] | None = None
+
+    def silent_for(self) -> float:
+        """Seconds since it last said something whole; 0 while it waits for us."""
+        return 0.0 if self._busy else time.monotonic() - self._heard
+
+    async def line(self) -> bytes:
+        """The next whole line; empty at the end, also where the last line is only half written."""
+        ahead, self._ahead = self._ahead, None
+        line = await (ahead or self._read())
+        self._heard = time.monotonic()
+        return line
+
+    async def _read(self) -> bytes:
+        try:
+            line = await self.reader.readline()
+        except ValueError:
+            raise Refused(f"a message may have {MAX_LINE} bytes") from None
+        return line if line.endswith(b"\n") else b""
+
+    async def while_connected(self, work: Awaitable[Message]) -> Message:
+        """The result of ``work``, which is cancelled as soon as the client hangs up."""
+        import asyncio
+
+        working = asyncio.ensure_future(work)
+        self._ahead = asyncio.ensure_future(self._read())
+        self._busy = True
+        try:
+            await asyncio.wait({working, self._ahead}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done() and self._has_left():
+                raise ConnectionResetError
+            return await working
+        finally:
+            self._busy, self._heard = False, time.monotonic()
+            if not working.done():
+                working.cancel()
+                await asyncio.wait({working})
+
+    def _has_left(self) -> bool:
+        ahead = self._ahead
+        return ahead is not None and ahead.done() and ahead.exception() is None and not ahead.result()
+
+    def say(self, reply: Message) -> None:
+        line = encode(reply)
+        if len(line) > MAX_LINE:
+            line = encode({"error": f"the reply is larger than {MAX_LINE} bytes"})
+        self.writer.write(line)
+
+    def close(self) -> None:
+        if self._ahead is not None and not self._ahead.cancel() and not self._ahead.cancelled():
+            self._ahead.exception()  # looked at, so that the loop does not complain
+        if self.writer.transport.get_write_buffer_size():
+            self.writer.transport.abort()
+        else:
+            self.writer.close()

@@ -1,0 +1,90 @@
+"""Time, injected: the one place where the core asks what time it is or waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+__all__ = ["Clock", "ManualClock", "SystemClock", "iso"]
+
+
+class Clock(Protocol):
+    """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds)."""
+
+    def now(self) -> float: ...
+
+    def monotonic(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
+
+
+class ManualClock:
+    """A clock that stands still until somebody advances it; every sleeper wakes in order of its deadline."""
+
+    def __init__(self, start: float = 1_000.0, wall: float = 1_800_000_000.0) -> None:
+        self._time = start
+        self._wall = wall - start
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._count = 0
+
+    def now(self) -> float:
+        return self._wall + self._time
+
+    def monotonic(self) -> float:
+        return self._time
+
+    @property
+    def sleepers(self) -> int:
+        """How many wait."""
+        return sum(1 for _, _, future in self._sleepers if not future.done())
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._count += 1
+        heapq.heappush(self._sleepers, (self._time + seconds, self._count, future))
+        await future
+
+    async def advance(self, seconds: float) -> None:
+        """Let ``seconds`` pass, waking who is due and letting the loop run between two wake-ups."""
+        end = self._time + seconds
+        while True:
+            await self.settle()
+            due = next((entry for entry in sorted(self._sleepers) if not entry[2].done()), None)
+            if due is None or due[0] > end:
+                break
+            self._sleepers.remove(due)
+            heapq.heapify(self._sleepers)
+            self._time = max(self._time, due[0])
+            due[2].set_result(None)
+        self._time = end
+        await self.settle()
+
+    @staticmethod
+    async def settle(turns: int = 50) -> None:
+        """Let everything that can run without time passing do so."""
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+
+def iso(seconds: float) -> str:
+    """``seconds`` since 1970 as ISO 8601 in UTC with milliseconds: ``2026-11-21T20:14:09.565Z``."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

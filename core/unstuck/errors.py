@@ -1,0 +1,180 @@
+"""The exception tree.
+
+    UnstuckError
+     ├── UsageError            the caller asked for something that cannot be; exit code 2
+     │    ├── SettingsError    a setting is wrong (file, key, what is allowed)
+     │    ├── PlanError        a plan is wrong (file, line)
+     │    └── ProjectError     the project cannot be worked in (no such directory, no commit yet, a run is live)
+     │         └── ProjectLocked   another run is live here
+     ├── RecordError           the record cannot be trusted or written; exit code 6
+     │    ├── RecordDamaged    a log line is wrong (file, line, offset)
+     │    └── RecordWriteFailed    a write or a sync failed; never retried
+     ├── GateError             an answer does not fit
+     │    ├── GateUnknown      no gate has this id
+     │    ├── GateClosed       the gate has its answer already (by, when)
+     │    └── AnswerRefused    not a choice of this gate, or its text or number is missing
+     ├── WorkspaceError        git, a checkpoint or a work tree refused
+     │    ├── GitError         a git command failed (arguments, exit code, what it said)
+     │    ├── CheckpointUnknown
+     │    └── IntegrationConflict   two results touch the same lines (paths)
+     ├── AgentNotFound         the agent's program does not exist or may not be run
+     ├── ChannelError          the local socket refused or its other end went away
+     └── LaggedBehind          a reader of events was too slow and must start again from a sequence number
+
+Every message is one line that says what is wrong and, where there is something to do, what to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = [
+    "AgentNotFound",
+    "AnswerRefused",
+    "ChannelError",
+    "CheckpointUnknown",
+    "GateClosed",
+    "GateError",
+    "GateUnknown",
+    "GitError",
+    "IntegrationConflict",
+    "LaggedBehind",
+    "PlanError",
+    "ProjectError",
+    "ProjectLocked",
+    "RecordDamaged",
+    "RecordError",
+    "RecordWriteFailed",
+    "SettingsError",
+    "UnstuckError",
+    "UsageError",
+    "WorkspaceError",
+]
+
+
+class UnstuckError(Exception):
+    """The root of everything this package raises on purpose. ``exit_code`` is what a command ends with."""
+
+    exit_code = 1
+
+
+class UsageError(UnstuckError):
+    """The caller asked for something that cannot be."""
+
+    exit_code = 2
+
+
+class SettingsError(UsageError):
+    """A setting is wrong. ``source`` is the file, variable or flag; ``key`` is dotted."""
+
+    def __init__(self, source: str, key: str, problem: str) -> None:
+        self.source, self.key, self.problem = source, key, problem
+        super().__init__(f"{source}: {key}: {problem}" if key else f"{source}: {problem}")
+
+
+class PlanError(UsageError):
+    """A plan is wrong. ``line`` counts from 1; 0 where the whole file is meant."""
+
+    def __init__(self, file: str, line: int, problem: str) -> None:
+        self.file, self.line, self.problem = file, line, problem
+        super().__init__(f"{file}:{line}: {problem}" if line else f"{file}: {problem}")
+
+
+class ProjectError(UsageError):
+    """The project cannot be worked in."""
+
+
+class ProjectLocked(ProjectError):
+    """Another run is live in this project. ``pid`` is its process, 0 where it is not known."""
+
+    def __init__(self, lock: Path, pid: int) -> None:
+        self.lock, self.pid = lock, pid
+        super().__init__(f"another run is live in this project (process {pid or 'unknown'}); wait for it or stop it")
+
+
+class RecordError(UnstuckError):
+    """The record cannot be trusted or written."""
+
+    exit_code = 6
+
+
+class RecordDamaged(RecordError):
+    """A log line is wrong. ``line`` counts from 1, ``offset`` is in bytes from the start of the file."""
+
+    def __init__(self, file: Path, line: int, offset: int, problem: str) -> None:
+        self.file, self.line, self.offset, self.problem = file, line, offset, problem
+        super().__init__(f"{file}: line {line}, byte {offset}: {problem}")
+
+
+class RecordWriteFailed(RecordError):
+    """A write or a sync of the log failed; what was not acknowledged is not recorded."""
+
+
+class GateError(UnstuckError):
+    """An answer does not fit."""
+
+    exit_code = 2
+
+
+class GateUnknown(GateError):
+    """No gate has this id."""
+
+    def __init__(self, gate: str) -> None:
+        self.gate = gate
+        super().__init__(f"no gate {gate}: `unstuck show RUN` lists the open ones")
+
+
+class GateClosed(GateError):
+    """The gate has its answer already. ``by`` is the actor, ``when`` an ISO 8601 time."""
+
+    def __init__(self, gate: str, by: str, when: str) -> None:
+        self.gate, self.by, self.when = gate, by, when
+        super().__init__(f"gate {gate} is closed: {by} at {when}")
+
+
+class AnswerRefused(GateError):
+    """Not a choice of this gate, or its text or number is missing."""
+
+
+class WorkspaceError(UnstuckError):
+    """Git, a checkpoint or a work tree refused."""
+
+
+class GitError(WorkspaceError):
+    """A git command failed. ``said`` is the first line of what it printed."""
+
+    def __init__(self, arguments: tuple[str, ...], code: int, said: str) -> None:
+        self.arguments, self.code, self.said = arguments, code, said
+        super().__init__(f"git {' '.join(arguments[:3])} failed ({code}): {said}")
+
+
+class CheckpointUnknown(WorkspaceError):
+    """No checkpoint has this id."""
+
+    exit_code = 2
+
+
+class IntegrationConflict(WorkspaceError):
+    """Two results touch the same lines. ``paths`` are relative to the work tree."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self.paths = paths
+        super().__init__("conflict in " + ", ".join(paths))
+
+
+class AgentNotFound(UnstuckError):
+    """The agent's program does not exist or may not be run."""
+
+    exit_code = 2
+
+
+class ChannelError(UnstuckError):
+    """The local socket refused or its other end went away."""
+
+
+class LaggedBehind(UnstuckError):
+    """A reader of events was too slow. ``seq`` is the last one it got."""
+
+    def __init__(self, seq: int) -> None:
+        self.seq = seq
+        super().__init__(f"reader is behind; start again after event {seq}")

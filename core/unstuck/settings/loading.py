@@ -1,0 +1,140 @@
+"""Settings from all their sources, the later ones over the earlier, each checked by itself so that it can be named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_path
+from pydantic import ValidationError
+
+from unstuck.errors import SettingsError
+from unstuck.settings.models import Settings, plain_name
+from unstuck.settings.problems import printable, settings_error, shown
+from unstuck.settings.reading import read_mapping, read_value
+
+__all__ = ["default_user_file", "load_settings"]
+
+_PREFIX = "UNSTUCK_"
+# What the supervisor tells its agents and where its own places lie; KILLS is how many rounds the project's tests run.
+_NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS"}
+_MAPPINGS = ("failure_handler", "timeouts")
+_LISTS = ("skip_to_ask", "auto_resolve")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """What one source says; ``trusted`` where only the user can have written it, not an agent."""
+
+    source: str
+    values: dict[str, Any]
+    trusted: bool
+
+
+def default_user_file() -> Path:
+    """The user's own settings, whether or not the file is there."""
+    return user_config_path("unstuck") / "config.yaml"
+
+
+def load_settings(
+    project: Path,
+    *,
+    user_file: Path | None,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, Any],
+    override_source: str = "flags",
+) -> Settings:
+    """Defaults < user file < ``.claude/config.yaml`` < ``unstuck.yaml`` < ``UNSTUCK_*`` < ``overrides``.
+
+    Mappings are merged key by key, lists are replaced. Keys of ``overrides`` may be dotted; None means not given, and
+    ``override_source`` is what they are called in messages. A file that is not there is no error. Raises SettingsError.
+    """
+    merged: dict[str, Any] = {}
+    for layer in _layers(project, user_file, environ, overrides, override_source):
+        values = _checked(layer)
+        for name in _MAPPINGS:
+            if name in values:
+                values[name] = {**merged.get(name, {}), **values[name]}
+        merged.update(values)
+    return Settings.model_validate(merged)
+
+
+def _layers(
+    project: Path,
+    user_file: Path | None,
+    environ: Mapping[str, str],
+    overrides: Mapping[str, Any],
+    override_source: str,
+) -> Iterator[_Layer]:
+    if user_file is not None:
+        yield _Layer(str(user_file), read_mapping(user_file), trusted=True)
+    shared = project / ".claude" / "config.yaml"
+    ours = {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
+    yield _Layer(str(shared), ours, trusted=False)
+    own = project / "unstuck.yaml"
+    yield _Layer(str(own), read_mapping(own), trusted=False)
+    for variable in sorted(environ):
+        key = variable.removeprefix(_PREFIX)
+        if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
+            value = _value(environ[variable].strip(), variable)
+            yield _Layer(variable, _nested(key.lower().split("__"), value), trusted=True)
+    for dotted, value in overrides.items():
+        if value is not None:
+            yield _Layer(override_source, _nested(dotted.split("."), value), trusted=True)
+
+
+def _value(text: str, variable: str) -> Any:
+    """Lists and mappings may be given in a variable as YAML; everything else is checked as the text it is."""
+    return read_value(text, variable) if text.startswith(("[", "{")) else text
+
+
+def _nested(path: list[str], value: Any) -> dict[str, Any]:
+    """``value`` under the keys of ``path``."""
+    for key in reversed(path):
+        value = {key: value}
+    nested: dict[str, Any] = value
+    return nested
+
+
+def _checked(layer: _Layer) -> dict[str, Any]:
+    """The layer's values under their plain names, marked with where they come from."""
+    source = printable(layer.source)
+    values = _plain(source, layer.values)
+    for name in _MAPPINGS:
+        if isinstance(values.get(name), dict):
+            values[name] = _plain(source, values[name], name)
+    handler = values.get("failure_handler")
+    if isinstance(handler, dict) and isinstance(handler.get("auto_resolve"), list | tuple):
+        handler["auto_resolve"] = [
+            _marked(source, position, item, layer.trusted) for position, item in enumerate(handler["auto_resolve"])
+        ]
+    try:
+        Settings.model_validate(values)
+    except ValidationError as error:
+        raise settings_error(source, error, Settings) from None
+    return values
+
+
+def _plain(source: str, values: Mapping[Any, Any], above: str = "") -> dict[str, Any]:
+    """A copy with underscores for hyphens, and without mappings and lists that were left empty."""
+    plain: dict[str, Any] = {}
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise SettingsError(source, above, f"keys must be text, not {shown(key)}")
+        name = plain_name(key)
+        if name in plain:
+            raise SettingsError(source, f"{above}.{name}".lstrip("."), "is given twice")
+        if value is not None or name not in _MAPPINGS + _LISTS:
+            plain[name] = value
+    return plain
+
+
+def _marked(source: str, position: int, item: Any, trusted: bool) -> Any:
+    if not isinstance(item, dict):
+        return item
+    if "trusted" in item:
+        where = f"failure_handler.auto_resolve.{position}.trusted"
+        raise SettingsError(source, where, "cannot be set; it follows from where the rule stands")
+    return {**item, "trusted": trusted}

@@ -1,0 +1,135 @@
+"""The settings themselves: frozen, complete with defaults, and strict about what they are given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from unstuck.settings.durations import parse_duration
+from unstuck.settings.problems import settings_error, shown
+
+__all__ = ["DEFAULT_TIMEOUTS", "AutoResolve", "FailureHandlerSettings", "Settings", "plain_name"]
+
+DEFAULT_TIMEOUTS: Mapping[str, float] = {
+    "orchestrator": 1800.0,
+    "backend_developer": 900.0,
+    "frontend_developer": 900.0,
+    "qa_engineer": 600.0,
+    "security_expert": 1200.0,
+    "devops_engineer": 1800.0,
+    "documentation": 600.0,
+    "ui_ux_designer": 900.0,
+}
+"""How long an attempt may take, in seconds by agent type."""
+
+_LONGEST_TEXT = 1_000
+
+
+def plain_name(name: str) -> str:
+    """Hyphen and underscore are the same in names."""
+    return name.strip().replace("-", "_")
+
+
+def _whole(least: int, most: int) -> Callable[[object], int]:
+    def check(value: object) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"must be a whole number from {least} to {most}, not {shown(value)}")
+        return value
+
+    return check
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"must be text, not {shown(value)}; put it in quotes")
+    if not value.strip() or len(value) > _LONGEST_TEXT:
+        raise ValueError(f"must be text of 1 to {_LONGEST_TEXT} characters")
+    return value
+
+
+def _with_default_timeouts(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return {**DEFAULT_TIMEOUTS, **{plain_name(str(name)): limit for name, limit in value.items()}}
+
+
+Seconds = Annotated[float, BeforeValidator(parse_duration)]
+Text = Annotated[str, BeforeValidator(_text)]
+Rungs = Annotated[int, BeforeValidator(_whole(0, 100))]
+Count = Annotated[int, BeforeValidator(_whole(1, 1_000))]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class AutoResolve(_Frozen):
+    """A hint for failures that match ``pattern``.
+
+    ``trusted`` is set by where it was read from, never by what was read: an action that names a command is only ever
+    words to the agent where it is False.
+    """
+
+    pattern: Text
+    action: Text
+    trusted: bool = False
+
+
+class FailureHandlerSettings(_Frozen):
+    """How far the ladder goes: tries per rung, attempts per climb, and what never climbs it."""
+
+    max_retries: Rungs = 3
+    max_pivots: Rungs = 3
+    max_research: Rungs = 2
+    skip_to_ask: tuple[Text, ...] = ()
+    auto_resolve: tuple[AutoResolve, ...] = ()
+    max_attempts: Count = 20
+
+
+class Settings(_Frozen):
+    """Everything a user may set. Times are seconds, ``output_limit`` (per attempt) and ``prompt_limit`` bytes.
+
+    ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
+    ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
+    ``hold_limit`` is how often a held call is denied before its attempt is stopped.
+    """
+
+    failure_handler: FailureHandlerSettings = FailureHandlerSettings()
+    task_failure_limit: Count = 3
+    remediation_attempts: Rungs = 3
+    agent_timeout: Seconds = 900.0
+    timeouts: Annotated[Mapping[str, Seconds], BeforeValidator(_with_default_timeouts)] = Field(
+        default_factory=lambda: dict(DEFAULT_TIMEOUTS)
+    )
+    idle_timeout: Seconds = 300.0
+    verify_timeout: Seconds = 600.0
+    check_interval: Seconds = 10.0
+    window_size: Annotated[int, BeforeValidator(_whole(2, 100))] = 3
+    max_parallel: Annotated[int, BeforeValidator(_whole(1, 64))] = 2
+    ask: Literal["always", "never"] = "always"
+    unverified: Literal["reject", "accept"] = "reject"
+    output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
+    prompt_limit: Annotated[int, BeforeValidator(_whole(1_000, 130_000))] = 100_000
+    hold_limit: Rungs = 3
+    language: Literal["en"] = "en"
+
+    def timeout_for(self, agent_type: str) -> float:
+        """How many seconds an attempt of this type of agent may take."""
+        return self.timeouts.get(plain_name(agent_type), self.agent_timeout)
+
+    def frozen(self) -> dict[str, Any]:
+        """A JSON-able copy, complete, for the first event of a run."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def thaw(cls, frozen: Mapping[str, Any]) -> Self:
+        """What :meth:`frozen` gave. Raises SettingsError where it came from something else."""
+        try:
+            return cls.model_validate(dict(frozen))
+        except ValidationError as error:
+            raise settings_error("the run's record", error, cls) from None

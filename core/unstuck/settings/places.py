@@ -1,0 +1,60 @@
+"""Where this program keeps what does not belong into a project."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from unstuck.errors import SettingsError
+
+__all__ = ["own_directory", "runtime_dir", "state_dir"]
+
+
+def state_dir(environ: Mapping[str, str]) -> Path:
+    """Work trees and other data that outlive a run; not created here. ``UNSTUCK_STATE_DIR`` overrides it.
+
+    Raises SettingsError for a relative path.
+    """
+    return _named(environ, "UNSTUCK_STATE_DIR") or user_state_path("unstuck")
+
+
+def runtime_dir(environ: Mapping[str, str]) -> Path:
+    """Sockets. ``UNSTUCK_RUNTIME_DIR`` overrides it; without a session's own one it is a private one in ``/tmp``.
+
+    The hook forwarder follows the same rule. Only the one in ``/tmp`` is created here, because there anybody could
+    come first. Raises SettingsError for a relative path, and where that directory is not ours alone.
+    """
+    if named := _named(environ, "UNSTUCK_RUNTIME_DIR"):
+        return named
+    session = environ.get("XDG_RUNTIME_DIR", "")
+    if session and os.path.isdir(session) and os.access(session, os.W_OK):
+        return Path(session) / "unstuck"
+    return own_directory(Path(f"/tmp/unstuck-{os.getuid()}"))
+
+
+def own_directory(path: Path) -> Path:
+    """``path`` as a directory that only this user can enter; raises SettingsError where it is somebody else's."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise SettingsError("runtime directory", "", f"{path} belongs to somebody else; set UNSTUCK_RUNTIME_DIR")
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            path.chmod(0o700)
+    except OSError as error:
+        problem = f"{path} cannot be made ({error.strerror}); set UNSTUCK_RUNTIME_DIR"
+        raise SettingsError("runtime directory", "", problem) from error
+    return path
+
+
+def _named(environ: Mapping[str, str], variable: str) -> Path | None:
+    value = environ.get(variable, "")
+    if not value:
+        return None
+    if not os.path.isabs(value):
+        raise SettingsError(variable, "", f"must be an absolute path, not {value!r}")
+    return Path(value)

@@ -1,0 +1,84 @@
+"""A wrong setting as one line: where it stands, which it is, and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, get_args
+
+from unstuck.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+__all__ = ["printable", "settings_error", "shown", "unknown_key"]
+
+_LONGEST_SHOWN = 60
+
+
+def settings_error(source: str, error: ValidationError, model: type[BaseModel]) -> SettingsError:
+    """The first of the problems that pydantic found in ``model``'s input, and how many more there are."""
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return SettingsError(source, ".".join(printable(str(part)) for part in first["loc"]), _problem(first, model) + more)
+
+
+def shown(value: object) -> str:
+    """A value as it is quoted in a message; containers only by what they are, because they may be endless."""
+    if value is None:
+        return "nothing"
+    if not isinstance(value, str | int | float):
+        return {"dict": "a mapping", "list": "a list"}.get(type(value).__name__, f"a {type(value).__name__}")
+    if isinstance(value, int) and abs(value) >= 10**_LONGEST_SHOWN:
+        return "a huge number"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, fit for a terminal."""
+    clean = "".join(character if character.isprintable() else "?" for character in text[: 4 * _LONGEST_SHOWN])
+    return clean if len(text) <= 4 * _LONGEST_SHOWN else clean + "…"
+
+
+def unknown_key(key: str, allowed: Iterable[str]) -> str:
+    """What to say about a key that does not exist."""
+    names = sorted(allowed)
+    nearest = get_close_matches(key, names, 1)
+    return f"unknown key; did you mean {nearest[0]}?" if nearest else f"unknown key; allowed are {', '.join(names)}"
+
+
+def _problem(problem: ErrorDetails, model: type[BaseModel]) -> str:
+    match problem["type"]:
+        case "value_error":
+            return str(problem["ctx"]["error"])
+        case "extra_forbidden":
+            return unknown_key(str(problem["loc"][-1]), _keys(model, problem["loc"][:-1]))
+        case "missing":
+            return "is missing"
+        case "literal_error":
+            return f"must be {problem['ctx']['expected']}, not {shown(problem['input'])}"
+        case "tuple_type":
+            return f"must be a list, not {shown(problem['input'])}"
+        case "model_type" | "model_attributes_type" | "mapping_type" | "dict_type":
+            return f"must be a mapping, not {shown(problem['input'])}"
+        case _:
+            return printable(problem["msg"])
+
+
+def _keys(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
+    """The keys that may stand at ``path``, but for what only the loader sets."""
+    for part in path:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _model_in(model.model_fields[part].annotation) or model
+    return [name for name in model.model_fields if name != "trusted"]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The settings class in an annotation such as ``tuple[AutoResolve, ...]``."""
+    if hasattr(annotation, "model_fields"):
+        found: type[BaseModel] = annotation
+        return found
+    return next((inner for part in get_args(annotation) if (inner := _model_in(part))), None)

@@ -1,0 +1,75 @@
+"""The one door for untrusted text.
+
+Whatever an agent, a tool, a file or a person wrote passes :func:`admit` once, where it enters: terminal escapes,
+control and invisible characters are gone, secrets are replaced, and its length is bounded. The result is ``Clean``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NewType
+
+from unstuck.text._redact import PLACEHOLDER, redact, secret_values, set_secret_values
+from unstuck.text._sanitise import sanitise
+from unstuck.text._shorten import clip, ends, join, shorten
+
+__all__ = [
+    "PLACEHOLDER",
+    "Clean",
+    "admit",
+    "one_line",
+    "redact",
+    "sanitise",
+    "secret_values",
+    "set_secret_values",
+    "shorten",
+]
+
+Clean = NewType("Clean", str)
+"""Text that has passed :func:`admit`."""
+
+# Escapes and secrets make clean text shorter than raw text, so more is looked at than is kept.
+_SLACK = 65_536
+
+
+def admit(raw: str | bytes | bytearray | None, *, limit: int = 20_000) -> Clean:
+    """Clean, redacted text of at most ``limit`` characters; head and tail are kept around a visible marker.
+
+    Bytes are read as UTF-8. Admitting the result again with the same ``limit`` changes nothing. Never raises; takes
+    time linear in the length of ``raw``. None becomes the empty text.
+    """
+    limit = max(0, limit)
+    head, tail, missing = ends(_decoded(raw), 4 * limit + _SLACK)
+    head, tail = redact(sanitise(head)), redact(sanitise(tail))
+    if not missing:
+        if len(head) <= limit:
+            return Clean(head)
+        middle = len(head) // 2
+        head, tail = head[:middle], head[middle:]
+    return _fitted(lambda room: join(head, tail, missing, room), limit)
+
+
+def one_line(raw: str | bytes | bytearray | None, limit: int = 200) -> Clean:
+    """``raw`` admitted, with every run of white space as one blank, cut at the end to ``limit`` characters."""
+    limit = max(0, limit)
+    text = " ".join(admit(raw, limit=max(20_000, 4 * limit)).split())
+    return _fitted(lambda room: clip(text, room), limit)
+
+
+def _decoded(raw: str | bytes | bytearray | None) -> str:
+    """Undecodable bytes become lone surrogates, so that a C1 control sent as one byte is still seen as one."""
+    if raw is None:
+        return ""
+    return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes | bytearray) else str(raw)
+
+
+def _fitted(cut: Callable[[int], str], limit: int) -> Clean:
+    """The result of ``cut``, redacted, within ``limit``.
+
+    A cut can make a secret's shape out of something longer, and redacting that can make the text longer again;
+    only text that is both short enough and free of secrets is stable when it is admitted again.
+    """
+    room = limit
+    while len(text := redact(cut(room))) > limit:
+        room -= len(PLACEHOLDER)
+    return Clean(text)

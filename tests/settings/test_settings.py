@@ -1,0 +1,284 @@
+"""Where settings come from, which of them wins, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from unstuck.errors import SettingsError
+from unstuck.settings import DEFAULT_TIMEOUTS, Settings, default_user_file, load_settings
+
+Load = Callable[..., Settings]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Loads the settings of a project that was made from the texts given for its files."""
+
+    def make(
+        *,
+        user: str | None = None,
+        shared: str | None = None,
+        own: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        **flags: Any,
+    ) -> Settings:
+        files = {"user.yaml": user, ".claude/config.yaml": shared, "unstuck.yaml": own}
+        for name, text in files.items():
+            if text is not None:
+                (tmp_path / name).parent.mkdir(exist_ok=True)
+                (tmp_path / name).write_text(text, encoding="utf-8")
+        return load_settings(tmp_path, user_file=tmp_path / "user.yaml", environ=environ or {}, overrides=flags)
+
+    return make
+
+
+def refused(load: Load, **sources: Any) -> SettingsError:
+    with pytest.raises(SettingsError) as caught:
+        load(**sources)
+    assert str(caught.value).isprintable()
+    return caught.value
+
+
+def test_nothing_set_means_the_documented_defaults(load: Load) -> None:
+    """A project without any file has the numbers that the documentation names."""
+    settings = load()
+    assert settings == Settings()
+    handler = settings.failure_handler
+    assert (handler.max_retries, handler.max_pivots, handler.max_research, handler.max_attempts) == (3, 3, 2, 20)
+    assert (settings.task_failure_limit, settings.remediation_attempts, settings.hold_limit) == (3, 3, 3)
+    assert (settings.agent_timeout, settings.idle_timeout, settings.verify_timeout) == (900, 300, 600)
+    assert (settings.window_size, settings.max_parallel, settings.check_interval) == (3, 2, 10)
+    assert (settings.ask, settings.unverified, settings.language) == ("always", "reject", "en")
+    assert (settings.output_limit, settings.prompt_limit) == (16 * 1024 * 1024, 100_000)
+
+
+def test_the_seeds_configuration_file_works_as_written(load: Load) -> None:
+    """The documented `.claude/config.yaml` is read, and what else stands in it belongs to others."""
+    settings = load(
+        shared="""
+model: something-else
+failure_handler:
+  max_retries: 3
+  max_pivots: 3
+  max_research: 2
+
+  # Skip directly to ask for certain errors
+  skip_to_ask:
+    - "EACCES"  # Permission denied
+    - "ENOENT"  # File not found (critical path)
+
+  # Auto-answer common stuck scenarios
+  auto_resolve:
+    - pattern: "node_modules missing"
+      action: "run npm install"
+"""
+    )
+    assert settings.failure_handler.skip_to_ask == ("EACCES", "ENOENT")
+    (rule,) = settings.failure_handler.auto_resolve
+    assert (rule.pattern, rule.action) == ("node_modules missing", "run npm install")
+
+
+def test_each_source_goes_over_the_one_before(load: Load) -> None:
+    """Defaults < user file < shared file < project file < environment < flags, key by key."""
+    files = {
+        "user": "failure_handler: {max_retries: 1, max_pivots: 1, max_research: 1}\nidle_timeout: 1m\nwindow_size: 5",
+        "shared": "failure_handler: {max_retries: 2, max_pivots: 2}",
+        "own": "failure_handler: {max_retries: 4}\nagent_timeout: 20m\nmax_parallel: 3",
+    }
+    environ = {"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "5", "UNSTUCK_AGENT_TIMEOUT": "30m", "HOME": "/"}
+    settings = load(**files, environ=environ, agent_timeout="40m", max_parallel=None)
+    handler = settings.failure_handler
+    assert (handler.max_retries, handler.max_pivots, handler.max_research, handler.max_attempts) == (5, 2, 1, 20)
+    assert (settings.agent_timeout, settings.idle_timeout) == (2_400, 60)
+    assert (settings.window_size, settings.max_parallel) == (5, 3)
+
+
+def test_overrides_may_be_dotted(load: Load) -> None:
+    """A flag for a nested setting needs no mapping."""
+    settings = load(**{"failure_handler.max_pivots": 0, "timeouts.qa-engineer": "1m"})
+    assert (settings.failure_handler.max_pivots, settings.failure_handler.max_retries) == (0, 3)
+    assert settings.timeout_for("qa_engineer") == 60
+
+
+def test_limits_are_by_type_of_agent(load: Load) -> None:
+    """Each type has its default, may be overridden or added, and every other type gets the fallback."""
+    settings = load(own="timeouts:\n  qa-engineer: 15m\n  data_scientist: 1h\nagent_timeout: 7m")
+    assert settings.timeout_for("qa_engineer") == settings.timeout_for("qa-engineer") == 900
+    assert settings.timeout_for("data_scientist") == 3_600
+    assert settings.timeout_for("orchestrator") == DEFAULT_TIMEOUTS["orchestrator"] == 1_800
+    assert settings.timeout_for("anything") == 420
+
+
+def test_hyphens_and_underscores_are_the_same(load: Load) -> None:
+    """A key may be written as on the command line; both spellings at once are a mistake."""
+    assert load(own="agent-timeout: 5\nfailure-handler: {max-retries: 1}").failure_handler.max_retries == 1
+    assert refused(load, own="agent-timeout: 5\nagent_timeout: 6").problem == "is given twice"
+
+
+def test_lists_and_empty_sections(load: Load) -> None:
+    """A section whose lines are all commented out means the defaults; a variable may hold a list."""
+    settings = load(
+        own="failure_handler:\n  # max_retries: 1\ntimeouts:\n",
+        environ={"UNSTUCK_FAILURE_HANDLER__SKIP_TO_ASK": '["EACCES", ENOENT]', "UNSTUCK_IDLE_TIMEOUT": ""},
+    )
+    assert settings.failure_handler.skip_to_ask == ("EACCES", "ENOENT")
+    assert settings.idle_timeout == 300
+
+
+def test_what_the_supervisor_tells_its_agents_is_no_setting(load: Load) -> None:
+    """A supervisor that is started inside a supervised agent is not confused by its variables."""
+    names = ("TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS")
+    assert load(environ={f"UNSTUCK_{name}": "x" for name in names}) == Settings()
+
+
+RULE = "failure_handler:\n  auto_resolve:\n    - {pattern: p, action: run it}"
+
+
+def test_only_what_the_user_alone_can_write_is_trusted(load: Load, tmp_path: Path) -> None:
+    """An agent that edits a file of the repository cannot make the supervisor run a command."""
+    assert [rule.trusted for rule in load(user=RULE).failure_handler.auto_resolve] == [True]
+    assert [rule.trusted for rule in load(shared=RULE).failure_handler.auto_resolve] == [False]
+    assert [rule.trusted for rule in load(own=RULE).failure_handler.auto_resolve] == [False]
+    variable = {"UNSTUCK_FAILURE_HANDLER__AUTO_RESOLVE": "[{pattern: p, action: run it}]"}
+    assert [rule.trusted for rule in load(environ=variable).failure_handler.auto_resolve] == [True]
+    flag = {"failure_handler.auto_resolve": [{"pattern": "p", "action": "run it"}]}
+    assert [rule.trusted for rule in load(**flag).failure_handler.auto_resolve] == [True]
+
+
+@pytest.mark.parametrize("source", ["user", "shared", "own"])
+def test_trust_cannot_be_written_into_a_file(load: Load, source: str) -> None:
+    """A file that claims to be trusted is refused."""
+    error = refused(load, **{source: RULE.replace("run it", "run it, trusted: true")})
+    assert error.key == "failure_handler.auto_resolve.0.trusted"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "problem"),
+    [
+        ("agent_timeot: 5", "agent_timeot", "unknown key; did you mean agent_timeout?"),
+        ("failure_handler: {max_retry: 5}", "failure_handler.max_retry", "unknown key; did you mean max_retries?"),
+        (
+            "failure_handler: {auto_resolve: [{pattern: x, action: y, zzz: 1}]}",
+            "failure_handler.auto_resolve.0.zzz",
+            "unknown key; allowed are action, pattern",
+        ),
+        ("failure_handler: {auto_resolve: [{pattern: x}]}", "failure_handler.auto_resolve.0.action", "is missing"),
+        ("failure_handler: {auto_resolve: [x]}", "failure_handler.auto_resolve.0", "must be a mapping, not 'x'"),
+        ("failure_handler: 3", "failure_handler", "must be a mapping, not 3"),
+        ("failure_handler: {skip_to_ask: EACCES}", "failure_handler.skip_to_ask", "must be a list, not 'EACCES'"),
+        (
+            "failure_handler: {skip_to_ask: [404]}",
+            "failure_handler.skip_to_ask.0",
+            "must be text, not 404; put it in quotes",
+        ),
+        (
+            "failure_handler: {max_retries: -1}",
+            "failure_handler.max_retries",
+            "must be a whole number from 0 to 100, not -1",
+        ),
+        ("window_size: true", "window_size", "must be a whole number from 2 to 100, not True"),
+        ("max_parallel: 1.5", "max_parallel", "must be a whole number from 1 to 64, not 1.5"),
+        ("hold_limit:", "hold_limit", "must be a whole number from 0 to 100, not nothing"),
+        ("output_limit: [1]", "output_limit", "must be a whole number from 4096 to 1099511627776, not a list"),
+        ("timeouts: {qa_engineer: 0}", "timeouts.qa_engineer", "must be more than zero, not 0"),
+        ("timeouts: 5", "timeouts", "must be a mapping, not 5"),
+        ("ask: sometimes", "ask", "must be 'always' or 'never', not 'sometimes'"),
+        ("ask: no", "ask", "must be 'always' or 'never', not False"),
+        ("unverified: yes", "unverified", "must be 'reject' or 'accept', not True"),
+        (
+            "idle_timeout: soon",
+            "idle_timeout",
+            "must be a duration such as 90 (seconds), 15m, 1h30m, 2m 10s or 250ms, not 'soon'",
+        ),
+        ('"a\\nb\\e[31m": 1', "a?b?[31m", None),
+        ("ask: x\nwindow_size: 1", "window_size", "must be a whole number from 2 to 100, not 1 (and 1 more)"),
+        ("max_retries: 5\n1: 2", "1", "keys must be text"),
+        ("failure_handler: {1: 2}", "failure_handler", "keys must be text, not 1"),
+        ("- a\n- b", "", "must be a mapping of settings, not a list"),
+        ("ask: &a [*a]", "ask", "must be 'always' or 'never', not a list"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(
+    load: Load, tmp_path: Path, text: str, key: str, problem: str | None
+) -> None:
+    """The file, the key and what is allowed are named; nothing starts."""
+    error = refused(load, own=text)
+    assert (error.source, error.key) == (str(tmp_path / "unstuck.yaml"), key)
+    assert problem is None or error.problem == problem
+    assert error.exit_code == 2
+
+
+def test_a_wrong_variable_or_flag_is_named(load: Load) -> None:
+    """The message says which of many sources holds the mistake."""
+    error = refused(load, environ={"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "many"})
+    assert (error.source, error.key) == ("UNSTUCK_FAILURE_HANDLER__MAX_RETRIES", "failure_handler.max_retries")
+    assert refused(load, environ={"UNSTUCK_TIMEOUT": "5"}).problem.startswith("unknown key; did you mean ")
+    assert refused(load, agent_timeout="0").source == "flags"
+
+
+def test_broken_yaml_is_refused_by_line(load: Load, tmp_path: Path) -> None:
+    """A slip of the finger is found without counting brackets."""
+    assert refused(load, own="ask: never\nagent_timeout: [5").source == f"{tmp_path / 'unstuck.yaml'}:2"
+    assert refused(load, own="ask: never\n\n\tx: 1").source == f"{tmp_path / 'unstuck.yaml'}:3"
+    assert refused(load, own="a: 1\nb: \x07").source == f"{tmp_path / 'unstuck.yaml'}:2"
+    assert "not valid YAML" in str(refused(load, own="ask: 2020-99-99"))
+    assert "not valid YAML" in str(refused(load, own="!!python/object/apply:os.system [true]"))
+    assert "nested too deeply" in str(refused(load, own="[" * 1_000))
+
+
+def test_a_file_that_would_fill_the_memory_is_refused(load: Load) -> None:
+    """A few lines that copy each other cannot stop the supervisor from starting."""
+    bomb = "a0: &a0 {x: 1}\n" + "".join(
+        f"a{level}: &a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 10)}]}}\n" for level in range(1, 12)
+    )
+    assert "aliases" in str(refused(load, shared=bomb))
+
+
+def test_what_is_no_readable_file_is_refused(load: Load, tmp_path: Path) -> None:
+    """A directory, a pipe, a huge or a binary file is named, and nothing hangs."""
+    file = tmp_path / "unstuck.yaml"
+    file.mkdir()
+    assert refused(load).problem == "must be a file"
+    file.rmdir()
+    os.mkfifo(file)
+    assert refused(load).problem == "must be a file"
+    file.unlink()
+    file.symlink_to(file)
+    assert refused(load).problem.startswith("cannot be read: ")
+    file.unlink()
+    file.write_bytes(b"# " + b"x" * 2**20)
+    assert refused(load).problem == "is larger than 1 MiB"
+    file.write_bytes(b"ask: never\nx: \xff")
+    assert str(refused(load)) == f"{file}:2: is not UTF-8"
+
+
+def test_a_byte_order_mark_or_an_empty_file_does_no_harm(load: Load) -> None:
+    """Files from other editors are read."""
+    assert load(own="\ufeffask: never").ask == "never"
+    assert load(own="# nothing yet\n") == Settings()
+
+
+def test_settings_survive_the_log(load: Load) -> None:
+    """A resumed run has exactly the settings it began with, trust included."""
+    settings = load(user=RULE, own="timeouts: {qa_engineer: 5}\nidle_timeout: 250ms")
+    assert Settings.thaw(json.loads(json.dumps(settings.frozen()))) == settings
+    with pytest.raises(SettingsError, match="the run's record: nonsense: unknown key"):
+        Settings.thaw({"nonsense": 1})
+
+
+def test_settings_do_not_change() -> None:
+    """Nothing can move a limit while a run goes on."""
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().window_size = 9  # type: ignore[misc]
+
+
+def test_the_users_file_lies_where_the_platform_keeps_them(isolated: Path) -> None:
+    """The user's own settings are found without being named."""
+    assert default_user_file() == isolated / "config" / "unstuck" / "config.yaml"
