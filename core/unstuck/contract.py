@@ -1,0 +1,259 @@
+"""The frozen values that flow between an agent, the supervisor and a person, and the protocols between them.
+
+Every text that came from outside is ``Clean``: only :func:`unstuck.text.admit` makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from unstuck.diagnosis import Diagnosis
+from unstuck.text import Clean
+
+__all__ = [
+    "Actor",
+    "Agent",
+    "Answer",
+    "Capabilities",
+    "Choice",
+    "Diagnosis",
+    "Directive",
+    "Gate",
+    "GateStatus",
+    "GateTypeName",
+    "Guidance",
+    "Level",
+    "Observation",
+    "Observer",
+    "Outcome",
+    "OutcomeStatus",
+    "Receipt",
+    "Report",
+    "Task",
+    "TaskSession",
+    "Verdict",
+]
+
+Actor = Literal["human", "timer", "policy", "agent"]
+Level = Literal["first", "retry", "pivot", "research", "human", "continue"]
+Choice = Literal["show_me", "skip", "abandon", "retry", "extend", "continue", "stop", "choose", "allow", "deny", "done"]
+GateTypeName = Literal[
+    "stuck", "timeout", "loop_detected", "question", "permission",
+    "remediation", "budget", "integration", "recovery", "disk",
+]  # fmt: skip
+GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
+OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is to be done. ``verify`` is a shell command; without one a task may end unverified, never succeeded."""
+
+    id: str
+    prompt: Clean
+    agent: str = ""
+    agent_type: str = "default"
+    needs: tuple[str, ...] = ()
+    verify: str | None = None
+    timeout_s: float | None = None
+    isolation: Literal["shared", "worktree"] = "shared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What an agent can be made to do decides what a rung becomes for it.
+
+    ``hold``: ``step`` waits inside a call, ``freeze`` stops its process group, ``none`` lets it run on.
+    ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new one can be
+    started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be set back unasked.
+    """
+
+    hold: Literal["step", "freeze", "none"] = "none"
+    tell: bool = False
+    resume: bool = False
+    fresh: bool = False
+    stop: bool = False
+    may_restore: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidance:
+    """All that one attempt is told; recorded whole in ``attempt_started``.
+
+    ``session`` is the agent's own session to continue, None to start afresh; ``answers`` are the gates whose answers
+    the text carries.
+    """
+
+    attempt: str
+    number: int
+    level: Level
+    text: Clean
+    workdir: Path
+    approach: Clean | None = None
+    session: str | None = None
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """Something an agent did or said, as hooks, streams and detection see it.
+
+    ``at`` is monotonic seconds from the caller; ``id`` the agent's tool-use id (the same one twice changes nothing,
+    empty is no id); ``tree`` a hash of the work tree. Plain ``str`` is accepted for every text at run time.
+    """
+
+    kind: Literal["action", "success", "failure", "message", "usage", "alive"]
+    text: Clean = Clean("")
+    at: float = 0.0
+    id: str = ""
+    task_id: str = ""
+    agent_id: str = ""
+    tool: str = "bash"
+    role: Literal["agent", "user", "system"] | None = None
+    approach: Clean | None = None
+    exit_code: int | None = None
+    tree: str | None = None
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The agent is going round in circles.
+
+    ``pattern`` is the stable id that *not a loop* is said about; ``nudge`` means tell the agent, otherwise open the
+    gate; ``resets_on`` says what would count as progress.
+    """
+
+    kind: Literal["loop", "circular_fix", "blocked", "waiting"]
+    pattern: str
+    steps: tuple[str, ...]
+    repeats: int
+    evidence: Clean
+    resets_on: Clean
+    nudge: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a stop did: ``ended`` holds (pid, start time, how), ``alive`` those (pid, start time) that would not."""
+
+    ended: tuple[tuple[int, float, str], ...] = ()
+    alive: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """An attempt's own account; it never decides success.
+
+    ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
+    the raw output below the run's directory; ``question`` and ``options`` come with ``needs_guidance`` and
+    ``blocked``; ``alternatives`` are other approaches the agent sees.
+    """
+
+    exit_code: int | None = None
+    session: str | None = None
+    error: Clean | None = None
+    approach: Clean | None = None
+    signal: Literal["complete", "blocked", "needs_guidance"] | None = None
+    how: Literal["ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal"] = "ended"
+    question: Clean | None = None
+    options: tuple[Clean, ...] = ()
+    alternatives: tuple[Clean, ...] = ()
+    output: str = ""
+    sample: Clean | None = None
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a task ended. ``attempts`` counts those that were started; ``level`` is the last rung."""
+
+    task: str
+    status: OutcomeStatus
+    attempts: int
+    level: Level
+    last: Diagnosis | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directive:
+    """The only thing that flows towards an agent."""
+
+    kind: Literal["start", "go_on", "tell", "deny", "stop", "end"]
+    text: Clean = Clean("")
+    guidance: Guidance | None = None
+    gate: str | None = None
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was decided at a gate. ``number`` is seconds for ``extend`` and a position from 1 for ``choose``."""
+
+    choice: Choice
+    text: Clean = Clean("")
+    number: float | None = None
+    scope: Literal["once", "pattern", "task"] = "once"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A question that waits. There is one open gate per (task, type, key); ``acts_at`` is monotonic seconds."""
+
+    id: str
+    type: GateTypeName
+    task: str
+    key: str
+    context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    choices: tuple[str, ...] = ()
+    attempt: str | None = None
+    acts_at: float | None = None
+    status: GateStatus = "open"
+    answer: Answer | None = None
+    by: Actor | None = None
+
+
+class Observer(Protocol):
+    """What an agent's adapter talks to during an attempt."""
+
+    def see(self, observation: Observation) -> None:
+        """Take note; never blocks. For streams that cannot be held."""
+
+    async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
+        """Take note and say what to do: go_on, tell, deny or stop. May hold, for at most ``within`` seconds."""
+
+    async def delivered(self, directive: Directive) -> None:
+        """The bytes were printed, or the prompt was accepted."""
+
+    async def spawned(self, pid: int, start: float) -> None:
+        """The attempt's process exists (``start``: seconds since 1970); returns when that is durable."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A real agent, attached."""
+
+    @property
+    def can(self) -> Capabilities: ...
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        """Work on ``task`` once; cancelling does what ``stop`` does first."""
+
+    async def stop(self, attempt: str) -> Receipt:
+        """End the attempt; returns when it is dead."""
+
+
+class TaskSession(Observer, Protocol):
+    """The one mechanism: ``supervise()`` and the hook bridge both drive it."""
+
+    async def begin(self) -> Directive:
+        """Start or end."""
+
+    async def end(self, attempt: str, report: Report) -> Directive:
+        """Check, diagnose, decide, prepare: start or end."""

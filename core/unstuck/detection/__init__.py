@@ -1,0 +1,8 @@
+"""Is it going round in circles: identical failures, repeated steps, repeated ideas. Pure: no I/O."""
+
+from __future__ import annotations
+
+from unstuck.detection.loops import GateOpener, LoopDetector
+from unstuck.detection.similarity import is_circular_fix, keywords, similarity
+
+__all__ = ["GateOpener", "LoopDetector", "is_circular_fix", "keywords", "similarity"]

@@ -1,0 +1,31 @@
+"""When two approaches are the same idea in other words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["is_circular_fix", "keywords", "similarity"]
+
+STOP_WORDS = frozenset({"with", "using", "the", "a", "an", "and", "or", "but", "in", "on", "at", "to", "for", "trying"})
+WORD = re.compile(r"[a-z0-9_]+")
+SIMILAR = 0.3
+ATTEMPTS = 3
+ENOUGH = 2
+
+
+def keywords(approach: str) -> frozenset[str]:
+    """The lower-case words of an approach that carry meaning."""
+    return frozenset(WORD.findall(approach.lower())) - STOP_WORDS
+
+
+def similarity(one: str, two: str) -> float:
+    """Jaccard similarity of two approaches' keywords, 0.0 to 1.0; nothing is like an approach without words."""
+    first, second = keywords(one), keywords(two)
+    return len(first & second) / len(first | second) if first and second else 0.0
+
+
+def is_circular_fix(approach: str, history: Iterable[str]) -> bool:
+    """True when at least two of the last three approaches in ``history`` (oldest first) are like this one."""
+    last = list(history)[-ATTEMPTS:]
+    return sum(similarity(approach, earlier) > SIMILAR for earlier in last) >= ENOUGH

@@ -1,0 +1,129 @@
+"""On which rung of the ladder a failure enters, and the values its handler takes and gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstuck.diagnosis.kinds import Cause, ErrorType
+from unstuck.diagnosis.reading import Reading
+
+__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_of", "classify_cause"]
+
+SYNTAX = re.compile(r"syntax|\bparse ?error|unexpected token|indentation ?error", re.IGNORECASE)
+EXPECTATION = re.compile(r"expect", re.IGNORECASE)
+DEPENDENCY = re.compile(
+    r"(?:find|resolve|load|named?|missing|unknown|required?|install|the requested|no) (?:\S{1,40} ){0,3}?"
+    r"(?:module|package|import)"
+    r"|module[ -]?not[ -]?found|import ?error|cannot import|unresolved import|failed (?:to )?import|modules? missing"
+    r"|(?:module|package|import) \S{1,120} (?:not found|does not exist|could not|is missing|has no)"
+    r"|no matching distribution",
+    re.IGNORECASE,
+)
+TYPE = re.compile(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch", re.IGNORECASE)
+PATIENCE = 2
+MANY_FILES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong, as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
+
+    error: str
+    phase: str = ""
+    type: str = ""
+    summary: str = ""
+    retry_count: int = 0
+    same_location_count: int = 0
+    involved_files: Sequence[str] = ()
+    involves_external_api: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Approach:
+    """A way to do the task. ``source`` says where the idea is from; ``confidence`` is 0.0 to 1.0."""
+
+    name: str
+    source: str = ""
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What was being done when it failed. ``intent`` holds the task's memory; ``test_context`` what its tests say."""
+
+    current_phase: Any = ""
+    current_approach: Any = None
+    current_file: str = ""
+    intent: Any = None
+    test_context: Any = None
+    mode: str = "orchestrated"
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerResult:
+    """What the handler answers: ``action`` is RETRY, PIVOT, RESEARCH or ASK, the rest belongs to one of them."""
+
+    action: str
+    fix: Any = None
+    phase: Any = None
+    new_approach: Any = None
+    insights: list[Any] = field(default_factory=list)
+    checkpoint: Any = None
+    question: str = ""
+    stuck_report: Any = None
+
+
+def classify_cause(failure: Any) -> Cause:
+    """The cause of a :class:`Failure` (or of anything with its attributes; a missing one counts as empty).
+
+    A ``type`` that names a cause decides where no rule does, so that a caller can state a cause no text shows.
+    """
+    error = str(getattr(failure, "error", "") or "")
+    phase = getattr(failure, "phase", "")
+    if phase == "parse" or SYNTAX.search(error):
+        return Cause.SYNTAX_ERROR
+    if phase == "test" and EXPECTATION.search(error):
+        return Cause.TEST_ASSERTION
+    if DEPENDENCY.search(error):
+        return Cause.DEPENDENCY_ISSUE
+    if TYPE.search(error):
+        patient = (getattr(failure, "retry_count", 0) or 0) < PATIENCE
+        return Cause.SIMPLE_LOGIC if patient else Cause.APPROACH_WRONG
+    return _by_circumstance(failure)
+
+
+def _by_circumstance(failure: Any) -> Cause:
+    if (getattr(failure, "same_location_count", 0) or 0) >= PATIENCE:
+        return Cause.APPROACH_WRONG
+    if len(getattr(failure, "involved_files", ()) or ()) > MANY_FILES:
+        return Cause.INTEGRATION_ISSUE
+    if getattr(failure, "involves_external_api", False):
+        return Cause.UNKNOWN_API
+    stated: Cause = Cause.read(getattr(failure, "type", ""), Cause.SIMPLE_LOGIC)
+    return stated
+
+
+def cause_of(
+    reading: Reading, error_type: ErrorType, *, phase: str | None = None, retries: int = 0, same_location: int = 0
+) -> Cause:
+    """The cause of an output that was read: its error type where that decides, the handler's rules otherwise."""
+    if error_type is ErrorType.SYNTAX_ERROR or phase == "parse":
+        return Cause.SYNTAX_ERROR
+    if error_type is ErrorType.IMPORT_ERROR:
+        return Cause.DEPENDENCY_ISSUE
+    if error_type is ErrorType.ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
+        return Cause.TEST_ASSERTION
+    if error_type is ErrorType.TYPE_ERROR:
+        return Cause.SIMPLE_LOGIC if retries < PATIENCE else Cause.APPROACH_WRONG
+    return _by_circumstance(
+        Failure(
+            error=reading.headline,
+            retry_count=retries,
+            same_location_count=same_location,
+            involved_files=reading.files,
+            involves_external_api=error_type is ErrorType.HTTP_ERROR,
+        )
+    )

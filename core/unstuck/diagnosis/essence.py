@@ -1,0 +1,90 @@
+"""What stays the same when the same failure happens again: volatile parts masked, what it is about kept."""
+
+from __future__ import annotations
+
+import re
+
+from unstuck.diagnosis.reading import Reading
+
+__all__ = ["context_of", "mask", "steady", "subject_of", "words_of"]
+
+# One pass, one alternation; the order decides, and every repetition is bounded.
+# Nearly every alternative starts at a word, so most positions fail at once.
+_VOLATILE = re.compile(
+    r"\b(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
+    r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d{4}/\d\d/\d\d\b"
+    r"|\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b)"
+    r"|(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"|(?P<address>0x[0-9a-fA-F]{2,16}\b)"
+    r"|(?P<id>(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]{0,40}\d)[\w-]{3,60}\b)"
+    r"|(?P<duration>\d{1,9}(?:\.\d{1,9})? ?(?:ms|µs|us|ns|secs?|seconds?|minutes?|mins?|s)\b)"
+    r"|(?P<sha>(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<pid>pid[ =:]{1,2}\d{1,10}\b|(?<=localhost:)\d{2,5}\b|(?<=\d\.\d\.\d:)\d{2,5}\b))"
+    r"|(?<![\w.])(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300})",
+)
+_NAMED = {"time": "TIME", "uuid": "ID", "address": "0xADDR", "id": "ID", "duration": "TIME", "sha": "ID", "pid": "PORT"}
+_NUMBER = re.compile(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
+_QUOTED = re.compile(r"'([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
+_STATUS = re.compile(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b", re.IGNORECASE)
+_ASSERTED = re.compile(r"\b(?:expected|received|actual|left|right): {0,4}(\S{1,100})", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z_][\w.]*|\d+")
+_SPACE = re.compile(r"\s+")
+
+
+def steady(text: str) -> str:
+    """``text`` without what changes by itself: times, durations, addresses, ids, directories. Numbers stay."""
+    return _SPACE.sub(" ", _VOLATILE.sub(_stand_in, text)).strip()
+
+
+def mask(text: str) -> str:
+    """As :func:`steady`, with every number as ``N`` and in lower case."""
+    return _NUMBER.sub("N", steady(text)).lower()
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a line, volatile parts masked."""
+    return frozenset(word.lower() for word in _WORD.findall(_NUMBER.sub("N", steady(text))))
+
+
+def context_of(reading: Reading) -> str:
+    """What the hash is made of: the headline with numbers and literals masked, and where in the code it was."""
+    said = _QUOTED.sub("STR", reading.headline)
+    return "\n".join((mask(said), reading.code, _base(reading.location), _function(reading.function)))
+
+
+def subject_of(reading: Reading) -> str:
+    """What the failure is about: quoted names, asserted values, the field at fault, the failing tests."""
+    quoted = (next(filter(None, match)) for match in _QUOTED.findall(reading.headline))
+    parts = [mask(text) if " " in text else steady(text) for text in quoted]
+    parts += _STATUS.findall(reading.headline)
+    if reading.kind == "test" or reading.name == "AssertionError":
+        parts += _NUMBER.findall(steady(reading.headline))
+        parts += _ASSERTED.findall(reading.detail)
+    parts += _details(reading)
+    return "\n".join((*parts, reading.test))
+
+
+def _details(reading: Reading) -> list[str]:
+    return [mask(reading.detail)] if reading.detail and reading.name.endswith(("ValidationError", "ZodError")) else []
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    kind = str(match.lastgroup)
+    if kind == "path":
+        return _base_of(match[0])
+    if kind == "url":
+        scheme, _, rest = match[0].partition("://")
+        return f"{scheme}://{rest.partition('/')[2].partition('?')[0]}"
+    return _NAMED[kind]
+
+
+def _base_of(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/.").rpartition("/")[2]
+
+
+def _base(location: str | None) -> str:
+    return _base_of((location or "").rpartition(":")[0])
+
+
+def _function(name: str) -> str:
+    return mask(name.replace("<module>", ""))

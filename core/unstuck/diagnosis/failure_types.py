@@ -1,0 +1,56 @@
+"""How the next attempt has to be prepared: the failure types, by indicator and by structure."""
+
+from __future__ import annotations
+
+import re
+
+from unstuck.diagnosis.kinds import ErrorType, FailureType
+from unstuck.diagnosis.reading import Reading
+from unstuck.diagnosis.shapes import CONTEXT_EXHAUSTED
+
+__all__ = ["classify_failure", "failure_type_of"]
+
+# A space in an indicator may be missing or a dash, so that class names match as well ("SyntaxError").
+BROKEN_BUILD = re.compile(
+    r"syntax[ -]?error|compilation[ -]?(?:error|failed)|compile error"
+    r"|module[ -]?not[ -]?found|import[ -]?error"
+    r"|cannot find module|no module named|unexpected token|indentation[ -]?error|parse[ -]?error",
+    re.IGNORECASE,
+)
+VERIFICATION_FAILED = re.compile(
+    r"verification failed|\bexpected\b|assertion|\btests? failed\b|\bstatus code\b", re.IGNORECASE
+)
+
+
+def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False) -> FailureType:
+    """The failure type of an error's text; ``circular`` says whether the history of ``subtask_id`` goes in circles.
+
+    Checked in this order: build, verification, context, circular. Context counts by whole phrases only, because the
+    word alone is in every second program.
+    """
+    if BROKEN_BUILD.search(error):
+        return FailureType.BROKEN_BUILD
+    if VERIFICATION_FAILED.search(error):
+        return FailureType.VERIFICATION_FAILED
+    if CONTEXT_EXHAUSTED.search(error):
+        return FailureType.CONTEXT_EXHAUSTED
+    return FailureType.CIRCULAR_FIX if circular else FailureType.UNKNOWN
+
+
+def failure_type_of(reading: Reading, error_type: ErrorType) -> FailureType:
+    """The failure type of an output that was read: its structure first, the words of its headline last."""
+    if reading.context_exhausted:
+        return FailureType.CONTEXT_EXHAUSTED
+    if reading.kind == "test":
+        return FailureType.VERIFICATION_FAILED if _ran(reading, error_type) else FailureType.BROKEN_BUILD
+    if reading.kind == "lint":
+        return FailureType.VERIFICATION_FAILED
+    if reading.kind == "build" or error_type in (ErrorType.SYNTAX_ERROR, ErrorType.IMPORT_ERROR):
+        return FailureType.BROKEN_BUILD if reading.exit_code != 127 else FailureType.UNKNOWN
+    # The words of a query are data, not a verdict.
+    return FailureType.UNKNOWN if error_type is ErrorType.DATABASE_ERROR else classify_failure(reading.headline)
+
+
+def _ran(reading: Reading, error_type: ErrorType) -> bool:
+    """Tests that could not be loaded did not run."""
+    return error_type not in (ErrorType.SYNTAX_ERROR, ErrorType.IMPORT_ERROR) or "::" in reading.test

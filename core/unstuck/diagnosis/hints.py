@@ -1,0 +1,85 @@
+"""What to try first: the retry's analysis of an error, and one concrete sentence of advice."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.reading import Reading
+from unstuck.text import Clean, admit
+
+__all__ = ["ErrorAnalysis", "analyze_error", "hint_for"]
+
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "syntax_error": (r"SyntaxError", r"Unexpected token", r"Parse error"),
+    "test_assertion": (r"Expected.*but received", r"AssertionError", r"expect\(.*\)\.to"),
+    "import_error": (r"Cannot find module", r"Module not found", r"ImportError"),
+    "type_error": (r"TypeError", r"is not assignable to", r"Type.*is not"),
+    "runtime_error": (r"ReferenceError", r"undefined is not", r"null is not"),
+}
+SEARCHED = 20_000
+LINE = 2_000
+
+ADVICE: dict[str, str] = {
+    "syntax_error": "Read the reported line and the one before it; close what is open there, and parse it again.",
+    "test_assertion": "Compare expected with actual; change the code, not the test, unless the test is wrong.",
+    "import_error": "Check the name and the path of the import, then whether the package is installed here.",
+    "type_error": "Look at the value at this line: convert it, handle None or undefined, or correct the signature.",
+    "runtime_error": "Define the name before it is used, and guard the value that is missing.",
+    "unknown": "Run the command again by itself, read its first error line, and change one thing.",
+}
+TYPE_ADVICE: dict[ErrorType, str] = {
+    ErrorType.SYNTAX_ERROR: ADVICE["syntax_error"],
+    ErrorType.TYPE_ERROR: ADVICE["type_error"],
+    ErrorType.IMPORT_ERROR: ADVICE["import_error"],
+    ErrorType.ATTRIBUTE_ERROR: "Check what the object is at this line (it may be None) and how the name is spelt.",
+    ErrorType.KEY_ERROR: "Print the keys that exist there, use the right one, and decide what a missing key means.",
+    ErrorType.VALUE_ERROR: "Print the value that was refused, and convert or check it where it enters.",
+    ErrorType.INDEX_ERROR: "Check the length before the access; the sequence is shorter than the code believes.",
+    ErrorType.RUNTIME_ERROR: ADVICE["runtime_error"],
+    ErrorType.ASSERTION_ERROR: ADVICE["test_assertion"],
+    ErrorType.TIMEOUT_ERROR: "Find what it waits for; bound the wait or make the step smaller before raising a limit.",
+    ErrorType.CONNECTION_ERROR: "Check that the service is up and that host and port are right; then try again.",
+    ErrorType.HTTP_ERROR: "Read the status and the body of the answer; correct the request before sending it again.",
+    ErrorType.DATABASE_ERROR: "Compare the statement with the schema as it is; run the migrations that are missing.",
+    ErrorType.VALIDATION_ERROR: "Correct the named field or finding; do not switch the rule off.",
+    ErrorType.UNKNOWN: ADVICE["unknown"],
+}
+MODULE = re.compile(
+    r"(?:module named|Cannot find module|cannot import name|unresolved import|import) ['\"`]?([\w@./-]{1,120})['\"`]?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnalysis:
+    """What kind of fix an error asks for; ``pattern`` is the one that matched, empty for ``unknown``."""
+
+    type: str
+    error: str
+    pattern: str = ""
+    fix_hint: str = ""
+
+
+def analyze_error(error: str) -> ErrorAnalysis:
+    """The first kind whose pattern is in ``error``; searched line by line, so that no line can pair with another."""
+    lines = [line[:LINE] for line in error[:SEARCHED].split("\n")]
+    for kind, patterns in PATTERNS.items():
+        for pattern in patterns:
+            compiled = re.compile(pattern)
+            if any(compiled.search(line) for line in lines):
+                return ErrorAnalysis(kind, error, pattern, _advice(kind, error[:SEARCHED]))
+    return ErrorAnalysis("unknown", error, "", ADVICE["unknown"])
+
+
+def _advice(kind: str, error: str) -> str:
+    module = MODULE.search(error) if kind == "import_error" else None
+    return f"{module[1]}: {ADVICE[kind]}" if module else ADVICE[kind]
+
+
+def hint_for(reading: Reading, error_type: ErrorType) -> Clean:
+    """One sentence for the next attempt: where to look and what to do there."""
+    if reading.context_exhausted:
+        return Clean("Save what is done, summarise it, and go on in a new session.")
+    advice = TYPE_ADVICE[error_type]
+    return admit(f"{reading.location}: {advice}" if reading.location else advice, limit=400)

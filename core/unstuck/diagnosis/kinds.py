@@ -1,0 +1,76 @@
+"""The four words a failure gets: what it is, how the next attempt is prepared, who responds, and where it enters."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+__all__ = ["Cause", "ErrorCategory", "ErrorType", "FailureType"]
+
+
+class _Tolerant(str, Enum):
+    """A string enumeration that can read a value written by another version."""
+
+    @classmethod
+    def read(cls, value: Any, default: Any) -> Any:
+        """The member whose value or name is ``value``, or ``default`` where there is none."""
+        if isinstance(value, cls):
+            return value
+        try:
+            return cls(value)
+        except ValueError:
+            return cls.__members__.get(str(value).upper(), default)
+
+
+class ErrorType(_Tolerant):
+    """What kind of error was reported."""
+
+    SYNTAX_ERROR = "SYNTAX_ERROR"
+    TYPE_ERROR = "TYPE_ERROR"
+    IMPORT_ERROR = "IMPORT_ERROR"
+    ATTRIBUTE_ERROR = "ATTRIBUTE_ERROR"
+    KEY_ERROR = "KEY_ERROR"
+    VALUE_ERROR = "VALUE_ERROR"
+    INDEX_ERROR = "INDEX_ERROR"
+    RUNTIME_ERROR = "RUNTIME_ERROR"
+    ASSERTION_ERROR = "ASSERTION_ERROR"
+    TIMEOUT_ERROR = "TIMEOUT_ERROR"
+    CONNECTION_ERROR = "CONNECTION_ERROR"
+    HTTP_ERROR = "HTTP_ERROR"
+    DATABASE_ERROR = "DATABASE_ERROR"
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    UNKNOWN = "UNKNOWN"
+
+
+class FailureType(_Tolerant):
+    """How the next attempt has to be prepared."""
+
+    BROKEN_BUILD = "BROKEN_BUILD"
+    VERIFICATION_FAILED = "VERIFICATION_FAILED"
+    CIRCULAR_FIX = "CIRCULAR_FIX"
+    CONTEXT_EXHAUSTED = "CONTEXT_EXHAUSTED"
+    UNKNOWN = "UNKNOWN"
+
+
+class ErrorCategory(_Tolerant):
+    """Who has to respond."""
+
+    TRANSIENT = "transient"
+    AGENT_FAILURE = "agent_failure"
+    INFRASTRUCTURE = "infrastructure"
+    CONFIGURATION = "configuration"
+    UNRECOVERABLE = "unrecoverable"
+
+
+class Cause(_Tolerant):
+    """On which rung of the ladder a failure enters."""
+
+    SYNTAX_ERROR = "syntax_error"
+    TEST_ASSERTION = "test_assertion"
+    DEPENDENCY_ISSUE = "dependency_issue"
+    SIMPLE_LOGIC = "simple_logic"
+    APPROACH_WRONG = "approach_wrong"
+    PATTERN_MISMATCH = "pattern_mismatch"
+    COMPLEX_LOGIC = "complex_logic"
+    UNKNOWN_API = "unknown_api"
+    INTEGRATION_ISSUE = "integration_issue"

@@ -1,0 +1,65 @@
+"""What is known about one failure, in one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.signature import FailureSignature
+from unstuck.text import Clean, admit
+
+__all__ = ["Diagnosis"]
+
+LINE_LIMIT = 400
+NOTHING = Clean("")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What went wrong: ``headline`` is the one line that says it, ``fix_hint`` the one that helps."""
+
+    signature: FailureSignature
+    failure_type: FailureType = FailureType.UNKNOWN
+    category: ErrorCategory = ErrorCategory.AGENT_FAILURE
+    cause: Cause = Cause.SIMPLE_LOGIC
+    headline: Clean = NOTHING
+    fix_hint: Clean = NOTHING
+
+    @property
+    def identity(self) -> str:
+        """The same for every occurrence of this failure; what the loop detector is given."""
+        return self.signature.identity
+
+    @property
+    def error_type(self) -> ErrorType:
+        return self.signature.error_type
+
+    @property
+    def location(self) -> str | None:
+        """``file:line``, or None."""
+        return self.signature.location
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-able; :meth:`from_dict` reads it back."""
+        return {
+            "signature": self.signature.as_dict(),
+            "failure_type": self.failure_type.value,
+            "category": self.category.value,
+            "cause": self.cause.value,
+            "headline": str(self.headline),
+            "fix_hint": str(self.fix_hint),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Diagnosis:
+        """Read what :meth:`as_dict` wrote; a word of a later version becomes the most general one."""
+        return cls(
+            signature=FailureSignature.from_dict(data.get("signature") or {}),
+            failure_type=FailureType.read(data.get("failure_type"), FailureType.UNKNOWN),
+            category=ErrorCategory.read(data.get("category"), ErrorCategory.AGENT_FAILURE),
+            cause=Cause.read(data.get("cause"), Cause.SIMPLE_LOGIC),
+            headline=admit(str(data.get("headline", "")), limit=LINE_LIMIT),
+            fix_hint=admit(str(data.get("fix_hint", "")), limit=LINE_LIMIT),
+        )

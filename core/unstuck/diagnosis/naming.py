@@ -1,0 +1,67 @@
+"""From a class, a code or a phrase to one of the error types."""
+
+from __future__ import annotations
+
+from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.phrases import STRONG, SYNTAX, WEAK, spoken
+from unstuck.diagnosis.reading import Reading
+from unstuck.diagnosis.vocabulary import CLASSES, CODES, CURL, GENERIC
+
+__all__ = ["error_type_of"]
+
+EXITS = {
+    124: ErrorType.TIMEOUT_ERROR,
+    127: ErrorType.IMPORT_ERROR,
+    134: ErrorType.RUNTIME_ERROR,
+    137: ErrorType.RUNTIME_ERROR,
+    139: ErrorType.RUNTIME_ERROR,
+}
+
+
+def error_type_of(reading: Reading) -> ErrorType:
+    """The class or code decides; a phrase of the headline where there is none; then how the program ended."""
+    if reading.kind == "lint":
+        wrong = _by_code(reading) or spoken(SYNTAX, reading.headline)
+        return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
+    return (
+        spoken(STRONG, reading.headline)
+        or _by_code(reading)
+        or _by_class(reading.name)
+        or spoken(WEAK, reading.headline)
+        or _by_nature(reading)
+    )
+
+
+def _by_code(reading: Reading) -> ErrorType | None:
+    code = reading.code
+    if code.isdigit():
+        return (
+            ErrorType[CURL.get(int(code), "CONNECTION") + "_ERROR"]
+            if reading.headline.startswith("curl: (")
+            else ErrorType.HTTP_ERROR
+        )
+    if code.startswith("TS") and code[2:].isdigit() and code not in CODES:
+        return ErrorType.SYNTAX_ERROR if len(code) == 6 and code[2] == "1" else ErrorType.TYPE_ERROR
+    return CODES.get(code)
+
+
+def _by_class(name: str) -> ErrorType | None:
+    if not name or name in GENERIC:
+        return None
+    known = CLASSES.get(name)
+    if known is not None:
+        return known
+    endings = ("ValidationError", "TimeoutError", "ConnectionError", "HTTPError", "DatabaseError", "AssertionError")
+    return next((CLASSES[ending] for ending in endings if name.endswith(ending)), None)
+
+
+def _by_nature(reading: Reading) -> ErrorType:
+    if reading.kind == "build" and reading.weight >= 78:
+        return (
+            ErrorType.VALIDATION_ERROR
+            if reading.code.startswith("error=") or "-W" in reading.code
+            else ErrorType.TYPE_ERROR
+        )
+    if reading.name:
+        return ErrorType.RUNTIME_ERROR
+    return EXITS.get(reading.exit_code or 0, ErrorType.UNKNOWN)

@@ -1,0 +1,105 @@
+"""Python's own tracebacks, its syntax errors, and unittest, which prints tracebacks under a heading."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import ClassVar
+
+from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+
+__all__ = ["PythonShape"]
+
+FRAME = re.compile(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
+HEAD = re.compile(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
+SYNTAX = ("SyntaxError", "IndentationError", "TabError")
+TITLE = "Traceback (most recent call last):"
+
+
+class PythonShape:
+    """The last exception that was printed; under unittest the first."""
+
+    gates: ClassVar[tuple[str, ...]] = ('File "', TITLE)
+
+    def __init__(self, text: str) -> None:
+        self._prefix = ""
+        self._open = False
+        self._frames: list[tuple[str, str, str]] = []
+        self._syntax: tuple[str, str] | None = None
+        self._detail_wanted = 0
+        self._test = ""
+        self._found: list[Finding] = []
+
+    def feed(self, line: str) -> None:
+        if TITLE in line:
+            self._start(line)
+        elif self._open:
+            self._inside(self._without_prefix(line))
+        elif self._detail_wanted:
+            self._more(line)
+        elif 'File "' in line:
+            self._outside_frame(line)
+        elif self._syntax and line.lstrip().startswith(SYNTAX):
+            self._finish(line.strip())
+        elif line.startswith(("FAIL: ", "ERROR: ")) and line.endswith(")"):
+            self._test = line.split(": ", 1)[1].split(" (", 1)[-1].rstrip(")")
+
+    def finding(self) -> Finding | None:
+        tested = [found for found in self._found if found.test]
+        return tested[0] if tested else self._found[-1] if self._found else None
+
+    def _start(self, line: str) -> None:
+        prefix = line[: line.index(TITLE)].removesuffix("Exception Group ")
+        self._prefix = prefix[:-2] + "| " if prefix.endswith("+ ") else prefix
+        self._open, self._frames, self._syntax, self._detail_wanted = True, [], None, 0
+
+    def _without_prefix(self, line: str) -> str:
+        if self._prefix and line.startswith(self._prefix.rstrip()):
+            return line[len(self._prefix) :]
+        return line
+
+    def _inside(self, line: str) -> None:
+        if not line or line[0] in " \t[":
+            self._outside_frame(line)
+        else:
+            self._open = False
+            self._finish(line)
+
+    def _outside_frame(self, line: str) -> None:
+        frame = FRAME.match(line) if 'File "' in line else None
+        if frame is None:
+            return
+        if frame[3]:
+            self._frames.append((frame[1], frame[2], frame[3]))
+        else:
+            self._syntax = (frame[1], frame[2])
+
+    def _finish(self, line: str) -> None:
+        head = HEAD.match(line)
+        if head is None:
+            return
+        own = [frame for frame in self._frames if not is_library(frame[0])]
+        file, number, function = (own or [("", "", "")])[-1]
+        name = head[1].rpartition(".")[2]
+        if self._syntax and name in SYNTAX:
+            (file, number), function = self._syntax, ""
+        self._found.append(
+            Finding(
+                weight=85,
+                headline=line,
+                name=name,
+                location=place(file, number) if file else None,
+                function=function,
+                test=self._test,
+                kind="test" if self._test else "run",
+                files=tuple(dict.fromkeys(frame[0] for frame in own)),
+            )
+        )
+        self._test, self._frames, self._syntax = "", [], None
+        self._detail_wanted = 2 if "validation error" in line else 0
+
+    def _more(self, line: str) -> None:
+        """A validation error names its fields on the lines below."""
+        self._detail_wanted -= 1
+        last = self._found[-1]
+        self._found[-1] = replace(last, detail=f"{last.detail} {line.strip()}".strip())

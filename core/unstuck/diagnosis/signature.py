@@ -1,0 +1,190 @@
+"""The fingerprint of a failure: what makes two of them the same, and what makes them merely alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any
+
+from unstuck.diagnosis.essence import context_of, mask, subject_of, words_of
+from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.naming import error_type_of
+from unstuck.diagnosis.reading import Reading, read
+from unstuck.text import Clean, admit
+
+__all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature"]
+
+SIMILAR = 0.7
+MESSAGE_LIMIT = 4_000
+HASH_LENGTH = 16
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSignature:
+    """One failure, in comparable form.
+
+    ``location`` is ``file:line`` or None; ``context_hash`` 16 hexadecimal characters; ``timestamp`` seconds since 1970
+    as the caller gives them (0.0: not said); ``subject`` what the error is about (a key, a name, a test), which the
+    hash leaves out on purpose; ``metadata`` strings such as ``headline``, ``function`` and ``test``.
+    """
+
+    exact_message: Clean
+    error_type: ErrorType
+    location: str | None
+    context_hash: str
+    timestamp: float = 0.0
+    agent_id: str = ""
+    task_id: str = ""
+    metadata: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    subject: str = ""
+
+    @classmethod
+    def from_error(
+        cls,
+        error_message: str | bytes,
+        agent_id: str = "",
+        task_id: str = "",
+        stack_trace: str | bytes | None = None,
+        *,
+        timestamp: float = 0.0,
+    ) -> FailureSignature:
+        """The signature of an error's text and, where it is apart, its stack trace. Never raises on any text."""
+        reading = read(_joined(error_message, stack_trace))
+        return replace(cls.from_reading(reading), agent_id=agent_id, task_id=task_id, timestamp=timestamp)
+
+    @classmethod
+    def from_reading(cls, reading: Reading) -> FailureSignature:
+        """The signature of text that was read already."""
+        known = {
+            "headline": str(reading.headline),
+            "function": reading.function,
+            "test": reading.test,
+            "retry_after": reading.retry_after,
+        }
+        return cls(
+            exact_message=_exact(reading.text),
+            error_type=error_type_of(reading),
+            location=reading.location,
+            context_hash=_hash(context_of(reading)),
+            metadata=MappingProxyType({key: value for key, value in known.items() if value}),
+            subject=subject_of(reading),
+        )
+
+    @property
+    def identity(self) -> str:
+        """What is the same for every occurrence of this failure: the hash and the subject, no line number."""
+        return f"{self.context_hash}-{_hash(self.subject)[:8]}"
+
+    @property
+    def file(self) -> str:
+        """The file of ``location``, empty where there is none."""
+        return (self.location or "").rpartition(":")[0]
+
+    def is_identical_to(self, other: FailureSignature) -> bool:
+        """The same failure again: for loop detection."""
+        return self.error_type == other.error_type and self.identity == other.identity
+
+    def is_similar_to(self, other: FailureSignature) -> bool:
+        """A related failure: at least 0.7 alike in type, file, function and words of the headline."""
+        return self.similarity(other) >= SIMILAR
+
+    def similarity(self, other: FailureSignature) -> float:
+        """How alike two failures are, 0.0 to 1.0; what neither of them says is left out."""
+        if self.is_identical_to(other):
+            return 1.0
+        pairs = (
+            (3.0, self.error_type.value, other.error_type.value),
+            (2.0, mask(self.file), mask(other.file)),
+            (2.0, self._place, other._place),
+        )
+        said = [(weight, float(one == two)) for weight, one, two in pairs if one or two]
+        said.append((3.0, _overlap(self._words, other._words)))
+        return sum(weight * score for weight, score in said) / sum(weight for weight, _ in said)
+
+    @property
+    def _place(self) -> str:
+        return self.metadata.get("test", "") or self.metadata.get("function", "")
+
+    @property
+    def _words(self) -> frozenset[str]:
+        return words_of(self.metadata.get("headline", "") or self.exact_message)
+
+    @staticmethod
+    def _classify_error(error_message: str | bytes) -> ErrorType:
+        return error_type_of(read(error_message))
+
+    @staticmethod
+    def _extract_location(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str | None:
+        return read(_joined(error_message, stack_trace)).location
+
+    @staticmethod
+    def _hash_context(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str:
+        return _hash(context_of(read(_joined(error_message, stack_trace))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-able; :meth:`from_dict` reads it back."""
+        return {
+            "exact_message": str(self.exact_message),
+            "error_type": self.error_type.value,
+            "location": self.location,
+            "context_hash": self.context_hash,
+            "timestamp": self.timestamp,
+            "agent_id": self.agent_id,
+            "task_id": self.task_id,
+            "metadata": dict(self.metadata),
+            "subject": self.subject,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> FailureSignature:
+        """Read what :meth:`as_dict` wrote; fields that are missing or of a later version fall back."""
+        location = data.get("location")
+        return cls(
+            exact_message=admit(str(data.get("exact_message", "")), limit=MESSAGE_LIMIT),
+            error_type=ErrorType.read(data.get("error_type"), ErrorType.UNKNOWN),
+            location=str(admit(str(location))) if location else None,
+            context_hash=str(data.get("context_hash", "")),
+            timestamp=float(data.get("timestamp") or 0.0),
+            agent_id=str(data.get("agent_id", "")),
+            task_id=str(data.get("task_id", "")),
+            metadata=MappingProxyType(
+                {str(key): str(admit(str(value))) for key, value in (data.get("metadata") or {}).items()}
+            ),
+            subject=str(admit(str(data.get("subject", "")))),
+        )
+
+
+def extract_failure_signature(
+    error_output: str | bytes, agent_id: str = "", task_id: str = "", *, timestamp: float = 0.0
+) -> FailureSignature:
+    """The signature of raw error output. Never raises on any text."""
+    return FailureSignature.from_error(error_output, agent_id, task_id, timestamp=timestamp)
+
+
+def _joined(message: str | bytes, trace: str | bytes | None) -> str:
+    """The trace goes first, as the tools print it: the message is the last word."""
+    said, where = (_as_text(message), _as_text(trace or ""))
+    return said if not where or (said in where and "\n" in said) else f"{where}\n{said}"
+
+
+def _as_text(raw: str | bytes) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
+
+
+def _exact(text: str) -> Clean:
+    """Cut wider than is kept, so that no secret is split where it would be shown."""
+    if len(text) > 4 * MESSAGE_LIMIT:
+        text = f"{text[: 2 * MESSAGE_LIMIT]}\n{text[-2 * MESSAGE_LIMIT :]}"
+    return admit(text, limit=MESSAGE_LIMIT)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:HASH_LENGTH]
+
+
+def _overlap(one: frozenset[str], two: frozenset[str]) -> float:
+    return 2 * len(one & two) / (len(one) + len(two)) if one or two else 1.0

@@ -1,0 +1,165 @@
+"""Diagnosing whole outputs: what is read, what is ignored, and what cannot hurt."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from unstuck.diagnosis import Cause, Diagnosis, ErrorCategory, ErrorType, FailureType, diagnose
+
+FRAGMENTS = st.sampled_from(
+    [
+        "Traceback (most recent call last):",
+        '  File "a.py", line 3, in f',
+        "KeyError: 'a'",
+        "E   assert 1 == 2",
+        "FAILED tests/test_a.py::test_b - KeyError",
+        "    at fn (/app/a.js:1:2)",
+        "Error: boom",
+        "a.c:1:2: error: expected ';'",
+        "CMake Error at CMakeLists.txt:3 (find_package):",
+        "thread 'x' panicked at src/a.rs:1:2:",
+        "panic: no",
+        "\tat a.B.c(B.java:3)",
+        "Caused by: a.b.CException: no",
+        "API Error: 429 {",
+        "\x1b[31m",
+        "\r",
+        "",
+    ]
+)
+
+
+def found(output: str | bytes, **more: object) -> Diagnosis:
+    diagnosis = diagnose(output, exit_code=1, **more)  # type: ignore[arg-type]
+    assert diagnosis is not None
+    return diagnosis
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.text() | st.binary() | st.lists(FRAGMENTS | st.text(max_size=20), max_size=12).map("\n".join))
+def test_never_raises(output: str | bytes) -> None:
+    """Whatever a program prints, there is a diagnosis of clean text."""
+    diagnosis = found(output)
+    assert "\x1b" not in diagnosis.headline
+    assert Diagnosis.from_dict(diagnosis.as_dict()) == diagnosis
+
+
+@pytest.mark.parametrize("output", ["", b"", None, "\n\n", "\x00\x00", b"\xff\xfe\xfd"])
+def test_silence_is_a_failure_too(output: str | bytes | None) -> None:
+    """A command that fails without a word still gets a headline and a hint."""
+    diagnosis = diagnose(output, exit_code=3)
+    assert diagnosis is not None
+    assert diagnosis.error_type is ErrorType.UNKNOWN
+    assert diagnosis.fix_hint
+
+
+def test_ten_megabytes_with_the_error_at_the_end() -> None:
+    """A huge log is read at its head and its tail."""
+    diagnosis = found("all is well\n" * 900_000 + "KeyError: 'the_end'\n")
+    assert diagnosis.headline == "KeyError: 'the_end'"
+
+
+def test_one_line_of_ten_megabytes() -> None:
+    """One endless line ends nothing."""
+    assert found("(" * 10_000_000).failure_type is FailureType.UNKNOWN
+
+
+def test_colours_do_not_matter() -> None:
+    """A coloured error is the same error."""
+    assert found("\x1b[1;31mKeyError: 'a'\x1b[0m").identity == found("KeyError: 'a'").identity
+
+
+def test_paths_become_relative_to_the_root() -> None:
+    """Places inside the project are shown without the project's path."""
+    output = 'Traceback (most recent call last):\n  File "/home/me/app/src/a.py", line 3, in f\nKeyError: 1\n'
+    assert found(output, root="/home/me/app").location == "src/a.py:3"
+
+
+def test_library_frames_are_not_the_place() -> None:
+    """The place is the user's own line, even where a library raised."""
+    output = (
+        "Traceback (most recent call last):\n"
+        '  File "app.py", line 3, in go\n    json.loads("x")\n'
+        '  File "/usr/local/lib/python3.11/json/decoder.py", line 355, in raw_decode\n    raise JSONDecodeError\n'
+        "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)\n"
+    )
+    assert found(output).location == "app.py:3"
+    assert found(output).error_type is ErrorType.VALUE_ERROR
+
+
+def test_a_clock_is_no_location() -> None:
+    """12:33:44 in a log is a time, not a file and a line."""
+    assert found("Compilation started at Sat Jul  8 15:19:25\nbuild.log: failed").location is None
+
+
+def test_a_failing_test_is_a_failed_check() -> None:
+    """Under a test runner a KeyError is a failed check of that test."""
+    output = "FAILED tests/test_a.py::test_b - KeyError: 'x'\n1 failed in 0.02s\n"
+    diagnosis = found(output)
+    assert diagnosis.failure_type is FailureType.VERIFICATION_FAILED
+    assert diagnosis.error_type is ErrorType.KEY_ERROR
+    assert "test_b" in diagnosis.signature.subject
+
+
+def test_other_failing_tests_are_another_failure() -> None:
+    """Progress shows: with one test fewer failing it is not the same failure any more."""
+    two = "FAILED tests/test_a.py::test_b - KeyError: 'x'\nFAILED tests/test_a.py::test_c - KeyError: 'x'\n"
+    assert found(two).identity != found(two.splitlines()[0] + "\n").identity
+
+
+def test_a_rate_limit_says_how_long_to_wait() -> None:
+    """The service's own word on when to come back is kept."""
+    diagnosis = found('API Error: 429 {"error":{"message":"Too many requests. Please retry after 41 s"}}')
+    assert diagnosis.category is ErrorCategory.TRANSIENT
+    assert diagnosis.signature.metadata["retry_after"] == "41"
+
+
+def test_context_by_whole_phrases_only() -> None:
+    """A full context window is recognised; a cancelled context of a Go program is not one."""
+    assert found("Error: Maximum context length (128k tokens) exceeded").failure_type is FailureType.CONTEXT_EXHAUSTED
+    assert found("  ⎿ Prompt is too long").failure_type is FailureType.CONTEXT_EXHAUSTED
+    assert found("fetch orders: context canceled").failure_type is FailureType.UNKNOWN
+    assert found("context deadline exceeded").failure_type is FailureType.UNKNOWN
+
+
+def test_infrastructure_only_where_it_was_broken_before() -> None:
+    """The text alone never blames the environment; a baseline that fails in the same way does."""
+    output = "FAILED tests/test_a.py::test_b - KeyError: 'x'"
+    assert found(output).category is ErrorCategory.AGENT_FAILURE
+    assert found(output, pre_existing=True).category is ErrorCategory.INFRASTRUCTURE
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(124, ErrorType.TIMEOUT_ERROR), (137, ErrorType.RUNTIME_ERROR), (139, ErrorType.RUNTIME_ERROR)],
+)
+def test_the_exit_code_speaks_where_the_output_does_not(code: int, kind: ErrorType) -> None:
+    """A time-out or a kill is known by its exit code."""
+    diagnosis = diagnose("collecting 120 items", exit_code=code)
+    assert diagnosis is not None
+    assert diagnosis.error_type is kind
+
+
+def test_history_makes_the_cause_worse() -> None:
+    """Failing twice more at the same place means that the approach is wrong."""
+    output = "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nKeyError: 'a'\n"
+    first = found(output)
+    assert first.cause is Cause.SIMPLE_LOGIC
+    assert found(output, history=[first, first]).cause is Cause.APPROACH_WRONG
+
+
+def test_secrets_do_not_reach_the_headline() -> None:
+    """A token in an error message is not shown and not stored."""
+    token = "ghp_" + "a1B2" * 9
+    diagnosis = found(f"RuntimeError: bad credentials for {token}")
+    assert token not in str(diagnosis.as_dict())
+
+
+def test_a_fresh_diagnosis_of_a_later_version_reads() -> None:
+    """Unknown words in a log fall back to the most general ones."""
+    data = {**found("KeyError: 'a'").as_dict(), "failure_type": "NEW", "category": "cosmic", "cause": "moon"}
+    read = Diagnosis.from_dict(data)
+    assert read.failure_type is FailureType.UNKNOWN
+    assert read.category is ErrorCategory.AGENT_FAILURE
