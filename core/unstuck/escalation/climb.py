@@ -1,0 +1,65 @@
+"""Where a task stands on the ladder: one frozen value, recorded with each decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+__all__ = ["Climb", "Rung"]
+
+Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
+
+REMEMBERED_APPROACHES = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Climb:
+    """The counters of one climb, from the start of a task or from a person's answer to the next question.
+
+    ``retries``, ``pivots`` and ``research`` are what the rungs have used up and may start again; ``told_*`` count
+    every directive since the last question and never go back. ``signature`` is the identity of the last failure,
+    ``seen`` those of this climb, ``repeats`` how often the last one came in a row.
+    """
+
+    rung: Rung = "first"
+    retries: int = 0
+    pivots: int = 0
+    research: int = 0
+    told_retries: int = 0
+    told_pivots: int = 0
+    told_research: int = 0
+    directives: int = 0
+    agent_failures: int = 0
+    transient: int = 0
+    transient_over: bool = False
+    continuations: int = 0
+    unknown: int = 0
+    signature: str = ""
+    seen: tuple[str, ...] = ()
+    repeats: int = 0
+    resolved: tuple[str, ...] = ()
+    approach: str = ""
+    approaches: tuple[str, ...] = ()
+    failed_approaches: tuple[str, ...] = ()
+    insights: tuple[str, ...] = ()
+
+    def noting(self, signature: str, approach: str) -> Climb:
+        """This climb after a failure with ``signature`` of an attempt that followed ``approach``."""
+        approaches = self.approaches
+        if approach and (not approaches or approaches[-1] != approach):
+            approaches = (*approaches, approach)[-REMEMBERED_APPROACHES:]
+        failed = self.failed_approaches
+        if self.approach and self.approach not in failed:
+            failed = (*failed, self.approach)
+        return replace(
+            self,
+            signature=signature,
+            repeats=self.repeats + 1 if signature == self.signature else 1,
+            seen=self.seen if signature in self.seen else (*self.seen, signature),
+            approaches=approaches,
+            failed_approaches=failed,
+        )
+
+    def answered(self) -> Climb:
+        """A new climb after a person's answer; what has failed stays known."""
+        return Climb(rung="human", failed_approaches=self.failed_approaches, insights=self.insights)

@@ -1,0 +1,43 @@
+"""The four rungs, with what each may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["EscalationLevel", "Limits"]
+
+
+class EscalationLevel(Enum):
+    """Retry, pivot, research, ask: the failure handler's four levels with its limits and costs."""
+
+    RETRY = (1, "Retry", 3, "Low", "None")
+    PIVOT = (2, "Pivot", 3, "Medium", "None")
+    RESEARCH = (3, "Research", 2, "High", "None")
+    ASK = (4, "Checkpoint/Ask", 1, "Low", "Required")
+
+    def __init__(self, level: int, strategy: str, max_attempts: int, token_cost: str, user_interaction: str) -> None:
+        self.level = level
+        self.strategy = strategy
+        self.max_attempts = max_attempts
+        self.token_cost = token_cost
+        self.user_interaction = user_interaction
+
+    def __int__(self) -> int:
+        return self.level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How far a climb may go. ``max_attempts`` bounds all directives of one climb; the rest are per rung or rule."""
+
+    max_retries: int = 3
+    max_pivots: int = 3
+    max_research: int = 2
+    max_attempts: int = 20
+    task_failure_limit: int = 3
+    transient_retries: int = 3
+    continuations: int = 3
+    unknown_retries: int = 1
+    skip_to_ask: tuple[str, ...] = ()
+    auto_resolve: tuple[tuple[str, str], ...] = ()

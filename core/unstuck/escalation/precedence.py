@@ -1,0 +1,303 @@
+"""One failure gets one directive: the first line of the table that applies. Pure.
+
+The lines: 1 done · 2 the check could not run · 3 skip to ask · 4 auto resolve · 5 context exhausted · 6 transient ·
+7 stated configuration, proven infrastructure · 8 the agent failed · 9 going round in circles · 10 the ladder.
+Only line 10 uses up rungs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from unstuck.contract import Report
+from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, FailureType
+from unstuck.escalation.climb import Climb
+from unstuck.escalation.ladder import next_rung, step_onto
+from unstuck.escalation.levels import Limits
+
+__all__ = ["AskQuestion", "BackOff", "Block", "Decision", "Direct", "Facts", "Finish", "Halt", "Redispatch", "decide"]
+
+CheckResult = Literal["passed", "failed", "could_not_run", "none"]
+_AGENT_FAILED = {
+    "crashed": "agent_crash",
+    "timed_out": "agent_timeout",
+    "not_started": "agent_crash",
+    "no_signal": "signal_missing",
+    "bad_signal": "parse_failure",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known when a decision is due. ``circular`` and ``infrastructure`` were found out before."""
+
+    check: CheckResult
+    report: Report
+    diagnosis: Diagnosis | None
+    climb: Climb
+    alternatives: tuple[Approach, ...] = ()
+    circular: bool = False
+    infrastructure: bool = False
+    direct: bool = False
+    may_ask: bool = True
+    check_problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The task is done, or ended without a check."""
+
+    status: Literal["succeeded", "unverified", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskQuestion:
+    """A person has to say something that no attempt can find out."""
+
+    key: str
+    error_type: str
+    question: str
+    options: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackOff:
+    """Wait ``delay`` seconds, then the same again; ``retry`` counts from 1."""
+
+    error_type: str
+    retry: int
+    delay: float
+    climb: Climb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direct:
+    """The next attempt on ``level``, or with ``human`` the checkpoint and the stuck gate.
+
+    ``hint`` goes to the agent; ``fresh`` starts a new session; ``restore`` names what to go back to first.
+    """
+
+    level: Literal["retry", "pivot", "research", "human", "continue"]
+    line: int
+    climb: Climb
+    hint: str = ""
+    approach: str = ""
+    fresh: bool = False
+    restore: Literal["", "good", "baseline"] = ""
+    checkpoint: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redispatch:
+    """The agent failed, not its work: the same again."""
+
+    error_type: str
+    failures: int
+    climb: Climb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The ground is broken: no task starts until it is mended."""
+
+    issue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halt:
+    """Nobody may be asked and nothing is left to try."""
+
+    reason: str
+    details: str
+
+
+Decision = Finish | AskQuestion | BackOff | Direct | Redispatch | Block | Halt
+
+
+def decide(facts: Facts, limits: Limits) -> Decision:
+    """The one answer to what has just happened."""
+    return (
+        _done(facts)
+        or _check_could_not_run(facts)
+        or _patterns(facts, limits)
+        or _context_exhausted(facts, limits)
+        or _transient(facts, limits)
+        or _stated_or_proven(facts)
+        or _agent_failed(facts, limits)
+        or _circular(facts)
+        or _ladder(facts, limits)
+    )
+
+
+def _done(facts: Facts) -> Decision | None:
+    if facts.check == "passed":
+        return Finish(status="succeeded")
+    report = facts.report
+    if report.how == "stopped":
+        # Nobody here stopped it without an answer to follow, so its own person did.
+        return Finish(status="cancelled")
+    ended_well = report.how == "ended" and not report.exit_code and report.error is None
+    if facts.check == "none" and ended_well and report.signal in (None, "complete"):
+        return Finish(status="unverified")
+    return None
+
+
+def _check_could_not_run(facts: Facts) -> Decision | None:
+    if facts.check != "could_not_run":
+        return None
+    problem = facts.check_problem or "the check could not run"
+    if not facts.may_ask:
+        return Halt(reason="env_unavailable", details=problem)
+    return AskQuestion(
+        key="check",
+        error_type="env_unavailable",
+        question=f"{problem}. What should be done?",
+        options=("run the check again",),
+        line=2,
+    )
+
+
+def _patterns(facts: Facts, limits: Limits) -> Decision | None:
+    if facts.diagnosis is None:
+        return None
+    headline, identity = facts.diagnosis.headline, facts.diagnosis.identity
+    for pattern in limits.skip_to_ask:
+        if _matches(pattern, headline):
+            return _ask(facts, line=3, reason=f"{pattern} goes straight to a person")
+    for pattern, action in limits.auto_resolve:
+        used = f"{pattern}\n{identity}"
+        if _matches(pattern, headline) and used not in facts.climb.resolved:
+            climb = replace(_noted(facts)[0], resolved=(*facts.climb.resolved, used))
+            return Direct(level="retry", line=4, climb=climb, hint=action, reason=f"known answer to {pattern}")
+    return None
+
+
+def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
+    diagnosis = facts.diagnosis
+    if diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED:
+        return None
+    if facts.climb.continuations >= limits.continuations:
+        return None
+    climb = replace(_noted(facts)[0], continuations=facts.climb.continuations + 1)
+    return Direct(
+        level="continue", line=5, climb=climb, fresh=True, checkpoint="progress", reason="the context window was full"
+    )
+
+
+def _transient(facts: Facts, limits: Limits) -> Decision | None:
+    diagnosis = facts.diagnosis
+    if diagnosis is None or diagnosis.category is not ErrorCategory.TRANSIENT or facts.climb.transient_over:
+        return None
+    retry = facts.climb.transient
+    if retry >= limits.transient_retries:
+        return None
+    delay = _retry_after(diagnosis) or float(2**retry)
+    climb = replace(_noted(facts)[0], transient=retry + 1)
+    return BackOff(error_type=diagnosis.signature.error_type.value, retry=retry + 1, delay=delay, climb=climb)
+
+
+def _retry_after(diagnosis: Diagnosis) -> float:
+    """The seconds the other side asked for; 0 where it did not."""
+    try:
+        return max(0.0, float(diagnosis.signature.metadata.get("retry_after", 0)))
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _stated_or_proven(facts: Facts) -> Decision | None:
+    report = facts.report
+    if report.signal in ("blocked", "needs_guidance"):
+        question = report.question or "the agent is blocked and says no more"
+        if not facts.may_ask:
+            return Halt(reason="missing_info", details=question)
+        error_type = "ambiguous_requirement" if report.options else "missing_info"
+        return AskQuestion(
+            key=report.signal, error_type=error_type, question=question, options=tuple(report.options), line=7
+        )
+    if facts.infrastructure and facts.diagnosis is not None:
+        return Block(issue=facts.diagnosis.headline)
+    return None
+
+
+def _agent_failed(facts: Facts, limits: Limits) -> Decision | None:
+    error_type = _AGENT_FAILED.get(facts.report.how)
+    if error_type is None:
+        return None
+    failures = facts.climb.agent_failures + 1
+    climb = replace(facts.climb, agent_failures=failures)
+    if failures < limits.task_failure_limit:
+        return Redispatch(error_type=error_type, failures=failures, climb=climb)
+    details = f"the agent failed {failures} times ({error_type})"
+    if not facts.may_ask:
+        return Halt(reason="task_limit_exceeded", details=details)
+    return Direct(level="human", line=8, climb=replace(climb, rung="human"), checkpoint="ask", reason=details)
+
+
+def _circular(facts: Facts) -> Decision | None:
+    if not facts.circular:
+        return None
+    return _ask(facts, line=9, reason="the same idea was tried again and again")
+
+
+def _ladder(facts: Facts, limits: Limits) -> Decision:
+    climb, fresh = _noted(facts)
+    diagnosis = facts.diagnosis
+    failure_type = diagnosis.failure_type if diagnosis else FailureType.UNKNOWN
+    cause = diagnosis.cause if diagnosis else Cause.SIMPLE_LOGIC
+    rung = next_rung(
+        climb, cause, failure_type, limits, fresh=fresh, alternatives=bool(facts.alternatives), direct=facts.direct
+    )
+    if rung == "retry":
+        broken = failure_type is FailureType.BROKEN_BUILD
+        return Direct(
+            level="retry",
+            line=10,
+            climb=step_onto(climb, "retry", failure_type, fresh=fresh),
+            hint=diagnosis.fix_hint if diagnosis else "",
+            restore="good" if broken else "",
+            checkpoint="rollback" if broken else "",
+            approach=climb.approach,
+        )
+    if rung == "pivot":
+        way = facts.alternatives[0]
+        stepped = step_onto(climb, "pivot", failure_type, fresh=fresh)
+        return Direct(
+            level="pivot",
+            line=10,
+            climb=replace(stepped, approach=way.name),
+            approach=way.name,
+            fresh=True,
+            restore="baseline",
+            checkpoint="pivot",
+            reason=f"from {way.source}",
+        )
+    if rung == "research":
+        stepped = step_onto(climb, "research", failure_type, fresh=fresh)
+        return Direct(level="research", line=10, climb=replace(stepped, approach=""))
+    return _ask(facts, line=10, reason="nothing is left to try")
+
+
+def _ask(facts: Facts, *, line: int, reason: str) -> Decision:
+    if not facts.may_ask:
+        headline = facts.diagnosis.headline if facts.diagnosis else reason
+        return Halt(reason="task_limit_exceeded", details=f"{headline} ({reason})")
+    climb = replace(_noted(facts)[0], rung="human")
+    return Direct(level="human", line=line, climb=climb, checkpoint="ask", reason=reason)
+
+
+def _noted(facts: Facts) -> tuple[Climb, bool]:
+    """The climb after noting this failure, and whether its signature is new in the climb."""
+    identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
+    approach = facts.climb.approach or facts.report.approach or ""
+    return facts.climb.noting(identity, approach), identity not in facts.climb.seen
+
+
+def _matches(pattern: str, headline: str) -> bool:
+    try:
+        return re.search(pattern, headline) is not None
+    except re.error:
+        return pattern in headline

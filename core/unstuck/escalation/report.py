@@ -1,0 +1,107 @@
+"""The stuck report: what a person needs to decide, once. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unstuck.diagnosis import Diagnosis
+from unstuck.escalation.climb import Climb
+
+__all__ = ["STUCK_OPTIONS", "StuckReport", "format_stuck_question", "stuck_report"]
+
+STUCK_OPTIONS = (
+    "Show me how to do this",
+    "Skip this part for now",
+    "Abandon the task",
+    "Try again with a different approach: [describe]",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckReport:
+    """What was tried, what it looks like, and where the files are safe.
+
+    ``attempts`` counts every directive since the last question by rung; ``touches`` are the tasks that fall with this
+    one; ``checkpoint`` is an id or empty.
+    """
+
+    task: str
+    summary: str
+    location: str
+    attempts: dict[str, int]
+    analysis: str
+    reason: str
+    insights: tuple[str, ...] = ()
+    approaches: tuple[str, ...] = ()
+    checkpoint: str = ""
+    touches: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The report as a file for people."""
+        lines = [f"# {self.task} is stuck", "", f"**Problem:** {self.summary}"]
+        if self.location:
+            lines.append(f"**Where:** `{self.location}`")
+        lines += ["", "## Tried", "", *(f"- {text}" for text in _attempts(self.attempts))]
+        lines += [f"- approach: {way}" for way in self.approaches]
+        lines += ["", "## Analysis", "", self.analysis]
+        if self.insights:
+            lines += ["", "## Insights", "", *(f"- {insight}" for insight in self.insights)]
+        if self.checkpoint:
+            lines += ["", f"Checkpoint saved: {self.checkpoint}"]
+        if self.touches:
+            lines += ["", f"Waiting for this task: {', '.join(self.touches)}"]
+        lines += ["", "## Options", "", *(f"{n}. {text}" for n, text in enumerate(STUCK_OPTIONS, 1)), ""]
+        return "\n".join(lines)
+
+
+def stuck_report(
+    task: str,
+    climb: Climb,
+    diagnosis: Diagnosis | None,
+    *,
+    reason: str,
+    checkpoint: str = "",
+    touches: tuple[str, ...] = (),
+) -> StuckReport:
+    """The report for a task whose climb has ended."""
+    return StuckReport(
+        task=task,
+        summary=diagnosis.headline if diagnosis else reason,
+        location=(diagnosis.signature.location or "") if diagnosis else "",
+        attempts={"retries": climb.told_retries, "pivots": climb.told_pivots, "research": climb.told_research},
+        analysis=_analysis(climb, diagnosis, reason),
+        reason=reason,
+        insights=climb.insights,
+        approaches=climb.failed_approaches,
+        checkpoint=checkpoint,
+        touches=touches,
+    )
+
+
+def format_stuck_question(report: StuckReport) -> str:
+    """The question a person is asked, with the four options."""
+    tried = "\n".join(f"• {text}" for text in _attempts(report.attempts))
+    options = "\n".join(f"{number}. {text}" for number, text in enumerate(STUCK_OPTIONS, 1))
+    return (
+        f"I am stuck on: {report.summary}\n\nWhat I tried:\n{tried}\n\nMy analysis:\n{report.analysis}\n\n"
+        f"Options:\n{options}\n\nWhat should I do?"
+    )
+
+
+def _attempts(attempts: dict[str, int]) -> tuple[str, ...]:
+    words = {
+        "retries": ("retry", "retries"),
+        "pivots": ("alternative approach", "alternative approaches"),
+        "research": ("research", "research"),
+    }
+    return tuple(f"{count} {words[kind][count != 1]}" for kind, count in attempts.items())
+
+
+def _analysis(climb: Climb, diagnosis: Diagnosis | None, reason: str) -> str:
+    if diagnosis is None:
+        return reason
+    if len(climb.seen) <= 1:
+        sameness = "The same signature in every attempt"
+    else:
+        sameness = f"{len(climb.seen)} different failures, the last one {climb.repeats} times in a row"
+    return f"{sameness} ({diagnosis.signature.error_type.value}). {diagnosis.fix_hint} {reason}.".replace("  ", " ")
