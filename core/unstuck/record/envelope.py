@@ -1,0 +1,128 @@
+"""One record: who, when and about what, round an event; to bytes and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+
+from unstuck.contract import Actor
+from unstuck.record.events import EVENTS, Event, Unknown
+from unstuck.text import admit
+
+__all__ = ["SCHEMA", "Record", "decode", "encode"]
+
+SCHEMA = 1
+# An ASCII line can only hold a control or format character as an escape, so a line without these is clean as it is.
+_ESCAPES = re.compile(rb"\\[ubfr]")
+_TEXT_LIMIT = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """An event with its envelope. ``time`` is ISO 8601 UTC, ``mono`` seconds, ``cause`` the seq that led here."""
+
+    seq: int
+    time: str
+    mono: float
+    run: str
+    actor: Actor
+    event: Event | Unknown
+    name: str
+    task: str = ""
+    attempt: str = ""
+    cause: int = 0
+    version: int = SCHEMA
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as the log has it, without its checksum."""
+        return {"v": self.version, "seq": self.seq, **_body(self)}
+
+
+def _body(record: Record) -> dict[str, Any]:
+    return {
+        "time": record.time,
+        "mono": record.mono,
+        "run": record.run,
+        "actor": record.actor,
+        "task": record.task,
+        "attempt": record.attempt,
+        "cause": record.cause,
+        "event": record.name,
+        "data": record.event.model_dump(mode="json"),
+    }
+
+
+def encode(record: Record) -> bytes:
+    """The record's body for the log writer: ASCII JSON without schema number, sequence number and checksum."""
+    return json.dumps(_body(record), ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    v: int
+    seq: int
+    time: str
+    mono: float
+    run: str
+    actor: Actor
+    task: str = ""
+    attempt: str = ""
+    cause: int = 0
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[Any]:
+    make: Any = create_model
+    lines = tuple(
+        make(f"{event.__name__}Line", __base__=_Line, event=(Literal[name], ...), data=(event, ...))
+        for name, event in EVENTS.items()
+    )
+    union: Any = Annotated[Union[lines], Field(discriminator="event")]  # noqa: UP007
+    return TypeAdapter(union)
+
+
+class _UnknownLine(_Line):
+    event: str
+    data: Unknown
+
+
+def decode(line: bytes) -> Record:
+    """A log line as a record; an unknown event or a known one with a shape from another version becomes Unknown.
+
+    Raises ``pydantic.ValidationError`` for a line that is no record at all.
+    """
+    if _ESCAPES.search(line):
+        line = json.dumps(_admitted(json.loads(line))).encode("ascii")
+    try:
+        parsed = _adapter().validate_json(line)
+    except ValidationError:
+        parsed = _UnknownLine.model_validate_json(line)
+    return Record(
+        seq=parsed.seq,
+        time=parsed.time,
+        mono=parsed.mono,
+        run=parsed.run,
+        actor=parsed.actor,
+        event=parsed.data,
+        name=parsed.event,
+        task=parsed.task,
+        attempt=parsed.attempt,
+        cause=parsed.cause,
+        version=parsed.v,
+    )
+
+
+def _admitted(value: Any) -> Any:
+    """``value`` with every text taken through the one door again: a log is a file that anybody may have edited."""
+    if isinstance(value, str):
+        return admit(value, limit=_TEXT_LIMIT)
+    if isinstance(value, list):
+        return [_admitted(item) for item in value]
+    if isinstance(value, dict):
+        return {admit(key, limit=200): _admitted(item) for key, item in value.items()}
+    return value

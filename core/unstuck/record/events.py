@@ -1,0 +1,464 @@
+"""Every event there is. The name in the log is the class name in snake case; the fields are the event's ``data``.
+
+Events say what happened or what was decided, with the result: reading them back never diagnoses or decides anew. Those
+of the error categories (``transient_error_retry`` and its kin) keep their published names and fields; ours follow the
+same style. A field that a later version adds is ignored here, an event it adds is kept as :class:`Unknown`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from unstuck.contract import GateTypeName, Guidance, Level, Report, Task
+from unstuck.escalation.climb import Climb
+from unstuck.text import Clean
+
+__all__ = ["EVENTS", "Event", "Unknown"]
+
+EVENTS: dict[str, type[Event]] = {}
+
+CheckResult = Literal["passed", "failed", "could_not_run", "none"]
+
+
+class Event(BaseModel):
+    """The base of all events."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
+    name: ClassVar[str] = ""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        EVENTS[cls.name] = cls
+
+
+# --- the run ---------------------------------------------------------------------------------------------------------
+
+
+class RunStarted(Event):
+    """A run began; its settings and plan are frozen here."""
+
+    project: str
+    kind: Literal["plan", "command", "embedded", "watch"] = "plan"
+    settings: dict[str, Any] = {}
+    plan: dict[str, Any] = {}
+    version: str = ""
+    pid: int = 0
+    base: str = ""
+    warnings: tuple[Clean, ...] = ()
+
+
+class RunResumed(Event):
+    """A run that was parked, interrupted or killed goes on."""
+
+    pid: int = 0
+    version: str = ""
+
+
+class RunParked(Event):
+    """Nothing can go on without a person, and none is there."""
+
+    gates: tuple[str, ...] = ()
+
+
+class RunEnded(Event):
+    """Every task has its outcome, or the run was ended; ``exit_code`` is the command's."""
+
+    exit_reason: str
+    exit_code: int
+    counts: dict[str, int] = {}
+
+
+class StopRequested(Event):
+    """Somebody or some limit wants the run (or one attempt of it) to stop."""
+
+    reason: str
+    attempt_id: str = ""
+
+
+class LogRepaired(Event):
+    """A torn last record was moved aside."""
+
+    file: str
+    offset: int
+    bytes: int
+
+
+class WorkflowFailed(Event):
+    """The run was halted: nothing can mend it without a person."""
+
+    reason: str
+    details: Clean
+    last_state: str = ""
+    attempts: int | None = None
+    last_issue: Clean | None = None
+
+
+class BaselineChecked(Event):
+    """The plan's shared check ran on the run's base, untouched by any agent."""
+
+    result: CheckResult
+    identity: str = ""
+    headline: Clean = Clean("")
+
+
+class InfrastructureBlocked(Event):
+    """The ground itself is broken: no task starts until it is restored."""
+
+    issue: Clean
+    reported_by: str
+
+
+class RemediationDispatched(Event):
+    """The remediation agent was sent to mend the ground; ``attempt`` counts from 1."""
+
+    attempt: int
+    issue: Clean
+
+
+class RemediationFailed(Event):
+    """The remediation agent ended and the shared check still fails."""
+
+    attempt: int
+    issue: Clean
+
+
+class InfrastructureRestored(Event):
+    """The shared check passes again."""
+
+    attempts_used: int
+
+
+# --- a task ----------------------------------------------------------------------------------------------------------
+
+
+class TaskAdded(Event):
+    """A task is known; ``shared_verify`` says that its check is the plan's own."""
+
+    work: Task
+    after_skip: Literal["block", "run", "skip"] = "block"
+    mode: Literal["orchestrated", "direct"] = "orchestrated"
+    shared_verify: bool = False
+
+
+class TaskUnblocked(Event):
+    """Everything the task needs is done."""
+
+    task_id: str
+
+
+class TaskReopened(Event):
+    """A skipped task is offered again."""
+
+    task_id: str
+
+
+class TaskEnded(Event):
+    """The task has its outcome."""
+
+    task_id: str
+    status: Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
+    reason: Clean = Clean("")
+    commit: str = ""
+
+
+class ResultIntegrated(Event):
+    """The task's files are part of the run's branch."""
+
+    task_id: str
+    commit: str
+
+
+class SetupFinished(Event):
+    """The plan's ``setup`` ran in the task's fresh work tree."""
+
+    passed: bool
+    seconds: float = 0.0
+
+
+class AttemptStarted(Event):
+    """An attempt begins with this guidance."""
+
+    guidance: Guidance
+
+
+class AgentSpawned(Event):
+    """The attempt's process exists; it acts only after this is durable. ``start`` is seconds since 1970."""
+
+    pid: int
+    start: float
+
+
+class AttemptEnded(Event):
+    """The attempt is over; its report is the agent's own account."""
+
+    report: Report
+    seconds: float = 0.0
+
+
+class StopReceipt(Event):
+    """The attempt was stopped: (pid, start, how) of every process that ended, (pid, start) of those that would not."""
+
+    ended: tuple[tuple[int, float, str], ...] = ()
+    alive: tuple[tuple[int, float], ...] = ()
+
+
+class AttemptInterrupted(Event):
+    """The supervisor went away under the attempt."""
+
+    reason: str
+
+
+class RecoveryDecided(Event):
+    """What happens with an interrupted attempt."""
+
+    choice: Literal["continue", "retry", "done", "skip", "abandon"]
+
+
+class StepRecorded(Event):
+    """One observation inside an attempt."""
+
+    kind: str
+    tool: str = ""
+    text: Clean = Clean("")
+    exit_code: int | None = None
+    identity: str = ""
+    agent_id: str = ""
+
+
+class LoopWarned(Event):
+    """The agent repeats itself; it is told."""
+
+    pattern: str
+    repeats: int
+    evidence: Clean
+
+
+class CheckFinished(Event):
+    """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error."""
+
+    result: CheckResult
+    command: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    problem: Clean = Clean("")
+    diagnosis: dict[str, Any] | None = None
+    evidence: Clean = Clean("")
+    circular: bool = False
+
+
+class CheckFlaked(Event):
+    """The check failed once and passed when it was run again."""
+
+    command: str
+    exit_code: int | None = None
+
+
+# --- decisions -------------------------------------------------------------------------------------------------------
+
+
+class DirectiveIssued(Event):
+    """What comes next for a failed task, decided by ``line`` of the precedence table."""
+
+    level: Level
+    line: int
+    climb: Climb
+    hint: Clean = Clean("")
+    approach: Clean = Clean("")
+    fresh: bool = False
+    restore: Literal["", "good", "baseline"] = ""
+    checkpoint: str = ""
+    reason: Clean = Clean("")
+    answer: Clean = Clean("")
+    answers: tuple[str, ...] = ()
+
+
+class TransientErrorRetry(Event):
+    """A passing trouble: wait ``delay_seconds``, then the same again."""
+
+    error_type: str
+    retry: int
+    delay_seconds: float
+    climb: Climb
+
+
+class BackoffOver(Event):
+    """The wait is over."""
+
+    task_id: str
+
+
+class TransientErrorResolved(Event):
+    """A retried task got past its passing trouble."""
+
+    error_type: str
+    total_retries: int
+
+
+class TransientErrorEscalated(Event):
+    """The trouble does not pass; it is treated like any other failure now."""
+
+    error_type: str
+    reason: str
+    climb: Climb
+
+
+class AgentFailure(Event):
+    """The agent failed, not its work; it is dispatched again."""
+
+    task_id: str
+    agent_type: str
+    error_type: str
+    attempt: int
+    climb: Climb
+
+
+class AgentTimeout(Event):
+    """An agent used up its time."""
+
+    agent_id: str
+    task_id: str
+    elapsed_ms: int
+
+
+class AgentCrashed(Event):
+    """An agent died."""
+
+    agent_id: str
+    task_id: str
+    error_message: Clean
+
+
+class SignalParseFailure(Event):
+    """An agent's signal line could not be read."""
+
+    agent_id: str
+    task_id: str
+    raw_output_sample: Clean
+
+
+class ConfigurationError(Event):
+    """The task cannot be done as it is described."""
+
+    task_id: str
+    error_type: str
+
+
+class AgentSeeksGuidance(Event):
+    """An agent asks."""
+
+    agent_id: str
+    task_id: str
+    question: Clean
+
+
+class DivineResponseReceived(Event):
+    """The question was answered."""
+
+    task_id: str
+    response: Clean
+
+
+class CheckpointCreated(Event):
+    """The tree is safe under this id."""
+
+    id: str
+    reason: str
+    files: int = 0
+    not_covered: tuple[str, ...] = ()
+    purpose: Literal["baseline", "good", "directive"] = "directive"
+
+
+class RestoreDone(Event):
+    """The tree is what it was at ``target``; ``safety`` can undo it. Empty ``target``: nothing could be restored."""
+
+    target: str
+    safety: str = ""
+    changed: int = 0
+    note: Clean = Clean("")
+
+
+class ResearchDone(Event):
+    """What was gathered without a model."""
+
+    insights: tuple[Clean, ...]
+
+
+class DirectivePrepared(Event):
+    """The next attempt's guidance is complete but for its id and number."""
+
+    level: Level
+    text: Clean
+    approach: Clean | None = None
+    session: str | None = None
+    answers: tuple[str, ...] = ()
+
+
+# --- gates -----------------------------------------------------------------------------------------------------------
+
+
+class GateOpened(Event):
+    """A question waits for an answer."""
+
+    gate: str
+    type: GateTypeName
+    key: str = ""
+    context: dict[str, Any] = {}
+    choices: tuple[str, ...] = ()
+    attempt_id: str = ""
+    report: str = ""
+
+
+class GateAnswered(Event):
+    """The first answer wins. ``effect`` is what it does to the task; ``rule`` the answer rule that gave it."""
+
+    gate: str
+    choice: str
+    text: Clean = Clean("")
+    number: float | None = None
+    scope: Literal["once", "pattern", "task"] = "once"
+    effect: Literal[
+        "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt"
+    ]
+    rule: int | None = None
+    climb: Climb | None = None
+
+
+class GateWithdrawn(Event):
+    """The gate's cause is gone."""
+
+    gate: str
+    reason: str
+
+
+class AnswerSent(Event):
+    """The answer is on its way into a live attempt: the call that carries it, and whose."""
+
+    gate: str
+    call: str = ""
+    incarnation: str = ""
+
+
+class AnswerDelivered(Event):
+    """The agent has the answer."""
+
+    gate: str
+
+
+class HoldRefused(Event):
+    """A held call was sent back before the agent's own limit ran out; the gate stays open."""
+
+    gate: str
+    count: int
+
+
+class Unknown(BaseModel):
+    """An event of a later version: kept and shown, never acted on."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    name: ClassVar[str] = "unknown"

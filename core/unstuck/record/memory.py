@@ -1,0 +1,178 @@
+"""What a project has learnt: approaches that failed or worked, insights, and answers that people gave.
+
+One JSON object a line, shared by all runs of a project, possibly several at once. It advises and decides nothing, so
+reading is lenient: a line that makes no sense is skipped and counted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from unstuck.errors import RecordError
+from unstuck.record.log import sync_directory, write_all
+from unstuck.text import Clean, admit
+
+__all__ = ["ENTRIES_LIMIT", "Kind", "Memory", "Remembered", "Result"]
+
+Kind = Literal["approach", "insight", "answer"]
+Result = Literal["worked", "failed", ""]
+
+ENTRIES_LIMIT = 5_000
+_TEXT_LIMIT = 2_000
+_LINE_LIMIT = 256 * 1024
+"""More bytes than the longest texts take when every character is escaped."""
+_TEXTS = ("signature", "approach", "cause", "note", "task", "run")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """One thing learnt. ``signature`` is the failure's identity; an answer's choice is its ``approach``."""
+
+    kind: Kind
+    outcome: Result
+    signature: Clean
+    approach: Clean
+    cause: Clean
+    note: Clean
+    task: Clean
+    run: Clean
+
+
+class Memory:
+    """The memory in the file at ``path``. Empty until ``load``, which also brings in what other runs have learnt."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.skipped = 0
+        """How many lines made no sense when it was loaded."""
+        self._entries: deque[Remembered] = deque(maxlen=ENTRIES_LIMIT)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def load(self) -> None:
+        """Read the file again, keeping its last 5,000 lines; a missing one is empty. Raises RecordError."""
+        entries = [_read(raw) for raw in deque(self._lines(), maxlen=ENTRIES_LIMIT)]
+        self._entries = deque((entry for entry in entries if entry), maxlen=ENTRIES_LIMIT)
+        self.skipped = len(entries) - len(self._entries)
+
+    def remember(
+        self,
+        kind: Kind,
+        *,
+        signature: str,
+        approach: str,
+        outcome: Result,
+        cause: str,
+        note: str = "",
+        task: str = "",
+        run: str = "",
+    ) -> Remembered:
+        """Keep one thing, safely on disk when this returns. Blocks for a sync. Raises RecordError."""
+        texts = {
+            "signature": signature, "approach": approach, "cause": cause, "note": note, "task": task, "run": run,
+        }  # fmt: skip
+        entry = _entry(kind, outcome, {name: _clean(text) for name, text in texts.items()})
+        try:
+            self._append(json.dumps(asdict(entry)).encode() + b"\n")
+        except OSError as problem:
+            raise RecordError(f"{self.path}: cannot be written: {problem.strerror or problem}") from problem
+        self._entries.append(entry)
+        return entry
+
+    def entries(self, kind: Kind | None = None, *, signature: str | None = None) -> tuple[Remembered, ...]:
+        """What is remembered, newest first; of one kind and about one signature where these are given."""
+        about = None if signature is None else _clean(signature)
+        return tuple(
+            entry
+            for entry in reversed(self._entries)
+            if kind in (None, entry.kind) and about in (None, entry.signature)
+        )
+
+    def approaches(self, cause: str, signature: str) -> tuple[Remembered, ...]:
+        """Approaches tried against this signature, then those against other failures of this cause; newest first."""
+        signature, cause = _clean(signature), _clean(cause)
+        tried = self.entries("approach")
+        same = tuple(entry for entry in tried if entry.signature == signature)
+        return same + tuple(entry for entry in tried if entry.signature != signature and entry.cause == cause)
+
+    def failed(self, signature: str) -> frozenset[str]:
+        """Approaches whose last use against this signature failed."""
+        last = _last_use(self.entries("approach", signature=signature))
+        return frozenset(entry.approach for entry in last if entry.outcome == "failed")
+
+    def worked(self, cause: str) -> tuple[str, ...]:
+        """Approaches whose last use against this cause worked, newest first."""
+        cause = _clean(cause)
+        last = _last_use(entry for entry in self.entries("approach") if entry.cause == cause)
+        return tuple(entry.approach for entry in last if entry.outcome == "worked")
+
+    def _lines(self) -> Iterator[bytes]:
+        """Whole lines; one that is too long comes in pieces, none of which makes sense."""
+        try:
+            with self.path.open("rb") as file:
+                yield from iter(lambda: file.readline(_LINE_LIMIT), b"")
+        except FileNotFoundError:
+            return
+        except OSError as problem:
+            raise RecordError(f"{self.path}: cannot be read: {problem.strerror or problem}") from problem
+
+    def _append(self, line: bytes) -> None:
+        fresh = not self.path.exists()
+        fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            # A line that a crash cut short must not swallow this one.
+            size = os.fstat(fd).st_size
+            if size and os.pread(fd, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            write_all(fd, line)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        if fresh:
+            sync_directory(self.path.parent)
+
+
+def _last_use(newest_first: Iterable[Remembered]) -> tuple[Remembered, ...]:
+    """The newest entry of each approach, in the order given."""
+    last: dict[str, Remembered] = {}
+    for entry in newest_first:
+        if entry.approach:
+            last.setdefault(entry.approach, entry)
+    return tuple(last.values())
+
+
+def _read(raw: bytes) -> Remembered | None:
+    """The entry in one line of the file, None for anything else."""
+    try:
+        said = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict) or said.get("kind") not in get_args(Kind):
+        return None
+    texts = {name: said.get(name, "") for name in _TEXTS}
+    outcome = said.get("outcome", "")
+    if outcome not in get_args(Result) or not all(isinstance(text, str) for text in texts.values()):
+        return None
+    return _entry(said["kind"], outcome, {name: _again(text) for name, text in texts.items()})
+
+
+def _entry(kind: Kind, outcome: Result, texts: dict[str, Clean]) -> Remembered:
+    return Remembered(kind=kind, outcome=outcome, **texts)
+
+
+def _clean(text: str) -> Clean:
+    return admit(text, limit=_TEXT_LIMIT)
+
+
+def _again(text: str) -> Clean:
+    """A text read back. Short plain ASCII cannot hurt and was redacted when it was written, so it is taken as it is."""
+    return Clean(text) if len(text) <= _TEXT_LIMIT and text.isascii() and text.isprintable() else _clean(text)

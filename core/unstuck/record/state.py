@@ -1,0 +1,209 @@
+"""The state of a run: frozen rows in mutable maps. Only the fold writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from unstuck.contract import Actor, Answer, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
+from unstuck.diagnosis import Diagnosis
+from unstuck.escalation.climb import Climb
+
+__all__ = [
+    "AttemptRow",
+    "CheckRow",
+    "DirectiveRow",
+    "GateRow",
+    "RunRow",
+    "State",
+    "TaskRow",
+    "TaskState",
+    "copied",
+    "dump",
+    "load",
+]
+
+TaskState = Literal[
+    "blocked", "ready", "running", "judging", "undecided", "backoff", "preparing", "waiting", "parked",
+    "interrupted", "ended",
+]  # fmt: skip
+AttemptState = Literal["starting", "live", "held", "stopping", "ended", "interrupted"]
+RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """The last check of a task."""
+
+    result: Literal["passed", "failed", "could_not_run", "none"]
+    command: str = ""
+    exit_code: int | None = None
+    problem: str = ""
+    evidence: str = ""
+    circular: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectiveRow:
+    """A decided directive and how far its preparation has come."""
+
+    level: Level
+    hint: str = ""
+    approach: str = ""
+    fresh: bool = False
+    restore: Literal["", "good", "baseline"] = ""
+    checkpoint: str = ""
+    reason: str = ""
+    line: int = 0
+    answer: str = ""
+    answers: tuple[str, ...] = ()
+    saved: str = ""
+    restored: str | None = None
+    restored_note: str = ""
+    insights: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process."""
+
+    id: str
+    task: str
+    guidance: Guidance
+    started: float
+    started_seq: int = 0
+    state: AttemptState = "starting"
+    pid: int = 0
+    spawned: float = 0.0
+    report: Report | None = None
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """Everything that the next step of a task depends on."""
+
+    task: Task
+    after_skip: Literal["block", "run", "skip"] = "block"
+    mode: Literal["orchestrated", "direct"] = "orchestrated"
+    shared_verify: bool = False
+    state: TaskState = "ready"
+    status: OutcomeStatus | None = None
+    reason: str = ""
+    attempts: int = 0
+    attempt: str = ""
+    level: Level = "first"
+    climb: Climb = field(default_factory=Climb)
+    report: Report | None = None
+    check: CheckRow | None = None
+    diagnosis: Diagnosis | None = None
+    directive: DirectiveRow | None = None
+    prepared: Guidance | None = None
+    gate: str = ""
+    session: str | None = None
+    baseline: str = ""
+    good: str = ""
+    saved_at: int = 0
+    integrated: str = ""
+    set_up: bool = False
+    backoff_until: float = 0.0
+    backoff_delay: float = 0.0
+    changed: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.task.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRow:
+    """A gate with its times (ISO 8601) and, once answered, what the answer does."""
+
+    gate: Gate
+    opened: str
+    closed: str = ""
+    effect: str = ""
+    rule: int | None = None
+    report: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.gate.id
+
+    @property
+    def status(self) -> GateStatus:
+        return self.gate.status
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.gate.answer
+
+    @property
+    def by(self) -> Actor | None:
+        return self.gate.by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue."""
+
+    id: str = ""
+    state: RunState = "new"
+    kind: str = "plan"
+    project: str = ""
+    started: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    plan: dict[str, Any] = field(default_factory=dict)
+    base: str = ""
+    baseline: str = ""
+    baseline_identity: str = ""
+    blocked: str = ""
+    remediation: int = 0
+    remediation_failed: int = 0
+    stopping: str = ""
+    failed: str = ""
+    exit_reason: str = ""
+    exit_code: int | None = None
+    pid: int = 0
+
+
+@dataclass(slots=True)
+class State:
+    """A run as its log tells it. ``unknown`` counts events of a later version."""
+
+    seq: int = 0
+    run: RunRow = field(default_factory=RunRow)
+    tasks: dict[str, TaskRow] = field(default_factory=dict)
+    attempts: dict[str, AttemptRow] = field(default_factory=dict)
+    gates: dict[str, GateRow] = field(default_factory=dict)
+    unknown: int = 0
+
+    def open_gates(self) -> tuple[GateRow, ...]:
+        """The gates that wait for an answer, oldest first."""
+        return tuple(row for row in self.gates.values() if row.status == "open")
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[State]:
+    return TypeAdapter(State)
+
+
+def dump(state: State) -> bytes:
+    """``state`` as JSON for a snapshot."""
+    return _adapter().dump_json(state, fallback=dict, warnings=False)
+
+
+def load(raw: bytes) -> State | None:
+    """The state that :func:`dump` wrote; None where it is of another version or was changed."""
+    try:
+        return _adapter().validate_json(raw)
+    except ValidationError:
+        return None
+
+
+def copied(state: State) -> State:
+    """A second state with the same rows, which are frozen, in maps of its own."""
+    return replace(state, tasks=dict(state.tasks), attempts=dict(state.attempts), gates=dict(state.gates))

@@ -1,0 +1,189 @@
+"""What a project remembers between runs."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unstuck.errors import RecordError
+from unstuck.record.memory import ENTRIES_LIMIT, Memory
+
+
+def reloaded(path: Path) -> Memory:
+    memory = Memory(path)
+    memory.load()
+    return memory
+
+
+def tried(memory: Memory, approach: str, outcome: str, *, signature: str = "s1", cause: str = "test_assertion") -> None:
+    memory.remember("approach", signature=signature, approach=approach, outcome=outcome, cause=cause)  # type: ignore[arg-type]
+
+
+def test_a_new_project_remembers_nothing(tmp_path: Path) -> None:
+    """Without a file everything is empty and nothing is created."""
+    memory = reloaded(tmp_path / "memory.jsonl")
+    assert (len(memory), memory.skipped, memory.entries()) == (0, 0, ())
+    assert (memory.approaches("c", "s"), memory.failed("s"), memory.worked("c")) == ((), frozenset(), ())
+    assert not memory.path.exists()
+
+
+def test_what_one_run_learns_the_next_one_knows(tmp_path: Path) -> None:
+    """Approaches, insights and answers come back whole in another run, and only the owner may read them."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    tried(memory, "mock the clock", "failed")
+    memory.remember(
+        "insight", signature="s1", approach="", outcome="", cause="test_assertion", note="uses UTC", task="t", run="r"
+    )
+    memory.remember("answer", signature="s1", approach="retry", outcome="", cause="test_assertion", note="pin it")
+    later = reloaded(memory.path)
+    assert later.entries() == memory.entries()
+    assert [entry.kind for entry in later.entries()] == ["answer", "insight", "approach"]
+    insight = later.entries("insight", signature="s1")[0]
+    assert (insight.note, insight.task, insight.run) == ("uses UTC", "t", "r")
+    assert later.entries("insight", signature="s2") == ()
+    assert memory.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_approaches_are_ranked_and_the_last_use_counts(tmp_path: Path) -> None:
+    """What failed against a failure is avoided until it works, and what worked for a cause is preferred."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    tried(memory, "a", "failed")
+    tried(memory, "b", "failed")
+    tried(memory, "c", "worked", signature="s2")
+    tried(memory, "d", "worked", signature="s3", cause="other")
+    tried(memory, "b", "worked")
+    tried(memory, "c", "failed", signature="s3", cause="other")
+    for seen in (memory, reloaded(memory.path)):
+        assert seen.failed("s1") == {"a"}
+        assert seen.failed("s3") == {"c"}
+        assert seen.worked("test_assertion") == ("b", "c")
+        assert seen.worked("other") == ("d",)
+        same, other = seen.approaches("test_assertion", "s1")[:3], seen.approaches("test_assertion", "s1")[3:]
+        assert [(entry.approach, entry.outcome) for entry in same] == [
+            ("b", "worked"),
+            ("b", "failed"),
+            ("a", "failed"),
+        ]
+        assert [entry.approach for entry in other] == ["c"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"\n", b"hello\n", b"[]\n", b"null\n", b'{"kind":"gossip"}\n', b"\xff\xfe\x00\n", b"[" * 100_000 + b"\n",
+        b'{"kind":"approach","signature":5}\n', b'{"kind":"approach","outcome":"maybe"}\n', b'{"kind":["approach"]}\n',
+        b'{"kind":"approach","outcome":{}}\n', b'{"kind":"approach","note":"' + b"x" * 200_000 + b"\n",
+    ],
+)  # fmt: skip
+def test_a_bad_line_is_skipped_and_counted(tmp_path: Path, bad: bytes) -> None:
+    """Whatever stands between two good lines, both are remembered and one line is counted."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    tried(memory, "a", "failed")
+    good = memory.path.read_bytes()
+    memory.path.write_bytes(good + bad + good)
+    memory.load()
+    assert (len(memory), memory.skipped) == (2, 1)
+
+
+def test_a_torn_line_does_not_swallow_the_next(tmp_path: Path) -> None:
+    """What a killed run left half written costs that line only."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    tried(memory, "a", "failed")
+    memory.path.write_bytes(memory.path.read_bytes()[:-10])
+    tried(Memory(memory.path), "b", "failed")
+    later = reloaded(memory.path)
+    assert (later.failed("s1"), later.skipped) == ({"b"}, 1)
+
+
+def test_texts_are_cleaned_on_the_way_in_and_out(tmp_path: Path) -> None:
+    """Terminal escapes reach neither the file nor, written there by somebody else, the screen."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    tried(memory, "use \x1b]52;c;aGk=\x07pytest\u2028", "failed", signature="\x1b[2Js1")
+    assert "\\u001b" not in memory.path.read_text()
+    assert memory.failed("s1") == memory.failed("\x1b[2Js1") == {"use pytest\n"}
+    with memory.path.open("a") as file:
+        file.write(json.dumps({"kind": "answer", "note": "\x1b[31mred", "signature": "s2"}) + "\n")
+    memory.load()
+    assert [entry.note for entry in memory.entries("answer")] == ["red"]
+
+
+def test_the_longest_texts_are_read_back(tmp_path: Path) -> None:
+    """Texts are cut to a bound at which their line is still read, whatever they are made of."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    long = "😀" * 100_000
+    memory.remember("insight", signature=long, approach=long, outcome="", cause=long, note=long, task=long, run=long)
+    later = reloaded(memory.path)
+    assert (later.entries(), later.skipped) == (memory.entries(), 0)
+    assert later.entries(signature=long) == later.entries()
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """Of a long history the newest five thousand lines are kept in memory."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    tried(memory, "old", "failed")
+    line = memory.path.read_text().replace("old", "a%d")
+    with memory.path.open("a") as file:
+        file.writelines(line % number for number in range(ENTRIES_LIMIT))
+    memory.load()
+    assert len(memory) == ENTRIES_LIMIT
+    assert "old" not in memory.failed("s1")
+    tried(memory, "new", "failed")
+    assert len(memory) == ENTRIES_LIMIT
+    assert {"a0", "new"} - memory.failed("s1") == {"a0"}
+
+
+def test_no_other_run_can_write_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a line is written, another process that wants to write has to wait, and afterwards it need not."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    refused: list[bool] = []
+
+    def lockable() -> bool:
+        with memory.path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    def write_and_look(fd: int, data: bytes) -> None:
+        os.write(fd, data)
+        refused.append(not lockable())
+
+    monkeypatch.setattr("unstuck.record.memory.write_all", write_and_look)
+    tried(memory, "a", "failed")
+    assert refused == [True]
+    assert lockable()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from unstuck.record.memory import Memory
+memory = Memory(Path(sys.argv[1]))
+for number in range(50):
+    memory.remember("approach", signature="s", approach=f"{sys.argv[2]}-{number}", outcome="failed", cause="c")
+"""
+
+
+def test_runs_at_the_same_time_share_one_memory(tmp_path: Path) -> None:
+    """Several processes that write at once lose no line and mix none."""
+    path = tmp_path / "memory.jsonl"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, str(who)]) for who in range(4)]
+    assert [writer.wait() for writer in writers] == [0] * 4
+    memory = reloaded(path)
+    assert memory.skipped == 0
+    assert memory.failed("s") == {f"{who}-{number}" for who in range(4) for number in range(50)}
+
+
+def test_a_memory_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+    """A directory in its place, or none at all, is one clear line."""
+    with pytest.raises(RecordError, match="cannot be read"):
+        Memory(tmp_path).load()
+    with pytest.raises(RecordError, match="cannot be written"):
+        tried(Memory(tmp_path / "none" / "memory.jsonl"), "a", "failed")
