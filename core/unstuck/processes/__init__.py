@@ -1,0 +1,13 @@
+"""Running an agent or a check as a process, and ending it with everything it started.
+
+Each process has a small one of its own between it and us (:mod:`unstuck.processes.shim`), which owns its output and
+clears up behind it even when the supervisor is killed.
+"""
+
+from __future__ import annotations
+
+from unstuck.processes.environment import clean_environment
+from unstuck.processes.runner import Exit, Launch, Process, run
+from unstuck.processes.survivors import end_survivors, is_alive
+
+__all__ = ["Exit", "Launch", "Process", "clean_environment", "end_survivors", "is_alive", "run"]

@@ -1,0 +1,190 @@
+"""One process, started behind its shim and owned from asyncio.
+
+Whoever starts a :class:`Process` calls ``stop()`` in a ``finally``: cancelling a task that awaits ``wait()`` leaves the
+process running, while cancelling ``start()`` ends what was started. If the owner dies, the shim ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from unstuck.clock import Clock
+from unstuck.contract import Receipt
+from unstuck.errors import AgentNotFound
+from unstuck.processes.connection import Connection
+from unstuck.processes.survivors import end_survivors, tag_of
+
+__all__ = ["Exit", "Launch", "Process", "run"]
+
+_MARGIN = 10.0  # seconds beyond the ladder after which a shim that does not answer is killed itself
+
+Spawned = Callable[[int, float], Awaitable[None]]
+Progress = Callable[[int, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What to run. ``environment`` is complete: nothing is inherited.
+
+    ``output`` gets standard output and error, merged and raw, at most ``limit`` bytes of it (the first and the last
+    half); ``stdin`` is a file to read, without one the process reads end-of-file at once.
+    """
+
+    command: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+    output: Path
+    stdin: Path | None = None
+    limit: int = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How it ended: ``code`` or ``signal``, neither where it would not end. ``bytes`` counts all output.
+
+    ``receipt`` lists the process and everything it had left behind; ``lost`` says why output could not be kept.
+    """
+
+    code: int | None
+    signal: int | None
+    seconds: float
+    bytes: int
+    receipt: Receipt
+    lost: str = ""
+
+
+class Process:
+    """A running process. Make one with :meth:`start`."""
+
+    pid: int
+    start_time: float
+
+    def __init__(self, launch: Launch, shim: Connection) -> None:
+        self._launch, self._shim = launch, shim
+        self._began = time.monotonic()
+        self._bytes = 0
+
+    @classmethod
+    async def start(
+        cls, launch: Launch, *, spawned: Spawned | None = None, progress: Progress | None = None
+    ) -> Process:
+        """Start ``launch``; the program's first instruction runs after ``spawned(pid, start)`` has returned.
+
+        ``progress(bytes, tail)`` is called at most five times a second with the count of bytes so far and the last 4 KB
+        as text, unsanitised. Raises AgentNotFound when the program, its directory or its files do not work.
+        """
+        process = cls(launch, await Connection.open())
+        try:
+            await process._begin(spawned, progress)
+        except BaseException:
+            await asyncio.shield(asyncio.ensure_future(process._shim.close()))
+            raise
+        return process
+
+    async def wait(self) -> Exit:
+        """Wait for the end, of the process and of all it started. Any number of tasks may wait."""
+        return await asyncio.shield(self._exit)
+
+    async def stop(self, *, interrupt: float = 2.0, terminate: float = 3.0) -> Receipt:
+        """End the process and all it started; returns when they are dead, with the receipt of its end.
+
+        ``interrupt`` and ``terminate`` are the seconds after SIGINT and after SIGTERM before the next signal. May be
+        called at any time and again; shorter times then win.
+        """
+        if not self._exit.done():
+            self._shim.send({"stop": {"interrupt": interrupt, "terminate": terminate}})
+            await asyncio.wait([self._exit], timeout=interrupt + terminate + _MARGIN)
+            if not self._exit.done():
+                self._shim.kill()
+        return (await self.wait()).receipt
+
+    def freeze(self) -> None:
+        """Stop the clock of the process and its descendants (SIGSTOP)."""
+        self._shim.send({"freeze": True})
+
+    def resume(self) -> None:
+        """Let them go on (SIGCONT)."""
+        self._shim.send({"continue": True})
+
+    async def _begin(self, spawned: Spawned | None, progress: Progress | None) -> None:
+        self._shim.send(_order(self._launch))
+        report = await self._expect("spawned")
+        self.pid = report["spawned"]
+        self.start_time = report["start"] or psutil.Process(self.pid).create_time()
+        if spawned is not None:
+            await spawned(self.pid, self.start_time)
+        self._shim.send({"go": tag_of(self.pid, self.start_time)})
+        await self._expect("started")
+        self._exit = asyncio.ensure_future(self._follow(progress))
+
+    async def _expect(self, name: str) -> dict[str, Any]:
+        report = await self._shim.next_report() or {"message": "its helper process ended"}
+        if name not in report:
+            raise AgentNotFound(f"cannot start {self._launch.command[0]}: {report.get('message', report)}")
+        return report
+
+    async def _follow(self, progress: Progress | None) -> Exit:
+        try:
+            while report := await self._shim.next_report():
+                if "exited" in report:
+                    await self._shim.close()
+                    return Exit(**report["exited"], receipt=_receipt(report))
+                self._bytes = report["bytes"]
+                if progress is not None:
+                    asyncio.get_running_loop().call_soon(progress, self._bytes, report["tail"])
+            await self._shim.close()
+            return await self._without_shim()
+        except asyncio.CancelledError:  # the loop is going away, and with it whoever could have called stop()
+            self._shim.hang_up()
+            raise
+
+    async def _without_shim(self) -> Exit:
+        """The account of a process whose shim was killed: it died with it, and we end what it had started."""
+        receipt = await end_survivors([(self.pid, self.start_time)])
+        seconds = time.monotonic() - self._began
+        return Exit(code=None, signal=int(signal.SIGKILL), seconds=seconds, bytes=self._bytes, receipt=receipt)
+
+
+async def run(launch: Launch, *, timeout: float | None = None, clock: Clock) -> Exit:
+    """Run ``launch`` to its end, for checks.
+
+    Raises TimeoutError, once the process is stopped, after ``timeout`` seconds; and AgentNotFound as ``start`` does.
+    """
+    process = await Process.start(launch)
+    waiter = asyncio.ensure_future(process.wait())
+    timer = asyncio.ensure_future(clock.sleep(timeout)) if timeout is not None else None
+    try:
+        await asyncio.wait([waiter, timer] if timer else [waiter], return_when=asyncio.FIRST_COMPLETED)
+        if not waiter.done():
+            raise TimeoutError(f"{launch.command[0]} did not end within {timeout:g} s")
+        return waiter.result()
+    finally:
+        if timer:
+            timer.cancel()
+        await process.stop()
+        await waiter
+
+
+def _order(launch: Launch) -> dict[str, Any]:
+    return {
+        "command": list(launch.command),
+        "cwd": os.path.abspath(launch.cwd),
+        "env": dict(launch.environment),
+        "output": os.path.abspath(launch.output),
+        "stdin": os.path.abspath(launch.stdin) if launch.stdin else None,
+        "limit": launch.limit,
+    }
+
+
+def _receipt(report: Mapping[str, Any]) -> Receipt:
+    ended = tuple((pid, start, how) for pid, start, how in report["ended"])
+    return Receipt(ended=ended, alive=tuple((pid, start) for pid, start in report["alive"]))

@@ -1,0 +1,57 @@
+"""The raw bytes of an attempt, bounded on disk and in memory."""
+
+from __future__ import annotations
+
+import os
+
+TAIL = 4096
+_SLACK = 1 << 20  # trimming a little less often costs a little memory and saves much copying
+
+
+class Output:
+    """A file that gets the first half of ``limit`` bytes at once and the last half when it is closed.
+
+    ``total`` counts all bytes, ``recent`` is the last 4 KB, ``lost`` says why writing had to be given up (or is empty).
+    """
+
+    def __init__(self, path: str, limit: int) -> None:
+        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.total = 0
+        self.recent = b""
+        self.lost = ""
+        self._room, self._keep = limit - limit // 2, limit // 2
+        self._last, self._left_out = bytearray(), 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes; a cost per chunk, none per line."""
+        self.total += len(chunk)
+        self.recent = (self.recent + chunk[-TAIL:])[-TAIL:]
+        if self._room:
+            head, chunk = chunk[: self._room], chunk[self._room :]
+            self._room -= len(head)
+            self._write(head)
+        self._last += chunk
+        if len(self._last) > self._keep + _SLACK:
+            self._trim()
+
+    def close(self) -> None:
+        """Write the last half, with a line before it that says how much was left out."""
+        self._trim()
+        if self._left_out:
+            self._write(b"\n[... %d bytes left out ...]\n" % self._left_out)
+        self._write(self._last)
+        os.close(self.file)
+
+    def _trim(self) -> None:
+        excess = max(0, len(self._last) - self._keep)
+        del self._last[:excess]
+        self._left_out += excess
+
+    def _write(self, data: bytes | bytearray) -> None:
+        try:
+            with memoryview(data) as view:
+                written = 0
+                while written < len(view) and not self.lost:
+                    written += os.write(self.file, view[written:])
+        except OSError as error:  # a full disk must not end the supervision of the agent
+            self.lost = os.strerror(error.errno or 0)

@@ -1,0 +1,90 @@
+"""The loop of the shim, and its two ends towards the supervisor: orders come in, reports go out."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+CHUNK = 256 * 1024
+RETRY = 0.05
+
+
+class Loop:
+    """Callbacks for descriptors that can be read."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+
+    def watch(self, descriptor: int, callback: Callable[[], None]) -> None:
+        self._selector.register(descriptor, selectors.EVENT_READ, callback)
+
+    def forget(self, descriptor: int) -> None:
+        self._selector.unregister(descriptor)
+
+    def turn(self, seconds: float | None) -> None:
+        """Wait for at most ``seconds`` (None: for ever) and serve what came."""
+        for key, _ in self._selector.select(None if seconds is None else max(0.0, seconds)):
+            key.data()
+
+
+class Orders:
+    """JSON lines from a descriptor, each given to ``obey``; ``deserted`` is called once at its end."""
+
+    def __init__(
+        self, descriptor: int, loop: Loop, obey: Callable[[dict[str, Any]], None], deserted: Callable[[], None]
+    ):
+        self._descriptor, self._loop = descriptor, loop
+        self._obey, self._deserted = obey, deserted
+        self._rest = b""
+        loop.watch(descriptor, self._hear)
+
+    def _hear(self) -> None:
+        chunk = os.read(self._descriptor, CHUNK)
+        if not chunk:
+            self._loop.forget(self._descriptor)
+            self._deserted()
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+
+
+class Reports:
+    """JSON lines to a descriptor. A supervisor that stands still, or is gone, never makes the shim wait."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._unsent = bytearray()
+        os.set_blocking(descriptor, False)
+
+    def send(self, fields: dict[str, Any]) -> None:
+        self._unsent += json.dumps(fields).encode() + b"\n"
+        self.flush()
+
+    def flush(self) -> None:
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._descriptor, self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unsent.clear()
+
+    def drain(self) -> None:
+        """Send everything, waiting for a reader as long as there is one."""
+        os.set_blocking(self._descriptor, True)
+        self.flush()
+
+    @property
+    def behind(self) -> bool:
+        return bool(self._unsent)
+
+    def next_attempt(self) -> float | None:
+        """When to flush again, in monotonic seconds."""
+        return time.monotonic() + RETRY if self._unsent else None

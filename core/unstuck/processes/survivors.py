@@ -1,0 +1,119 @@
+"""Processes that outlived their supervisor, known by process id and start time and never by process id alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+
+import psutil
+
+from unstuck.contract import Receipt
+from unstuck.processes.connection import SHIM
+from unstuck.processes.shim.table import TAG
+
+__all__ = ["Identity", "end_survivors", "is_alive", "tag_of"]
+
+Identity = tuple[int, float]
+
+_TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
+_POLL = 0.05
+_RUNGS = ((signal.SIGTERM, 2.0, "terminated"), (signal.SIGKILL, 3.0, "killed"))
+
+
+def tag_of(pid: int, start: float) -> str:
+    """What an agent and all it starts carry in their environment: it outlives the agent, and a change of the clock."""
+    return f"{pid}:{start:.2f}"
+
+
+def is_alive(pid: int, start: float) -> bool:
+    """Whether the very process that started at ``start`` (seconds since 1970) still runs; a zombie does not."""
+    return _find(pid, start) is not None
+
+
+async def end_survivors(identities: Iterable[Identity]) -> Receipt:
+    """End what is left of agents whose run is dead: them, their sessions, their descendants, and their shims.
+
+    Never call it for an agent whose run is alive. A process that has one of the ids but another start time is not
+    touched. Returns when all are dead, or after 5 s with those in ``alive`` that would not end.
+    """
+    wanted = frozenset(identities)
+    if not wanted:
+        return Receipt()
+    known: dict[psutil.Process, str] = {}
+    ended: list[tuple[int, float, str]] = []
+    for number, patience, how in _RUNGS:
+        limit, told = time.monotonic() + patience, set[psutil.Process]()
+        while time.monotonic() < limit:
+            family = await asyncio.to_thread(_family, wanted)
+            for process in known.keys() - family:
+                ended.append((process.pid, process.create_time(), known.pop(process)))
+            if not family:
+                return Receipt(ended=tuple(ended))
+            for process in family - told:
+                _send(process, number)
+            told |= family
+            known |= dict.fromkeys(family, how)
+            await asyncio.sleep(_POLL)
+    return Receipt(ended=tuple(ended), alive=tuple((process.pid, process.create_time()) for process in known))
+
+
+def _find(pid: int, start: float) -> psutil.Process | None:
+    try:
+        process = psutil.Process(pid)
+        if abs(process.create_time() - start) < _TOLERANCE and process.status() != psutil.STATUS_ZOMBIE:
+            return process
+    except psutil.Error:
+        pass
+    return None
+
+
+def _family(identities: frozenset[Identity]) -> set[psutil.Process]:
+    """All living processes that belong to one of the agents, ourselves never among them."""
+    tags = {tag_of(pid, start) for pid, start in identities}
+    roots = {process for pid, start in identities if (process := _find(pid, start))}
+    sessions = {process.pid for process in roots}
+    found = set(roots)
+    for process in psutil.process_iter():
+        if _session(process) in sessions or _tag(process) in tags:
+            found.add(process)
+    for process in tuple(found):
+        with suppress(psutil.Error):
+            found.update(process.children(recursive=True))
+            found.update(parent for parent in [process.parent()] if parent and _is_shim(parent))
+    return {process for process in found if process.pid != os.getpid() and _runs(process)}
+
+
+def _session(process: psutil.Process) -> int:
+    try:
+        return os.getsid(process.pid)
+    except OSError:
+        return 0
+
+
+def _tag(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get(TAG)
+    except (psutil.Error, OSError):
+        return None
+
+
+def _is_shim(process: psutil.Process) -> bool:
+    return str(SHIM) in process.cmdline()
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _send(process: psutil.Process, number: signal.Signals) -> None:
+    """Signal a process, and wake it if it is frozen; psutil refuses where the id belongs to somebody else by now."""
+    with suppress(psutil.Error):
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)

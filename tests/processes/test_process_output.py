@@ -1,0 +1,92 @@
+"""Output: every byte kept as it came, within a limit, without a cost per line."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from unstuck.processes.shim.wire import Reports
+
+
+async def test_binary_output_is_kept_byte_for_byte(lab: Any) -> None:
+    """Bytes that are no text in any encoding arrive unchanged, and nobody else may read them."""
+    source = lab.directory / "source"
+    source.write_bytes(bytes(range(256)) * 4096 + b"\xff\xfe\x00no newline")
+    end = await (await lab.start(lab.launch("cat", "source"))).wait()
+    assert lab.output.read_bytes() == source.read_bytes()
+    assert end.bytes == source.stat().st_size
+    assert stat.S_IMODE(lab.output.stat().st_mode) == 0o600
+
+
+async def test_one_line_of_ten_megabytes(lab: Any) -> None:
+    """A line without end neither stops the reader nor is lost."""
+    end = await (await lab.shell("head -c 10485760 /dev/zero")).wait()
+    assert (end.code, end.bytes, lab.output.stat().st_size) == (0, 10 * 2**20, 10 * 2**20)
+
+
+async def test_a_flood_keeps_its_first_and_its_last_half(lab: Any) -> None:
+    """Beyond the limit the middle is left out, with a line that says how much."""
+    source = lab.directory / "source"
+    source.write_bytes(b"".join(b"%07d\n" % number for number in range(400_000)))
+    whole = source.read_bytes()
+    end = await (await lab.start(lab.launch("cat", "source", limit=1001))).wait()
+    marker = b"\n[... %d bytes left out ...]\n" % (len(whole) - 1001)
+    assert lab.output.read_bytes() == whole[:501] + marker + whole[-500:]
+    assert end.bytes == len(whole)
+
+
+async def test_output_at_the_limit_is_whole(lab: Any) -> None:
+    """Exactly as many bytes as are allowed are kept without a marker."""
+    await (await lab.start(lab.launch("printf", "0123456789", limit=10))).wait()
+    assert lab.output.read_bytes() == b"0123456789"
+
+
+async def test_errors_and_output_share_one_stream_in_order(lab: Any) -> None:
+    """What was printed to standard error stands where it was printed."""
+    await (await lab.shell("echo one; echo two >&2; echo three")).wait()
+    assert lab.output.read_text() == "one\ntwo\nthree\n"
+
+
+async def test_progress_shows_the_end_of_what_was_printed(lab: Any) -> None:
+    """The preview counts all bytes and holds at most the last 4 KB, whatever they are."""
+    await (await lab.shell("head -c 100000 /dev/zero; printf '\\377last'")).wait()
+    assert await lab.hears("last") == "\0" * 4091 + "\ufffdlast"
+    assert lab.total == 100_005
+
+
+async def test_a_full_disk_is_told_and_ends_nothing(lab: Any) -> None:
+    """Where output cannot be written the agent still runs to its end, and the exit says what was lost."""
+    lab.output = Path("/dev/full")
+    end = await (await lab.shell("echo lost; exit 4")).wait()
+    assert (end.code, end.bytes, end.lost) == (4, 5, "No space left on device")
+
+
+async def test_last_words_after_a_stop_are_kept(lab: Any) -> None:
+    """What an agent prints while it obeys a stop is in its output."""
+    process = await lab.shell("trap 'echo goodbye; exit 0' INT; echo ready; while :; do sleep 0.05; done")
+    await lab.hears("ready")
+    await process.stop()
+    assert lab.output.read_text().endswith("goodbye\n")
+    assert (await process.wait()).code == 0
+
+
+def test_a_supervisor_that_stands_still_does_not_stop_the_reports() -> None:
+    """A full pipe makes a report wait in memory, not the agent; nothing of it is torn or lost."""
+    reading, writing = os.pipe()
+    reports = Reports(writing)
+    for number in range(3):
+        reports.send({"number": number, "tail": "x" * 50_000})
+    assert reports.behind
+    received = b""
+    while received.count(b"\n") < 3:
+        received += os.read(reading, 1 << 16)
+        reports.flush()
+    assert [json.loads(line)["number"] for line in received.splitlines()] == [0, 1, 2]
+    assert not reports.behind
+    os.close(reading)
+    reports.send({"to": "nobody"})
+    assert not reports.behind
+    os.close(writing)

@@ -1,0 +1,148 @@
+"""Starting: what the program gets, when it begins, and what is said when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck.errors import AgentNotFound
+from unstuck.processes import Launch, Process, clean_environment, is_alive
+
+
+async def test_nothing_runs_before_its_identity_is_logged(lab: Any) -> None:
+    """The agent's first act comes after `spawned` has returned, with the start time the system itself gives."""
+    log = lab.directory / "log"
+    seen: list[tuple[int, float]] = []
+
+    async def spawned(pid: int, start: float) -> None:
+        assert abs(psutil.Process(pid).create_time() - start) < 0.02
+        assert "sh" not in psutil.Process(pid).cmdline()
+        await asyncio.to_thread(log.write_text, "durable")
+        seen.append((pid, start))
+
+    process = await lab.start(lab.launch("sh", "-c", "cat log"), spawned)
+    assert (await process.wait()).code == 0
+    assert lab.output.read_bytes() == b"durable"
+    assert seen == [(process.pid, process.start_time)]
+
+
+async def test_the_process_has_its_own_session_directory_and_environment(lab: Any) -> None:
+    """A program gets exactly the directory and environment it was given, and no terminal of ours."""
+    process = await lab.start(lab.launch("sh", "-c", "pwd; echo $COLOUR; ps -o sid= -p $$", COLOUR="blue\udce9"))
+    await process.wait()
+    where, colour, session = lab.output.read_bytes().split(b"\n")[:3]
+    assert (where, colour, int(session)) == (os.fsencode(lab.directory), b"blue\xe9", process.pid)
+
+
+async def test_a_prompt_is_read_from_its_file(lab: Any) -> None:
+    """A prompt too long for an argument comes through standard input, whole."""
+    prompt = lab.directory / "prompt"
+    prompt.write_text("word " * 100_000)
+    process = await lab.start(lab.launch("cat", stdin=prompt))
+    assert (await process.wait()).code == 0
+    assert lab.output.read_bytes() == prompt.read_bytes()
+
+
+async def test_without_a_prompt_file_standard_input_is_at_its_end(lab: Any) -> None:
+    """A program that asks for input does not wait for a keyboard that nobody sits at."""
+    process = await lab.start(lab.launch("cat"))
+    assert (await process.wait()).code == 0
+
+
+async def test_signals_that_the_shim_ignores_are_not_ignored_by_the_agent(lab: Any) -> None:
+    """A pipeline still ends by SIGPIPE: dispositions of the shim are not inherited."""
+    process = await lab.shell("kill -PIPE $$; echo survived")
+    assert (await process.wait()).signal == 13
+
+
+@pytest.mark.parametrize(
+    ("command", "directory", "reason"),
+    [
+        ("no-such-agent", ".", "no-such-agent: not found on PATH"),
+        ("./missing", ".", "./missing: No such file or directory"),
+        ("./plain", ".", "./plain: Permission denied"),
+        ("./orphan", ".", "./orphan: could not be executed: No such file or directory"),
+        ("sh", "gone", "sh: working directory .*gone: No such file or directory"),
+    ],
+)
+async def test_what_cannot_be_started_is_one_clear_line(lab: Any, command: str, directory: str, reason: str) -> None:
+    """A wrong program or directory names itself and the reason, and leaves no process."""
+    (lab.directory / "plain").write_text("#!/bin/sh\n")
+    orphan = lab.directory / "orphan"
+    orphan.write_text("#!/no/such/interpreter\n")
+    orphan.chmod(0o700)
+    before = set(psutil.Process().children())
+    launch = Launch(command=(command,), cwd=lab.directory / directory, environment=dict(os.environ), output=lab.output)
+    with pytest.raises(AgentNotFound, match=reason) as caught:
+        await Process.start(launch)
+    assert "\n" not in str(caught.value)
+    assert not set(psutil.Process().children()) - before
+
+
+async def test_an_output_file_that_cannot_be_opened_is_said(lab: Any) -> None:
+    """A missing directory for the output is named before anything runs."""
+    launch = Launch(command=("sh",), cwd=lab.directory, environment={}, output=lab.directory / "no" / "where")
+    with pytest.raises(AgentNotFound, match=r"cannot start sh: .*/no/where: No such file or directory"):
+        await Process.start(launch)
+
+
+async def test_a_log_that_fails_keeps_the_agent_from_running(lab: Any) -> None:
+    """Where `spawned` raises, the agent has done nothing and is gone."""
+    spawned_as: list[tuple[int, float]] = []
+
+    async def spawned(pid: int, start: float) -> None:
+        spawned_as.append((pid, start))
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        await lab.start(lab.launch("touch", "acted"), spawned)
+    assert not is_alive(*spawned_as[0])
+    assert not (lab.directory / "acted").exists()
+
+
+async def test_cancelling_a_start_leaves_no_process(lab: Any) -> None:
+    """Somebody who gives up while an agent starts has nothing to clear away."""
+    reached: asyncio.Future[tuple[int, float]] = asyncio.get_running_loop().create_future()
+
+    async def spawned(pid: int, start: float) -> None:
+        reached.set_result((pid, start))
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(lab.start(lab.launch("touch", "acted"), spawned))
+    identity = await reached
+    assert is_alive(*identity)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not is_alive(*identity)
+    assert not (lab.directory / "acted").exists()
+
+
+async def test_a_large_environment_arrives_whole(lab: Any) -> None:
+    """An order larger than a pipe holds neither blocks nor is cut."""
+    process = await lab.start(lab.launch("sh", "-c", "printf %s $BIG | wc -c", BIG="x" * 100_000))
+    await process.wait()
+    assert int(lab.output.read_text()) == 100_000
+
+
+def test_a_clean_environment_points_at_nobody_elses_work() -> None:
+    """Git's, pytest's and our own variables of this process are dropped; the user's and the given ones stay."""
+    environ = {
+        "PATH": "/bin",
+        "GIT_DIR": "/elsewhere",
+        "GIT_INDEX_FILE": "i",
+        "GIT_CONFIG_KEY_0": "k",
+        "GIT_AUTHOR_NAME": "Ana",
+        "PYTEST_CURRENT_TEST": "t",
+        "UNSTUCK_TASK": "outer",
+        "UNSTUCK_HOME": "h",
+    }
+    assert clean_environment(environ, UNSTUCK_TASK="inner") == {
+        "PATH": "/bin",
+        "GIT_AUTHOR_NAME": "Ana",
+        "UNSTUCK_TASK": "inner",
+    }
