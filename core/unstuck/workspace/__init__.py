@@ -1,0 +1,25 @@
+"""The agent's files: git, checkpoints, a work tree for each task, and what can be found out about a failure."""
+
+from __future__ import annotations
+
+from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, Restored
+from unstuck.workspace.gather import Insight, gather
+from unstuck.workspace.git import Repository, Result, dirty, find_repository, head, project_home, run_git
+from unstuck.workspace.worktrees import Worktrees
+
+__all__ = [
+    "Change",
+    "Checkpoint",
+    "CheckpointStore",
+    "Insight",
+    "Repository",
+    "Restored",
+    "Result",
+    "Worktrees",
+    "dirty",
+    "find_repository",
+    "gather",
+    "head",
+    "project_home",
+    "run_git",
+]

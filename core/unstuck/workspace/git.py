@@ -1,0 +1,261 @@
+"""Git as a program: one way to run it that no user setting, hook or prompt can disturb, and what a repository is.
+
+Paths cross this module as ``os.fsdecode`` gives them, so any byte in a name survives; admit them before showing them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import sys
+from asyncio import StreamReader
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstuck.errors import GitError, WorkspaceError
+from unstuck.text import one_line
+
+__all__ = [
+    "Repository",
+    "Result",
+    "dirty",
+    "find_repository",
+    "head",
+    "join_paths",
+    "path_hash",
+    "project_home",
+    "run_git",
+    "split_paths",
+]
+
+_ALWAYS = {
+    "GIT_AUTHOR_NAME": "unstuck",
+    "GIT_AUTHOR_EMAIL": "unstuck@localhost",
+    "GIT_COMMITTER_NAME": "unstuck",
+    "GIT_COMMITTER_EMAIL": "unstuck@localhost",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_EDITOR": "true",
+    "LC_ALL": "C",
+}
+_NO_USER_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+_SETTINGS = (
+    f"core.hooksPath={os.devnull}",
+    "core.fsmonitor=false",
+    "core.fsyncMethod=batch",
+    "core.logAllRefUpdates=false",
+    "commit.gpgSign=false",
+    "color.ui=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "rerere.enabled=false",
+    "submodule.recurse=false",
+)
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a git command did: its exit code, its output as bytes and its complaints as text."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def line(self) -> str:
+        """The output without its last newline, as ``os.fsdecode`` gives it."""
+        return os.fsdecode(self.out.removesuffix(b"\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A work tree and its git directories, all absolute. ``git_dir`` differs from ``common`` in a linked work tree."""
+
+    root: Path
+    common: Path
+    git_dir: Path
+
+
+async def run_git(
+    cwd: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    check: bool = True,
+    user_config: bool = False,
+    most: int | None = None,
+    inherit: tuple[int, ...] = (),
+) -> Result:
+    """Run git in ``cwd`` under our own identity, without hooks, prompts, signatures or background work.
+
+    ``user_config`` keeps the user's global configuration (filters, ignore rules) where files are read or written as
+    the user's own git would. After ``most`` bytes of output git is stopped and the code is 0. ``inherit`` are
+    descriptors that git holds too, so that a lock on one of them lasts until git has ended even if we are killed.
+
+    Raises GitError for a non-zero exit (unless ``check`` is off) and WorkspaceError where git cannot be started.
+    """
+    process = await _start(
+        cwd, arguments, _environment(environment, user_config), stdin is not None, user_config, inherit
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        out, err, _ = await asyncio.gather(
+            _read(process, process.stdout, most), _read(process, process.stderr, None), _feed(process, stdin)
+        )
+        code = await process.wait()
+    except BaseException:
+        await _end(process)
+        raise
+    result = Result(0 if most is not None and len(out) >= most else code, out, err.decode("utf-8", "replace"))
+    if check and result.code:
+        raise GitError(arguments, code, _complaint(result.err))
+    return result
+
+
+async def _start(
+    cwd: Path,
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    feeds: bool,
+    user_config: bool,
+    inherit: tuple[int, ...],
+) -> Process:
+    settings = [*_SETTINGS]
+    if not user_config:  # whose repository this is was asked of the user's own configuration when it was found
+        settings.append("safe.directory=*")
+    options = [part for setting in settings for part in ("-c", setting)]
+    try:
+        return await asyncio.create_subprocess_exec(
+            "git",
+            *options,
+            *arguments,
+            cwd=cwd,
+            env=environment,
+            stdin=PIPE if feeds else DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            pass_fds=inherit,
+            start_new_session=True,  # a Ctrl-C at the terminal must not end git half-way through a restore
+        )
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise _cannot_start(cwd, error) from None
+
+
+def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
+    if cwd.is_dir() and not isinstance(error, PermissionError):
+        return WorkspaceError("git was not found: install it, or put it on PATH")
+    return WorkspaceError(f"git cannot work in {cwd}: {error.strerror}")
+
+
+def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[str, str]:
+    kept = "GIT_CONFIG_" if user_config else "\0"
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key.startswith(kept)}
+    return {**inherited, **_ALWAYS, **({} if user_config else _NO_USER_CONFIG), **(extra or {})}
+
+
+async def _read(process: Process, stream: StreamReader, most: int | None) -> bytes:
+    limit, kept = most if most is not None else sys.maxsize, bytearray()
+    while chunk := await stream.read(_CHUNK):  # to the end also after a kill: an unread pipe would hold up the wait
+        kept += chunk[: limit - len(kept)]
+        if len(kept) >= limit and process.returncode is None:
+            process.kill()
+    return bytes(kept)
+
+
+async def _feed(process: Process, stdin: bytes | None) -> None:
+    if process.stdin is None:
+        return
+    try:
+        process.stdin.write(stdin or b"")
+        await process.stdin.drain()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # git has ended; its exit code says why
+    process.stdin.close()
+
+
+async def _end(process: Process) -> None:
+    """Ask git to end, which lets it remove its own lock files, and wait until it has."""
+    if process.returncode is None:
+        process.terminate()
+    for stream in (process.stdout, process.stderr):
+        while stream is not None and await stream.read(_CHUNK):
+            pass
+    await process.wait()
+
+
+def _complaint(err: str) -> str:
+    lines = [line for line in err.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return one_line((telling or lines or ["it said nothing"])[0])
+
+
+def split_paths(out: bytes) -> list[str]:
+    """Paths out of git's NUL-separated output."""
+    return [os.fsdecode(path) for path in out.split(b"\0") if path]
+
+
+def join_paths(paths: Iterable[str]) -> bytes:
+    """Paths as the NUL-terminated input git takes."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def path_hash(path: Path) -> str:
+    """A short name for a place on this machine: 16 hex digits, the same for every way to spell the path."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+
+
+async def find_repository(path: Path) -> Repository | None:
+    """The repository whose work tree holds ``path``; None without git, in a bare repository or inside ``.git``.
+
+    Raises GitError where there is one that git refuses to read (a foreign owner, a damaged file).
+    """
+    inside = await run_git(path, "rev-parse", "--is-inside-work-tree", check=False, user_config=True)
+    if inside.code and "not a git repository" not in inside.err:
+        raise GitError(("rev-parse",), inside.code, _complaint(inside.err))
+    if inside.code or inside.line != "true":
+        return None
+    questions = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
+    answers = [await run_git(path, "rev-parse", question, user_config=True) for question in questions]
+    return _repository(path, [answer.line for answer in answers])
+
+
+def _repository(path: Path, answers: list[str]) -> Repository:
+    root, common, git_dir = ((path / answer).resolve() for answer in answers)
+    return Repository(root, common, git_dir)
+
+
+async def head(repo: Repository) -> str | None:
+    """The commit that is checked out; None where there is no commit yet."""
+    result = await run_git(repo.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
+    return result.line if result.code == 0 else None
+
+
+async def dirty(repo: Repository) -> tuple[str, ...]:
+    """What differs from the last commit, or is neither committed nor ignored; sorted, relative to the root."""
+    result = await run_git(repo.root, "status", "--porcelain=v1", "-z", "--no-renames", user_config=True)
+    return tuple(sorted(row[3:] for row in split_paths(result.out)))
+
+
+def project_home(path: Path, repo: Repository | None) -> Path:
+    """Where a project's record and checkpoints lie, created on first use.
+
+    Inside the git directory where there is one (a linked work tree has its own), because ``git clean -fdx`` would
+    take anything in the tree with it; otherwise ``.unstuck`` in the project, which ignores itself.
+    """
+    if repo is None:
+        home = path.resolve() / ".unstuck"
+        home.mkdir(exist_ok=True)
+        ignore = home / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+        return home
+    home = repo.common / "unstuck"
+    if repo.git_dir != repo.common:
+        home = home / "worktrees" / path_hash(repo.root)
+    home.mkdir(parents=True, exist_ok=True)
+    return home

@@ -1,0 +1,108 @@
+"""Linked work trees on disk: made whole or made again, taken away without leaving half of them behind."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+from unstuck.errors import WorkspaceError
+from unstuck.workspace.git import Repository, Result, run_git
+
+__all__ = ["TreePlace", "safe_name", "sweep"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TRASH = ".trash-"
+_MARKER = "unstuck-start"
+
+
+def safe_name(name: str) -> str:
+    """A task or run id as part of a branch and a directory name; different ids give different names.
+
+    Raises WorkspaceError for what is no id.
+    """
+    if not _NAME.fullmatch(name):
+        raise WorkspaceError(f"not a usable id: {name[:40]!r} (letters, digits, dot, hyphen, underscore)")
+    if ".." in name or name.endswith((".", ".lock")):
+        return name.replace(".", "%2E")
+    return name
+
+
+async def sweep(directory: Path) -> None:
+    """Finish what a kill interrupted: remove the trees that were already on their way out."""
+    for leftover in await asyncio.to_thread(lambda: list(directory.glob(_TRASH + "*"))):
+        await asyncio.to_thread(shutil.rmtree, leftover, True)
+
+
+class TreePlace:
+    """The place of one linked work tree.
+
+    The tree counts once the commit it started from is written into its git directory, which happens last: anything
+    less was never handed to anybody.
+    """
+
+    def __init__(self, repo: Repository, path: Path) -> None:
+        self.path = path
+        self._repo = repo
+
+    async def git(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
+        """Run git in the tree as its user would: with their filters and ignore rules."""
+        return await run_git(self.path, *arguments, stdin=stdin, check=check, user_config=True)
+
+    @property
+    def start(self) -> str | None:
+        """The commit the tree started from; None where there is no complete tree."""
+        git_dir = self._git_dir()
+        try:
+            return ((git_dir / _MARKER).read_text().strip() or None) if git_dir else None
+        except OSError:
+            return None
+
+    async def add(self, start: str, *what: str) -> None:
+        """Check out ``what`` (a branch, or ``--detach`` and a commit) here, instead of any half-made tree."""
+        await self._clear()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        *flags, commit = what
+        # Twice by force: over the registration, and its lock, that a killed attempt may have left behind.
+        command = ("worktree", "add", "--quiet", "--force", "--force", *flags, str(self.path), commit)
+        await run_git(self._repo.root, *command, user_config=True)
+        git_dir = self._git_dir()
+        if git_dir is None:
+            raise WorkspaceError(f"git made no work tree at {self.path}")
+        (git_dir / _MARKER).write_text(start + "\n")
+
+    async def unlock(self) -> None:
+        """Remove the index lock of a git that died with its agent."""
+        if git_dir := self._git_dir():
+            (git_dir / "index.lock").unlink(missing_ok=True)
+
+    async def dispose(self) -> None:
+        """Take the tree away, whatever is in it. One rename decides: before it nothing, after it everything is gone."""
+        git_dir = self._git_dir()
+        trash = self.path.with_name(_TRASH + secrets.token_hex(4))
+        self.path.rename(trash)
+        command = ("worktree", "remove", "--force", "--force", str(self.path))
+        removed = await run_git(self._repo.root, *command, check=False)
+        if removed.code and git_dir:
+            await asyncio.to_thread(shutil.rmtree, git_dir, True)
+        await asyncio.to_thread(shutil.rmtree, trash, True)
+
+    async def _clear(self) -> None:
+        if not self.path.exists():
+            return
+        if self._git_dir() and self.start is None:
+            await self.dispose()
+            return
+        # No tree of ours, or one whose registration was pruned: there may be work in it.
+        self.path.rename(self.path.with_name(f"{self.path.name}.aside-{secrets.token_hex(4)}"))
+
+    def _git_dir(self) -> Path | None:
+        """Where git keeps this tree's own state, if it is a linked work tree of this repository."""
+        try:
+            target = (self.path / ".git").read_text().removeprefix("gitdir: ").rstrip("\n")
+        except (OSError, UnicodeDecodeError):
+            return None
+        git_dir = Path(target)
+        return git_dir if git_dir.parent == self._repo.common / "worktrees" and git_dir.is_dir() else None

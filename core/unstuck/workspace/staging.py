@@ -1,0 +1,70 @@
+"""What changed in a work tree since an index was written, and how to bring that index up to date.
+
+Paths are given to git one by one, never as patterns, so a name like ``:(top)*`` or one with a newline is just a name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from unstuck.workspace.git import Result, join_paths, split_paths
+
+__all__ = ["Git", "Scan", "scan", "stage"]
+
+
+class Git(Protocol):
+    """Git, bound to one work tree and one index."""
+
+    async def __call__(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Paths relative to the work tree. ``nested`` are other repositories inside it, each ending in a slash."""
+
+    removed: frozenset[str]
+    changed: frozenset[str]
+    untracked: frozenset[str]
+    nested: frozenset[str]
+
+    @property
+    def present(self) -> frozenset[str]:
+        """What lies there and the index does not have."""
+        return self.changed | self.untracked
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything the index has is in the tree exactly so."""
+        return not self.removed and not self.changed
+
+
+async def scan(git: Git) -> Scan:
+    """Compare the work tree with the index; ignored files are left out. Changes neither.
+
+    A file that was only touched counts as changed until it is staged or the index is refreshed.
+    """
+    compared, others = await asyncio.gather(
+        git("diff-files", "-z", "--no-renames", "--name-status"),
+        git("ls-files", "-z", "--others", "--exclude-standard"),
+    )
+    fields = compared.out.split(b"\0")[:-1]
+    found = {os.fsdecode(path): status for status, path in zip(fields[::2], fields[1::2], strict=True)}
+    strangers = frozenset(split_paths(others.out))
+    nested = frozenset(path for path in strangers if path.endswith("/"))
+    removed = frozenset(path for path, status in found.items() if status == b"D" or path + "/" in nested)
+    return Scan(removed, frozenset(found) - removed, strangers - nested, nested)
+
+
+async def stage(git: Git, *, removed: Iterable[str] = (), present: Iterable[str] = ()) -> None:
+    """Write ``present`` as they are now into the index and take ``removed`` out of it.
+
+    Removals go first and apart: git refuses to look at a path behind a directory that has become a symbolic link.
+    """
+    if gone := join_paths(sorted(removed)):
+        await git("update-index", "--force-remove", "-z", "--stdin", stdin=gone)
+    if here := join_paths(sorted(present)):
+        await git("update-index", "--add", "--replace", "--remove", "-z", "--stdin", stdin=here)

@@ -1,0 +1,105 @@
+"""Real repositories to work in, and a photograph of all that is the user's."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from unstuck.clock import ManualClock
+from unstuck.workspace import CheckpointStore, Repository, find_repository, project_home
+
+_PERSON = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+
+
+class Project:
+    """A user's project: its directory, and git as the user runs it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def git(self, *arguments: str, cwd: Path | None = None) -> str:
+        result = subprocess.run(
+            ["git", *arguments], cwd=cwd or self.root, env={**os.environ, **_PERSON}, capture_output=True, check=True
+        )
+        return os.fsdecode(result.stdout)
+
+    def write(self, files: dict[str, str | bytes]) -> None:
+        for name, content in files.items():
+            file = self.root / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def commit(self, message: str = "work") -> str:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+        return self.git("rev-parse", "HEAD").strip()
+
+    async def repository(self) -> Repository:
+        found = await find_repository(self.root)
+        assert found is not None
+        return found
+
+    async def store(self, clock: ManualClock, **options: int) -> CheckpointStore:
+        repo = await find_repository(self.root)
+        return CheckpointStore(self.root, project_home(self.root, repo), repo, clock=clock, **options)
+
+    def files(self) -> dict[str, tuple[int, bytes]]:
+        """Every file outside of git's and our own directories: its mode and content, a link's target."""
+        found = {}
+        for file in sorted(self.root.rglob("*")):
+            relative = file.relative_to(self.root)
+            if {".git", ".unstuck"} & set(relative.parts):
+                continue
+            if file.is_symlink():
+                found[str(relative)] = (0, os.fsencode(os.readlink(file)))
+            elif file.is_file():
+                found[str(relative)] = (file.stat().st_mode & 0o777, file.read_bytes())
+        return found
+
+    def belongings(self) -> dict[str, str]:
+        """A digest of everything in the git directory that is the user's: not objects, and not what is named ours."""
+        git = self.root / ".git"
+        found = {}
+        for file in sorted(git.rglob("*")):
+            name = str(file.relative_to(git))
+            ours = name.startswith(("objects/", "unstuck/", "worktrees/")) or "/unstuck/" in name
+            if file.is_file() and not ours:
+                found[name] = hashlib.sha256(file.read_bytes()).hexdigest()
+        return found
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Project:
+    """A directory without git."""
+    root = tmp_path / "plain"
+    root.mkdir()
+    return Project(root)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Project:
+    """A repository without a commit."""
+    root = tmp_path / "project"
+    root.mkdir()
+    project = Project(root)
+    project.git("init", "-q", "-b", "main")
+    return project
+
+
+@pytest.fixture
+def project(empty: Project) -> Project:
+    """A repository with a few committed files and a stash."""
+    empty.write({"app.py": "one\n", "lib/util.py": "def helper():\n    return 1\n", ".gitignore": "*.log\nbuild/\n"})
+    empty.commit("first")
+    empty.write({"app.py": "stashed\n"})
+    empty.git("stash", "-q")
+    return empty

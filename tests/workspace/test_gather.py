@@ -1,0 +1,145 @@
+"""What the project itself says about a failure, without a model and without looking anywhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from unstuck.workspace import gather
+
+
+async def test_the_code_round_the_failure_is_shown(project):
+    """Fifteen lines on both sides, numbered, with the failing one marked."""
+    project.write({"app.py": "".join(f"line {number}\n" for number in range(1, 101))})
+    [code, *_] = await gather(project.root, location="app.py:50:7 in main", headline="boom")
+    assert code.source == "code at app.py:50"
+    lines = code.text.splitlines()
+    assert lines[0].endswith("35 | line 35")
+    assert lines[-1].endswith("65 | line 65")
+    assert [line for line in lines if line.startswith(">")] == [">   50 | line 50"]
+
+
+async def test_uses_of_the_names_in_the_headline(project):
+    """Where else a name occurs, in committed and new files; plain words are not searched for."""
+    project.write({"new.py": "from lib.util import make_thing\n", "noise.log": "make_thing\n"})
+    found = await gather(project.root, location=None, headline="AttributeError: module has no attribute 'make_thing'")
+    assert [insight.source for insight in found] == ["uses of make_thing"]
+    assert found[0].text == "new.py:1:from lib.util import make_thing"
+
+
+async def test_symbols_are_searched_first(project):
+    """What the caller names counts before what the headline may mean."""
+    [uses] = await gather(project.root, location=None, headline="boom", symbols=["helper"])
+    assert uses.text == "lib/util.py:1:def helper():"
+
+
+async def test_the_module_that_could_not_be_imported(project):
+    """What it does define, wherever it lies; or that it is not part of the project."""
+    project.write({"src/shop/cart.py": "import os\n\ndef total(items):\n    pass\nclass Cart:\n    pass\n"})
+    [module, *_] = await gather(
+        project.root,
+        location=None,
+        headline="ImportError: cannot import name 'sum_up' from 'shop.cart' (src/shop/cart.py)",
+    )
+    assert module.source == "module shop.cart: src/shop/cart.py"
+    assert module.text == "     3 | def total(items):\n     5 | class Cart:"
+    [missing, *_] = await gather(project.root, location=None, headline="No module named 'stripe.webhook'")
+    assert "No file of this tree is stripe.webhook" in missing.text
+
+
+async def test_a_missing_script_is_looked_for_beside_the_file(project):
+    """A relative JavaScript import is resolved from the file that failed."""
+    project.write({"web/main.ts": "import './cart'\n", "web/cart.ts": "export const cart = 1\n"})
+    found = await gather(project.root, location="web/main.ts:1", headline="Error: Cannot find module './cart'")
+    assert "module ./cart: web/cart.ts" in [insight.source for insight in found]
+
+
+async def test_the_last_commits_of_the_file(project):
+    """Three at most, newest first, with what they changed."""
+    for number in range(5):
+        project.write({"app.py": f"version {number}\n"})
+        project.commit(f"change {number}")
+    found = await gather(project.root, location="app.py:1", headline="boom")
+    history = next(insight for insight in found if insight.source == "last commits of app.py")
+    assert [number for number in range(5) if f"change {number}" in history.text] == [2, 3, 4]
+    assert "+version 4" in history.text
+
+
+async def test_it_works_without_git(plain):
+    """Code, modules and uses are found in a plain directory too."""
+    plain.write({"app.py": "do_it()\n", "helpers/__init__.py": "def do_it(): ...\n"})
+    found = await gather(plain.root, location="app.py:1", headline="cannot import name 'do_it' from 'helpers'")
+    assert [insight.source for insight in found] == [
+        "code at app.py:1",
+        "module helpers: helpers/__init__.py",
+        "uses of do_it",
+    ]
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    file = tmp_path / "outside.txt"
+    file.write_text("private\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    "location", ["../outside.txt:1", "{outside}:1", "link:1", "folder/outside.txt:1", ".git/config:1"]
+)
+async def test_nothing_outside_the_tree_is_read(project, outside, location):
+    """Neither by dots, nor by a full path, nor through a link; nor git's own files."""
+    (project.root / "link").symlink_to(outside)
+    (project.root / "folder").symlink_to(outside.parent)
+    assert await gather(project.root, location=location.format(outside=outside), headline="boom") == ()
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "pipe:1",
+        "lib:1",
+        "gone.py:3",
+        "binary:1",
+        "",
+        ":",
+        ":::9",
+        "a\0b:1",
+        "x" * 10_000,
+        "\udcff:1",
+        "app.py:999999999",
+        "~:1",
+    ],
+)
+async def test_odd_locations_do_no_harm(project, location):
+    """A pipe is not waited for, and nonsense gives nothing."""
+    os.mkfifo(project.root / "pipe")
+    project.write({"binary": b"\0\1\2"})
+    found = await gather(project.root, location=location, headline="boom \0 'a\0b' `--open-files-in-pager=x`")
+    assert {insight.source for insight in found} <= {"code at app.py:999999999", "last commits of app.py"}
+
+
+async def test_every_text_is_clean_and_bounded(project):
+    """No escape, no secret and no endless line gets through; at most as many insights as asked for."""
+    secret = "ghp_" + "a1B2" * 9
+    project.write({"evil.py": f"\x1b]0;title\x07 token_name = '{secret}'\n" + "token_name " * 100_000})
+    project.commit("evil \x1b[31m")
+    found = await gather(
+        project.root,
+        location="evil.py:1",
+        headline="'token_name' and 'helper'",
+        limit=3,
+        size=500,
+        symbols=["helper", "a b"],
+    )
+    assert len(found) == 3
+    for insight in found:
+        assert "\x1b" not in insight.text
+        assert secret not in insight.text
+        assert len(insight.text) < 800
+
+
+async def test_a_directory_that_is_gone_gives_nothing(tmp_path):
+    """A tree that was removed meanwhile is no reason to fail."""
+    assert await gather(tmp_path / "gone", location="a.py:1", headline="'some_name'") == ()

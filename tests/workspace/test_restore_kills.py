@@ -1,0 +1,114 @@
+"""A restore that is killed half-way loses nothing and can simply be run again."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RESTORE = """
+import asyncio, sys
+from pathlib import Path
+from unstuck.clock import SystemClock
+from unstuck.workspace import CheckpointStore, find_repository, project_home
+
+async def main(tree, checkpoint):
+    repo = await find_repository(tree)
+    store = CheckpointStore(tree, project_home(tree, repo), repo, clock=SystemClock())
+    await store.restore(checkpoint, run="r")
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+"""
+# Stands before git on the PATH: says its process id and waits for a word before it becomes the read-tree that restores.
+SLOW_GIT = """#!/bin/sh
+case "$*" in *read-tree*) echo $$ > "{here}/started"; read word < "{here}/go" ;; esac
+exec {git} "$@"
+"""
+FILES = 400
+
+
+@pytest.fixture
+def slow_git(tmp_path: Path) -> Path:
+    """A directory with a git that waits, and the two pipes to talk to it."""
+    here = tmp_path / "slow"
+    here.mkdir()
+    os.mkfifo(here / "started")
+    os.mkfifo(here / "go")
+    (here / "git").write_text(SLOW_GIT.format(here=here, git=shutil.which("git")))
+    (here / "git").chmod(0o755)
+    return here
+
+
+def start_restore(root: Path, checkpoint: str, slow_git: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a supervisor that restores; returns it and the process id of its git, both alive."""
+    environment = {**os.environ, "PATH": f"{slow_git}{os.pathsep}{os.environ['PATH']}"}
+    supervisor = subprocess.Popen([sys.executable, "-c", RESTORE, str(root), checkpoint], env=environment)
+    return supervisor, int((slow_git / "started").read_text())
+
+
+async def changed_project(project, clock):
+    """A checkpoint of many files, all of them changed or deleted since."""
+    names = [f"many/f{number:04}" for number in range(FILES)]
+    project.write({name: f"saved {name}\n" for name in names})
+    before = project.files()
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write(dict.fromkeys(names[::2], "changed\n") | {f"new/{number}": "new" for number in range(50)})
+    for name in names[1::2]:
+        (project.root / name).unlink()
+    return store, saved, before
+
+
+def lock_is_held(root: Path) -> bool:
+    [lock] = (root / ".git" / "unstuck" / "checkpoints").glob("*.lock")
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("reached", [1, FILES // 4 * 2 + 1])
+async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, slow_git, reached):
+    """Supervisor and git are killed while files are being written: nothing is lost, and the next try gets there."""
+    store, saved, before = await changed_project(project, clock)
+    spoiled = project.files()
+    supervisor, git = await asyncio.to_thread(start_restore, project.root, saved.id, slow_git)
+    supervisor.kill()
+    supervisor.wait()
+    witness = project.root / "many" / f"f{reached:04}"
+    (slow_git / "go").write_text("go\n")
+    while not witness.exists():
+        await asyncio.sleep(0)
+    try:
+        os.kill(git, signal.SIGKILL)
+    except ProcessLookupError:
+        pytest.skip("git was quicker than the kill")
+    await store.restore(saved.id, run="r")
+    assert project.files() == before
+    safety = next(checkpoint for checkpoint in await store.list() if checkpoint.reason.startswith("before restoring"))
+    await store.restore(safety.id, run="r")
+    assert project.files() == spoiled
+
+
+async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, clock, slow_git):
+    """The lock stays held until the orphaned git has ended, so two never write the same files at once."""
+    store, saved, before = await changed_project(project, clock)
+    supervisor, _git = await asyncio.to_thread(start_restore, project.root, saved.id, slow_git)
+    supervisor.kill()
+    supervisor.wait()
+    assert lock_is_held(project.root)
+    again = asyncio.create_task(store.restore(saved.id, run="r"))
+    await asyncio.to_thread((slow_git / "go").write_text, "go\n")
+    restored = await again
+    assert project.files() == before
+    assert restored.changes == ()
+    assert not lock_is_held(project.root)

@@ -1,0 +1,313 @@
+"""Every task works in a tree of its own; results come together on the run's branch."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+
+import pytest
+
+from unstuck.errors import IntegrationConflict, ProjectError, WorkspaceError
+from unstuck.workspace import Worktrees
+
+
+@pytest.fixture
+async def trees(project, tmp_path):
+    """The prepared work trees of a run."""
+    found = Worktrees(await project.repository(), tmp_path / "state", "r1")
+    await found.prepare()
+    return found
+
+
+def show(project, commit, path):
+    return project.git("show", f"{commit}:{path}")
+
+
+async def test_two_tasks_come_together(project, trees):
+    """What two tasks did apart is on the run's branch, and the next task starts from it."""
+    one, two = await trees.create("one"), await trees.create("two")
+    (one / "one.txt").write_text("1\n")
+    (two / "two.txt").write_text("2\n")
+    (two / "app.py").unlink()
+    assert await trees.changed_files("two") == ("app.py", "two.txt")
+    await trees.integrate("one", "Do one")
+    tip = await trees.integrate("two", "Do two")
+    assert tip == await trees.tip()
+    listed = project.git("ls-tree", "-r", "--name-only", tip).split()
+    assert listed == [".gitignore", "lib/util.py", "one.txt", "two.txt"]
+    three = await trees.create("three")
+    assert (three / "one.txt").exists()
+    assert (three / "two.txt").exists()
+    assert "unstuck <unstuck@localhost>" in project.git("log", "-1", "--format=%an <%ae>", tip)
+
+
+async def test_nothing_of_the_users_is_touched(project, trees):
+    """The user's files, index, HEAD, branches, stash, reflogs, hooks and configuration stay as they are."""
+    project.write({"app.py": "staged\n", "untracked": "x"})
+    project.git("add", "app.py")
+    before, files = project.belongings(), project.files()
+    place = await trees.create("t")
+    (place / "app.py").write_text("theirs\n")
+    await trees.integrate("t", "Work")
+    async with trees.baseline():
+        pass
+    await trees.remove("t")
+    assert project.belongings() == before
+    assert project.files() == files
+
+
+async def test_a_conflict_names_the_files_and_leaves_the_branch(project, trees):
+    """Two results for the same line: the first stays, the second is told where, and both can go on."""
+    for task in ("one", "two"):
+        (await trees.create(task) / "app.py").write_text(f"by {task}\n")
+    tip = await trees.integrate("one", "One")
+    for _ in range(2):
+        with pytest.raises(IntegrationConflict, match=r"conflict in app\.py") as caught:
+            await trees.integrate("two", "Two")
+        assert caught.value.paths == ("app.py",)
+        assert await trees.tip() == tip
+    (await trees.create("three") / "three").write_text("3")
+    tip = await trees.integrate("three", "Three")
+    assert show(project, tip, "app.py") == "by one\n"
+    assert show(project, "unstuck/r1/two", "app.py") == "by two\n"
+
+
+async def test_integrating_again_changes_nothing(project, trees):
+    """A run that was killed after the merge, or half-way through it, repeats it without harm."""
+    place = await trees.create("t")
+    (place / "new").write_text("x")
+    tip = await trees.integrate("t", "Work")
+    assert await trees.integrate("t", "Work") == tip
+    integration = place.with_name("_run")
+    (integration / "app.py").write_text("half-merged\n")
+    (integration / "other").write_text("left by a killed merge")
+    (project.root / ".git/worktrees/_run/index.lock").write_text("")
+    (place / "other").write_text("y")
+    again = await trees.integrate("t", "More")
+    assert project.git("diff", "--name-only", tip, again).split() == ["other"]
+    assert show(project, again, "other") == "y"
+
+
+async def test_a_task_that_did_nothing_adds_nothing(trees):
+    """No empty commits, no new tip."""
+    before = await trees.tip()
+    await trees.create("idle")
+    assert await trees.integrate("idle", "Nothing") is None
+    assert await trees.tip() == before
+
+
+async def test_an_agents_own_git_is_respected(project, trees):
+    """Commits of the agent, a branch it made and a lock it died with do not stop its work from coming in."""
+    place = await trees.create("t")
+    project.git("checkout", "-q", "-b", "feature", cwd=place)
+    (place / "committed").write_text("by the agent")
+    project.git("add", "-A", cwd=place)
+    project.git("commit", "-q", "-m", "mine", cwd=place)
+    feature = project.git("rev-parse", "feature")
+    (place / "staged").write_text("x")
+    project.git("add", "-A", cwd=place)
+    (place / "loose").write_text("x")
+    (project.root / ".git/worktrees/t/index.lock").write_text("")
+    assert await trees.changed_files("t") == ("committed", "loose", "staged")
+    tip = await trees.integrate("t", "Work")
+    assert show(project, tip, "committed") == "by the agent"
+    assert {"loose", "staged"} <= set(project.git("ls-tree", "--name-only", tip).split())
+    assert project.git("rev-parse", "feature") == feature
+
+
+async def test_hooks_signing_and_our_own_files_stay_out(project, trees):
+    """Failing hooks and forced signing stop no result; what is ours, ignored or another repository is not in it."""
+    project.git("config", "commit.gpgSign", "true")
+    project.git("config", "gpg.program", "false")
+    for hook in ("pre-commit", "commit-msg", "post-checkout", "pre-merge-commit", "reference-transaction"):
+        file = project.root / ".git/hooks" / hook
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("#!/bin/sh\nexit 1\n")
+        file.chmod(0o755)
+    (await trees.create("first") / "a").write_text("a")
+    place = await trees.create("t")
+    project.git("init", "-q", "nested", cwd=place)
+    for name in (".unstuck/prompt", "noise.log", "nested/file", "odd\nname", ":(top)x"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("x")
+    await trees.integrate("first", "First")
+    tip = await trees.integrate("t", "Work")
+    listed = project.git("ls-tree", "-r", "-z", "--name-only", tip).split("\0")
+    assert [name for name in listed if name] == [".gitignore", ":(top)x", "a", "app.py", "lib/util.py", "odd\nname"]
+
+
+async def test_the_users_global_ignore_rules_hold(project, trees, isolated):
+    """What a person ignores everywhere is not committed for them."""
+    (isolated / "ignore").write_text("*.swp\n")
+    (isolated / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
+    place = await trees.create("t")
+    (place / "a.swp").write_text("x")
+    assert await trees.integrate("t", "Nothing to say") is None
+
+
+async def test_creating_twice_gives_the_same_tree_with_its_work(trees):
+    """A resumed run finds the task's unfinished work where it was."""
+    place = await trees.create("t")
+    (place / "unfinished").write_text("x")
+    assert await trees.create("t") == place
+    assert (place / "unfinished").exists()
+
+
+@pytest.mark.parametrize("left", ["no marker", "no directory", "only a directory", "only a branch"])
+async def test_a_half_made_tree_is_made_again(project, trees, left):
+    """Killed at any point while a tree was made, the next try makes a whole one."""
+    place = await trees.create("t")
+    admin = project.root / ".git/worktrees/t"
+    if left == "no marker":
+        (admin / "unstuck-start").unlink()
+        (admin / "index.lock").write_text("")
+        (place / "app.py").unlink()
+    elif left == "no directory":
+        shutil.rmtree(place)
+        (admin / "locked").write_text("initializing")
+    elif left == "only a directory":
+        shutil.rmtree(admin)
+        (place / "work").write_text("maybe precious")
+    else:
+        project.git("worktree", "remove", "--force", str(place))
+    again = await trees.create("t")
+    assert again == place
+    assert (place / "app.py").read_text() == "one\n"
+    assert project.git("status", "--porcelain", cwd=place) == ""
+    aside = [tree for tree in place.parent.glob("t.aside-*") if (tree / "work").exists()]
+    assert len(aside) == (left == "only a directory")
+
+
+@pytest.mark.parametrize("work", ["untracked", "changed", "staged", "committed", "nested"])
+async def test_a_tree_with_work_in_it_is_kept(project, trees, work):
+    """Nothing that has not reached the run's branch is ever removed."""
+    place = await trees.create("t")
+    if work == "nested":
+        project.git("init", "-q", "inner", cwd=place)
+    else:
+        (place / ("new" if work == "untracked" else "app.py")).write_text("x")
+    if work in ("staged", "committed"):
+        project.git("add", "-A", cwd=place)
+    if work == "staged":
+        (place / "app.py").write_text("one\n")
+    if work == "committed":
+        project.git("commit", "-q", "-m", "x", cwd=place)
+    assert await trees.remove("t") is False
+    assert place.exists()
+    assert project.git("branch", "--list", "unstuck/r1/t").strip()
+
+
+async def test_a_merged_tree_is_removed_with_its_branch(project, trees):
+    """Once its work is in, the tree goes, also with ignored files in it; removing twice is fine."""
+    place = await trees.create("t")
+    (place / "new").write_text("x")
+    (place / "build").mkdir()
+    (place / "build" / "output").write_text("x")
+    await trees.integrate("t", "Work")
+    assert await trees.remove("t") is True
+    assert await trees.remove("t") is True
+    assert not place.exists()
+    assert project.git("branch", "--list", "unstuck/r1/t") == ""
+    assert str(place) not in project.git("worktree", "list")
+
+
+async def test_the_base_stays_where_the_run_began(project, trees, tmp_path):
+    """The user may commit while a run is on: its base does not move, and a resumed run has the same."""
+    base = await trees.prepare()
+    project.write({"later": "x"})
+    project.commit("later")
+    assert await Worktrees(await project.repository(), tmp_path / "state", "r1").prepare() == base
+    assert await Worktrees(await project.repository(), tmp_path / "state", "r2").prepare() != base
+
+
+async def test_the_baseline_is_the_start_and_goes_away(project, trees):
+    """A check can be tried on the state before any task; nothing of it remains, not even after an error."""
+    (await trees.create("t") / "app.py").write_text("changed\n")
+    await trees.integrate("t", "Work")
+    places = []
+
+    async def check():
+        async with trees.baseline() as place:
+            places.append(place)
+            assert (place / "app.py").read_text() == "one\n"
+            (place / "app.py").write_text("a check may write\n")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await check()
+    assert not places[0].exists()
+    assert str(places[0]) not in project.git("worktree", "list")
+
+
+async def test_what_a_kill_left_is_swept_at_the_next_start(project, trees, tmp_path):
+    """A baseline, or a tree on its way out, of a killed run does not stay for ever."""
+    place = await trees.create("t")
+    async with trees.baseline() as live:
+        baseline = live
+        other = Worktrees(await project.repository(), tmp_path / "state", "r1")
+        (place.parent / ".trash-1").mkdir()
+        await trees.prepare()
+        assert live.exists()
+        await other.prepare()
+    assert not baseline.exists()
+    assert not (place.parent / ".trash-1").exists()
+    assert place.exists()
+
+
+async def test_many_at_once(trees):
+    """Tasks start and end at the same time without getting into each other's way."""
+
+    async def work(name):
+        (await trees.create(name) / f"{name}.txt").write_text(name)
+        return await trees.integrate(name, f"Work of {name}")
+
+    names = [f"t{number}" for number in range(4)]
+    tips = await asyncio.gather(*map(work, names))
+    assert len(set(tips)) == 4
+    final = await trees.create("final")
+    assert all((final / f"{name}.txt").exists() for name in names)
+
+
+async def test_equal_files_have_equal_digests(project, trees):
+    """A digest follows the files: not the commits, and not the time."""
+    place = await trees.create("t")
+    start = await trees.file_digest(place)
+    (place / "app.py").write_text("two\n")
+    changed = await trees.file_digest(place)
+    project.git("commit", "-q", "-a", "-m", "two", cwd=place)
+    assert await trees.file_digest(place) == changed != start
+    (place / "app.py").chmod(0o755)
+    assert await trees.file_digest(place) != changed
+    (place / "app.py").chmod(0o644)
+    (place / "app.py").write_text("one\n")
+    assert await trees.file_digest(place) == start
+
+
+async def test_without_a_commit_it_says_what_to_do(empty, tmp_path):
+    """There is nothing to branch from in a new repository, and the message says how to get there."""
+    with pytest.raises(ProjectError, match=r"no commit yet.*git commit"):
+        await Worktrees(await empty.repository(), tmp_path, "r").prepare()
+
+
+async def test_a_branch_of_the_same_name_is_said(project, tmp_path):
+    """A user's branch called unstuck leaves no room for ours."""
+    project.git("branch", "unstuck")
+    with pytest.raises(ProjectError, match="branch unstuck is in the way"):
+        await Worktrees(await project.repository(), tmp_path, "r").prepare()
+
+
+@pytest.mark.parametrize("task", ["", "..", "a/b", "-x", "_run", "a b", "a\n", "x" * 101])
+async def test_what_is_no_id_is_refused(trees, task):
+    """No task name leads out of the run's own directory and branches."""
+    with pytest.raises(WorkspaceError, match="not a usable id"):
+        await trees.create(task)
+
+
+async def test_odd_but_legal_ids_work(trees):
+    """Names git would refuse for a branch are spelled differently, and stay apart."""
+    tasks = ["a.lock", "a..b", "dot.", "v1.2", "a.b"]
+    places = {await trees.create(task) for task in tasks}
+    assert len(places) == len(tasks)
+    for task in tasks:
+        (await trees.create(task) / task).write_text("x")
+        assert await trees.integrate(task, task)
