@@ -1,0 +1,1 @@
+"""Who does the work: sessions, the supervisor, the coordinator, gates, time-outs, verification and remediation."""

@@ -1,0 +1,61 @@
+"""What may be said to a live run over its socket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from unstuck.contract import Answer
+from unstuck.errors import UnstuckError
+from unstuck.text import admit
+
+if TYPE_CHECKING:
+    from unstuck.supervision.supervisor import Supervisor
+
+__all__ = ["Answers", "Hooks"]
+
+
+class Hooks(Protocol):
+    """A bridge that agents running elsewhere talk to through their hooks."""
+
+    async def handle(self, payload: dict[str, Any], peer: Any = None) -> dict[str, Any]: ...
+
+    async def acknowledged(self, ack: str) -> None: ...
+
+
+class Answers:
+    """The handler of the run's socket: ``answer``, ``state`` and ``hook``."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+
+    async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
+        """One reply to one message; what is wrong with it comes back as ``error``."""
+        match message.get("do"):
+            case "answer":
+                return await self._answer(message)
+            case "state":
+                return {"ok": True, "run": self._supervisor.run, "seq": self._supervisor.state.seq}
+            case "hook":
+                hooks = self._supervisor.hooks
+                return await hooks.handle(message.get("payload") or {}, peer) if hooks is not None else {"ok": True}
+            case other:
+                return {"error": f"unknown request {admit(str(other), limit=60)}"}
+
+    async def acknowledged(self, ack: str) -> None:
+        """A forwarder has printed what it was given."""
+        if self._supervisor.hooks is not None:
+            await self._supervisor.hooks.acknowledged(ack)
+
+    async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        number = message.get("number")
+        try:
+            answer = Answer(
+                choice=message.get("choice", ""),
+                text=admit(str(message.get("text", ""))),
+                number=float(number) if number is not None else None,
+                scope=message.get("scope", "once"),
+            )
+            gate = await self._supervisor.answer(str(message.get("gate", "")), answer)
+        except (UnstuckError, TypeError, ValueError) as error:
+            return {"error": str(error), "code": getattr(error, "exit_code", 2)}
+        return {"ok": True, "gate": gate.id, "run": self._supervisor.run}

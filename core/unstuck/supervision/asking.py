@@ -1,0 +1,91 @@
+"""Opening a gate and closing it: one record each, the first answer wins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from unstuck.contract import Actor, Answer, Gate, GateTypeName
+from unstuck.errors import GateClosed, GateUnknown
+from unstuck.record import events as e
+from unstuck.record.journal import Journal
+from unstuck.supervision.core import Core
+from unstuck.supervision.gates import CHOICES, check_answer, effect_of, gate_id
+from unstuck.text import admit
+
+__all__ = ["answer_gate", "apply_policy", "open_gate"]
+
+ANSWER_LIMIT = 20_000
+
+
+def open_gate(
+    core: Core,
+    gate_type: GateTypeName,
+    *,
+    task: str,
+    key: str,
+    context: dict[str, Any],
+    attempt: str = "",
+    report: str = "",
+) -> str:
+    """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it."""
+    for row in core.head.gates.values():
+        if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
+            return row.id
+    gate = gate_id(len(core.head.gates) + 1, core.run)
+    event = e.GateOpened(
+        gate=gate,
+        type=gate_type,
+        key=key,
+        context=context,
+        choices=CHOICES[gate_type],
+        attempt_id=attempt,
+        report=report,
+    )
+    core.append(event, task=task, attempt=attempt)
+    apply_policy(core, core.head.gates[gate].gate)
+    return gate
+
+
+def apply_policy(core: Core, gate: Gate) -> bool:
+    """Answer ``gate`` by rule, where a rule fits."""
+    found = core.policy(gate)
+    if found is None:
+        return False
+    rule, answer = found
+    answer_gate(core.journal, gate.id, answer, actor="policy", rule=rule)
+    return True
+
+
+def answer_gate(
+    journal: Journal, gate: str, answer: Answer, *, actor: Actor = "human", rule: int | None = None
+) -> Gate:
+    """Close ``gate`` with ``answer``. Raises GateUnknown, GateClosed, AnswerRefused; then nothing has changed."""
+    row = journal.head.gates.get(gate)
+    if row is None:
+        raise GateUnknown(gate)
+    if row.status != "open":
+        raise GateClosed(gate, row.by or "the supervisor", row.closed)
+    answer = replace(answer, text=admit(answer.text, limit=ANSWER_LIMIT))
+    check_answer(row.gate, answer)
+    effect = effect_of(row.gate, answer)
+    if answer.choice == "choose":
+        options = row.gate.context.get("options") or ()
+        answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
+    task = journal.head.tasks.get(row.gate.task)
+    goes_on = task is not None and task.state == "waiting" and effect in ("prepare", "tell", "stop")
+    event = e.GateAnswered(
+        gate=gate,
+        choice=answer.choice,
+        text=answer.text,
+        number=answer.number,
+        scope=answer.scope,
+        effect=effect,
+        rule=rule,
+        climb=task.climb.answered() if task is not None and goes_on else None,
+    )
+    journal.append(event, task=row.gate.task, attempt=row.gate.attempt or "", actor=actor)
+    if row.gate.type == "question":
+        response = e.DivineResponseReceived(task_id=row.gate.task, response=answer.text or admit(answer.choice))
+        journal.append(response, task=row.gate.task, actor=actor)
+    return journal.head.gates[gate].gate

@@ -1,0 +1,135 @@
+"""The coordinator: tasks in the order of their needs, several at once, and the end of the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unstuck.contract import Agent, Outcome, Task
+from unstuck.record import events as e
+from unstuck.record.state import State, TaskRow
+from unstuck.supervision.remediation import Ground
+from unstuck.supervision.steps import can_progress
+from unstuck.supervision.supervisor import Supervisor
+
+__all__ = ["Coordinator", "RunResult", "result_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended: its reason in a word, and the exit code that goes with it."""
+
+    exit_reason: str
+    exit_code: int
+
+
+class Coordinator:
+    """Works all tasks of a run. ``agents`` gives each task its agent; ``ground`` mends the shared check's base."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        agents: Mapping[str, Agent] | Callable[[Task], Agent],
+        *,
+        ground: Ground | None = None,
+    ) -> None:
+        self._supervisor = supervisor
+        self._agent_for = agents if callable(agents) else lambda task: agents[task.id]
+        self._ground = ground
+        self._moved = asyncio.Event()
+        supervisor.core.journal.on_append(lambda record: self._moved.set())
+
+    @property
+    def available_tasks(self) -> tuple[str, ...]:
+        """The tasks that are ready to be dispatched, in the order of the plan."""
+        return tuple(row.id for row in self._supervisor.core.head.tasks.values() if row.state == "ready")
+
+    async def run(self) -> RunResult:
+        """Dispatch until nothing can go on, then record how the run ended or that it is parked."""
+        core = self._supervisor.core
+        workers: dict[asyncio.Future[Outcome], str] = {}
+        for row in list(core.head.tasks.values()):
+            if row.state != "ended":
+                work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
+                workers[work] = row.id
+        ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None
+        try:
+            await self._until_quiet(workers, ground)
+        finally:
+            everything: list[asyncio.Future[Any]] = [*workers, *([ground] if ground else [])]
+            for future in everything:
+                future.cancel()
+            await asyncio.gather(*everything, return_exceptions=True)
+        return await self._end()
+
+    async def _until_quiet(
+        self, workers: dict[asyncio.Future[Outcome], str], ground: asyncio.Future[None] | None
+    ) -> None:
+        while True:
+            self._moved.clear()
+            for work in [work for work in workers if work.done()]:
+                del workers[work]
+                work.result()
+            if ground is not None and ground.done():
+                ground.result()
+            if not workers or self._is_quiet():
+                return
+            moved = asyncio.ensure_future(self._moved.wait())
+            waits: list[asyncio.Future[Any]] = [
+                *workers,
+                moved,
+                *([ground] if ground is not None and not ground.done() else []),
+            ]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            moved.cancel()
+
+    def _is_quiet(self) -> bool:
+        """Nothing can go on by itself, and nobody watches who could answer."""
+        core = self._supervisor.core
+        head = core.head
+        if head.run.state == "draining":
+            return False
+        if core.person and head.open_gates():
+            return False
+        if head.run.state == "blocked" and not self._ground_waits():
+            return False
+        accept = core.accept_unverified
+        return not any(can_progress(head, row, accept_unverified=accept) for row in head.tasks.values())
+
+    def _ground_waits(self) -> bool:
+        return any(row.gate.type == "remediation" for row in self._supervisor.core.head.open_gates())
+
+    async def _end(self) -> RunResult:
+        core = self._supervisor.core
+        result = result_of(core.head, accept_unverified=core.accept_unverified)
+        if result.exit_code == 3:
+            core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
+        else:
+            counts = Counter(_word(row) for row in core.head.tasks.values())
+            core.append(e.RunEnded(exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts)))
+        await core.journal.committed()
+        return result
+
+
+def _word(row: TaskRow) -> str:
+    return row.status or row.state
+
+
+def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:
+    """What the state of a quiet run means for its caller."""
+    run = state.run
+    if run.failed:
+        return RunResult(exit_reason="halted", exit_code=4)
+    if run.stopping == "budget":
+        return RunResult(exit_reason="budget", exit_code=5)
+    if run.stopping:
+        return RunResult(exit_reason="interrupted", exit_code=130)
+    if state.open_gates():
+        return RunResult(exit_reason="needs_person", exit_code=3)
+    good = {"succeeded", "unverified"} if accept_unverified else {"succeeded"}
+    if all(row.status in good for row in state.tasks.values()):
+        return RunResult(exit_reason="succeeded", exit_code=0)
+    return RunResult(exit_reason="incomplete", exit_code=1)

@@ -1,0 +1,116 @@
+"""What a session works with: the journal, the clock, the settings and the services, put together once per run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unstuck.clock import Clock
+from unstuck.contract import Actor, Answer, Gate
+from unstuck.detection import LoopDetector
+from unstuck.escalation import Limits
+from unstuck.record.events import Event
+from unstuck.record.journal import Journal
+from unstuck.record.memory import Memory
+from unstuck.record.state import State, TaskRow
+from unstuck.settings import Settings
+from unstuck.supervision.verification import Verifier
+from unstuck.workspace import CheckpointStore, Repository, Worktrees
+
+__all__ = ["Core", "GatePolicy", "limits_of"]
+
+GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The ladder's limits as the settings have them."""
+    handler = settings.failure_handler
+    return Limits(
+        max_retries=handler.max_retries,
+        max_pivots=handler.max_pivots,
+        max_research=handler.max_research,
+        max_attempts=handler.max_attempts,
+        task_failure_limit=settings.task_failure_limit,
+        skip_to_ask=tuple(handler.skip_to_ask),
+        auto_resolve=tuple((rule.pattern, rule.action) for rule in handler.auto_resolve),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Core:
+    """One run's parts. ``policy`` answers gates by rule; ``person`` says whether somebody watches."""
+
+    root: Path
+    home: Path
+    folder: Path
+    journal: Journal
+    settings: Settings
+    limits: Limits
+    clock: Clock
+    verifier: Verifier
+    detector: LoopDetector
+    memory: Memory
+    repository: Repository | None
+    checkpoints: Callable[[Path], CheckpointStore]
+    worktrees: Worktrees | None = None
+    environ: Mapping[str, str]
+    subdirectory: Path = Path()
+    setup: str = ""
+    policy: GatePolicy = lambda gate: None
+    person: bool = False
+    baseline_check: Callable[[], Awaitable[None]] | None = None
+    _changed: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    @property
+    def head(self) -> State:
+        """What has been decided."""
+        return self.journal.head
+
+    @property
+    def run(self) -> str:
+        return self.journal.run
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether a gate may be opened for a person at all."""
+        return self.settings.ask != "never"
+
+    @property
+    def accept_unverified(self) -> bool:
+        return self.settings.unverified == "accept"
+
+    def row(self, task: str) -> TaskRow:
+        return self.head.tasks[task]
+
+    def append(self, event: Event, *, task: str = "", attempt: str = "", actor: Actor = "policy") -> int:
+        """Record an event about ``task``; returns its sequence number."""
+        return self.journal.append(event, actor=actor, task=task, attempt=attempt).seq
+
+    def changed(self, task: str) -> asyncio.Event:
+        """The event that is set when something about ``task`` may have changed."""
+        return self._changed.setdefault(task, asyncio.Event())
+
+    def wake(self, task: str = "") -> None:
+        """Wake the session of ``task``, or all of them."""
+        for event in [self.changed(task)] if task else list(self._changed.values()):
+            event.set()
+
+    def tree_of(self, row: TaskRow) -> Path:
+        """The work tree in which ``row`` is worked on."""
+        if row.task.isolation == "worktree" and self.worktrees is not None:
+            return self.worktrees.path(row.id)
+        return self.root
+
+    def workdir(self, tree: Path) -> Path:
+        """Where in ``tree`` the agent and its check run: where the user stood."""
+        return tree / self.subdirectory
+
+    def others_worked_in(self, row: TaskRow) -> bool:
+        """Whether another task had an attempt in this tree since ``row``'s baseline: then it may not be set back."""
+        tree = str(self.workdir(self.tree_of(row)))
+        return any(
+            attempt.task != row.id and str(attempt.guidance.workdir) == tree and attempt.started_seq > row.saved_at
+            for attempt in self.head.attempts.values()
+        )

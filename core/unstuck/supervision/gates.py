@@ -1,0 +1,155 @@
+"""Gates: which answers each type takes, what an answer does, and the seeds' manager that works alone, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Any, Literal
+
+from unstuck.contract import Actor, Answer, Gate, GateTypeName
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
+
+__all__ = ["CHOICES", "Effect", "GateManager", "GateType", "check_answer", "effect_of", "gate_id"]
+
+Effect = Literal[
+    "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt",
+]  # fmt: skip
+
+_STUCK = ("show_me", "skip", "abandon", "retry")
+CHOICES: dict[str, tuple[str, ...]] = {
+    "stuck": _STUCK,
+    "loop_detected": (*_STUCK, "continue"),
+    "timeout": ("extend", "continue", "stop", "retry", "skip", "abandon"),
+    "question": ("choose", "show_me", "skip", "abandon"),
+    "permission": ("allow", "deny"),
+    "remediation": ("retry", "skip", "abandon"),
+    "integration": ("retry", "skip", "abandon"),
+    "disk": ("retry", "skip", "abandon"),
+    "budget": ("extend", "stop"),
+    "recovery": ("continue", "retry", "done", "skip", "abandon"),
+}
+
+
+class GateType(str, Enum):
+    """The kinds of gate."""
+
+    STUCK = "stuck"
+    TIMEOUT = "timeout"
+    LOOP_DETECTED = "loop_detected"
+    QUESTION = "question"
+    PERMISSION = "permission"
+    REMEDIATION = "remediation"
+    BUDGET = "budget"
+    INTEGRATION = "integration"
+    RECOVERY = "recovery"
+    DISK = "disk"
+
+
+def gate_id(number: int, run: str) -> str:
+    """The id of the ``number``-th gate of ``run``: short, and another run's gate has another."""
+    return f"g{number}-{hashlib.sha256(run.encode()).hexdigest()[:4]}"
+
+
+def check_answer(gate: Gate, answer: Answer) -> None:
+    """Raise AnswerRefused unless ``answer`` is complete and a choice of ``gate``."""
+    spoken = answer.choice.replace("_", "-")
+    if answer.choice not in gate.choices:
+        allowed = ", ".join(choice.replace("_", "-") for choice in gate.choices)
+        raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
+    if answer.choice == "show_me" and not answer.text.strip():
+        raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
+    if answer.choice == "extend" and not (answer.number and answer.number > 0):
+        raise AnswerRefused(f"extend needs a duration above zero: unstuck answer {gate.id} extend 15m")
+    if answer.choice == "choose":
+        count = len(gate.context.get("options") or ())
+        number = answer.number or 0
+        if number != int(number) or not 1 <= number <= count:
+            raise AnswerRefused(f"choose needs a number from 1 to {count}" if count else f"{gate.id} has no options")
+
+
+def effect_of(gate: Gate, answer: Answer) -> Effect:
+    """What ``answer`` does. Raises AnswerRefused where the pair has no meaning."""
+    match gate.type, answer.choice:
+        case "remediation", "abandon":
+            return "halt"
+        case "remediation", "retry" | "skip":
+            return "remediate"
+        case _, "skip":
+            return "skipped"
+        case _, "abandon":
+            return "abandoned"
+        case "integration", "retry":
+            return "integrate"
+        case "timeout", "extend" | "continue":
+            return "go_on"
+        case "timeout", "stop" | "retry":
+            return "stop"
+        case _, "continue" | "allow":
+            return "go_on"
+        case "question", "choose" if gate.key == "check":
+            return "recheck"
+        case _, "show_me" | "retry" | "choose" | "deny":
+            return "tell" if gate.attempt else "prepare"
+    raise AnswerRefused(f"{answer.choice} does nothing at a {gate.type} gate")
+
+
+class GateManager:
+    """Gates in memory, for callers that use the detector or the monitor alone."""
+
+    def __init__(self) -> None:
+        self._gates: dict[str, Gate] = {}
+        self._changed: dict[str, asyncio.Event] = {}
+
+    async def create_gate(
+        self,
+        gate_type: str,
+        *,
+        task_id: str,
+        agent_id: str,
+        project_id: str | None = None,
+        context: Mapping[str, Any],
+    ) -> str:
+        """Open a gate, or return the id of the open one of this task and type."""
+        name: GateTypeName = GateType(gate_type).value
+        for gate in self._gates.values():
+            if (gate.status, gate.task, gate.type) == ("open", task_id, name):
+                return gate.id
+        gate = Gate(
+            id=gate_id(len(self._gates) + 1, ""),
+            type=name,
+            task=task_id,
+            key=agent_id,
+            context={**context, **({"project_id": project_id} if project_id else {})},
+            choices=CHOICES[name],
+        )
+        self._gates[gate.id] = gate
+        self._changed[gate.id] = asyncio.Event()
+        return gate.id
+
+    def open_gates(self) -> tuple[Gate, ...]:
+        """The gates that wait, oldest first."""
+        return tuple(gate for gate in self._gates.values() if gate.status == "open")
+
+    async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
+        """Close a gate. Raises GateUnknown, GateClosed, AnswerRefused."""
+        current = self._gates.get(gate)
+        if current is None:
+            raise GateUnknown(gate)
+        if current.status != "open":
+            raise GateClosed(gate, current.by or "policy", "earlier")
+        check_answer(current, answer)
+        self._gates[gate] = replace(current, status="answered", answer=answer, by=actor)
+        self._changed[gate].set()
+        return self._gates[gate]
+
+    async def wait(self, gate_id: str) -> Answer:
+        """The answer, once there is one. Raises GateUnknown."""
+        if gate_id not in self._gates:
+            raise GateUnknown(gate_id)
+        await self._changed[gate_id].wait()
+        answer = self._gates[gate_id].answer
+        assert answer is not None
+        return answer

@@ -1,0 +1,188 @@
+"""Inside an attempt: what the agent does is noted, repetition is told, and an open gate holds the next step."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from unstuck.clock import iso
+from unstuck.contract import Directive, Observation, Verdict
+from unstuck.diagnosis import diagnose
+from unstuck.record import events as e
+from unstuck.record.state import GateRow
+from unstuck.supervision.asking import open_gate
+from unstuck.supervision.core import Core
+from unstuck.text import Clean, admit
+
+__all__ = ["Holding"]
+
+_GO_ON = Directive(kind="go_on")
+_STEP_LIMIT = 2_000
+
+
+class Holding:
+    """The part of a session that lives between two steps of an attempt."""
+
+    def __init__(self, core: Core, task: str) -> None:
+        self._core, self._task = core, task
+        self._actions: dict[str, str] = {}
+        self._failing: set[str] = set()
+        self._refused: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """The attempt is over."""
+        self._actions.clear()
+
+    def note(self, observation: Observation) -> Verdict | None:
+        """Record an observation, show it to the detector, and open the loop gate where it is due."""
+        core = self._core
+        row = core.row(self._task)
+        if row.state != "running":
+            return None
+        text = admit(observation.text, limit=_STEP_LIMIT)
+        identity = self._identity(observation) if observation.kind == "failure" else ""
+        step = e.StepRecorded(
+            kind=observation.kind,
+            tool=observation.tool,
+            text=text,
+            exit_code=observation.exit_code,
+            identity=identity,
+            agent_id=observation.agent_id,
+        )
+        core.append(step, task=self._task, attempt=row.attempt, actor="agent")
+        verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
+        if self._count(observation, text, identity):
+            self._open(identity, core.settings.window_size)
+        elif verdict is not None and not verdict.nudge:
+            self._open(verdict.pattern, verdict.repeats)
+        return verdict
+
+    def _identity(self, observation: Observation) -> str:
+        found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
+        return found.identity if found is not None else observation.text[:200]
+
+    def _count(self, observation: Observation, text: str, identity: str) -> bool:
+        """Feed failing commands to the detector; only the same command's success clears it."""
+        if observation.kind == "action":
+            self._actions[observation.id] = f"{observation.tool}\n{text}"
+            return False
+        action = self._actions.pop(observation.id, "")
+        if observation.kind == "failure":
+            self._failing.add(action)
+            return self._core.detector.record_failure(self._task, identity)
+        if observation.kind == "success" and action in self._failing:
+            self._failing.discard(action)
+            self._core.detector.record_success(self._task)
+        elif observation.kind == "message" and observation.role == "user":
+            self._core.detector.record_success(self._task)
+        return False
+
+    def _open(self, signature: str, window: int) -> None:
+        core = self._core
+        row = core.row(self._task)
+        if row.gate or not core.may_ask:
+            return
+        context = {
+            "task_id": self._task,
+            "agent_id": row.task.agent or row.task.agent_type,
+            "loop_type": "execution_loop",
+            "window_size": window,
+            "error_signature": signature,
+            "detected_at": iso(core.clock.now()),
+        }
+        open_gate(core, "loop_detected", task=self._task, key="loop", context=context, attempt=row.attempt)
+
+    async def step(self, observation: Observation, *, within: float | None) -> Directive:
+        """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
+        if self._is_stopping():
+            return Directive(kind="stop", text=Clean("The person has ended this task."))
+        verdict = self.note(observation)
+        if observation.kind == "action":
+            held = await self._hold(observation, within)
+            if held is not None:
+                return held
+        if verdict is not None and verdict.nudge:
+            row = self._core.row(self._task)
+            text = admit(f"{verdict.evidence} {verdict.resets_on}", limit=_STEP_LIMIT)
+            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
+            self._core.append(warned, task=self._task, attempt=row.attempt)
+            return Directive(kind="tell", text=text)
+        return _GO_ON
+
+    def _is_stopping(self) -> bool:
+        attempt = self._core.head.attempts.get(self._core.row(self._task).attempt)
+        return attempt is not None and attempt.state == "stopping"
+
+    async def _hold(self, observation: Observation, within: float | None) -> Directive | None:
+        row = self._core.row(self._task)
+        if row.gate and not await self._answered(row.gate, within):
+            return await self._refuse(row.gate)
+        gate = self._undelivered()
+        return await self._hand_over(gate, observation) if gate is not None else None
+
+    async def _answered(self, gate: str, within: float | None) -> bool:
+        """Wait for the gate's answer; False when ``within`` seconds have passed first."""
+        core = self._core
+        await core.journal.committed()
+        patience = asyncio.ensure_future(core.clock.sleep(within)) if within is not None else None
+        try:
+            while core.head.gates[gate].status == "open":
+                changed = core.changed(f"gate {gate}")
+                changed.clear()
+                waits = [asyncio.ensure_future(changed.wait())]
+                await asyncio.wait([*waits, *([patience] if patience else [])], return_when=asyncio.FIRST_COMPLETED)
+                waits[0].cancel()
+                if patience is not None and patience.done():
+                    break
+        finally:
+            if patience is not None:
+                patience.cancel()
+        return core.head.gates[gate].status != "open"
+
+    async def _refuse(self, gate: str) -> Directive:
+        """Before the agent's own limit runs out its call is sent back; after a few times the attempt is stopped."""
+        core, row = self._core, self._core.row(self._task)
+        count = self._refused.get(gate, 0) + 1
+        self._refused[gate] = count
+        core.append(e.HoldRefused(gate=gate, count=count), task=self._task, attempt=row.attempt, actor="timer")
+        await core.journal.committed()
+        if count > core.settings.hold_limit:
+            return Directive(kind="stop", gate=gate, text=Clean("A person has to answer before this can go on."))
+        return Directive(
+            kind="deny", gate=gate, text=Clean("A question to the person is still open. Wait, then try the same again.")
+        )
+
+    def _undelivered(self) -> GateRow | None:
+        row = self._core.row(self._task)
+        for gate in self._core.head.gates.values():
+            if gate.gate.attempt == row.attempt and gate.status == "answered":
+                return gate
+        return None
+
+    async def _hand_over(self, gate: GateRow, observation: Observation) -> Directive:
+        """Record that the answer is on its way in this call, then let it go."""
+        core, answer = self._core, gate.answer
+        assert answer is not None
+        row = core.row(self._task)
+        core.detector.record_success(self._task)
+        if answer.choice == "continue" and answer.scope != "once":
+            pattern = str(gate.gate.context.get("error_signature", ""))
+            core.detector.dismiss(self._task, None if answer.scope == "task" else pattern)
+        sent = e.AnswerSent(gate=gate.id, call=observation.id, incarnation=row.attempt)
+        core.append(sent, task=self._task, attempt=row.attempt)
+        await core.journal.committed()
+        if gate.effect in ("skipped", "abandoned", "stop"):
+            return Directive(kind="stop", gate=gate.id, text=admit(f"The person chose: {answer.choice}."))
+        if gate.effect == "go_on":
+            return Directive(kind="go_on", gate=gate.id)
+        words = "A person says" if answer.choice == "show_me" else "Try again with a different approach"
+        return Directive(kind="deny", gate=gate.id, text=admit(f"{words}: {answer.text}" if answer.text else words))
+
+    async def delivered(self, directive: Directive) -> None:
+        """The call that carried the answer has come back to the agent."""
+        if directive.gate is None:
+            return
+        gate = self._core.head.gates.get(directive.gate)
+        if gate is not None and gate.status == "sent":
+            self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task, attempt=gate.gate.attempt or "")
+            await self._core.journal.committed()

@@ -1,0 +1,346 @@
+"""After an attempt: check it, say what went wrong, decide once, integrate what passed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from unstuck.contract import Capabilities, Report
+from unstuck.detection import is_circular_fix
+from unstuck.diagnosis import Approach, Diagnosis, ErrorCategory, FailureType, diagnose
+from unstuck.errors import IntegrationConflict, WorkspaceError
+from unstuck.escalation import (
+    AskQuestion,
+    BackOff,
+    Block,
+    Direct,
+    Facts,
+    Finish,
+    Halt,
+    Redispatch,
+    alternatives,
+    decide,
+)
+from unstuck.record import events as e
+from unstuck.record.state import TaskRow
+from unstuck.supervision.asking import open_gate
+from unstuck.supervision.core import Core
+from unstuck.supervision.steps import pending_answer
+from unstuck.supervision.verification import Check, read_output
+from unstuck.text import Clean, admit
+
+__all__ = ["check", "decide_next", "finish", "integrate"]
+
+_NO_REPORT = Report()
+_SAME_CAUSE = 0.7
+
+
+async def check(core: Core, row: TaskRow) -> None:
+    """Run the task's check and record what it said, with its diagnosis."""
+    tree = core.workdir(core.tree_of(row))
+    label = row.attempt or row.id
+    done = await core.verifier.check(row.task.verify, tree=tree, label=label)
+    if done.flaked:
+        core.append(
+            e.CheckFlaked(command=done.command, exit_code=done.first_exit_code), task=row.id, attempt=row.attempt
+        )
+    report = row.report or _NO_REPORT
+    diagnosis = await _diagnosis(core, row, done, report)
+    stated = row.climb.approach or report.approach or ""
+    circular = bool(
+        diagnosis and stated and diagnosis.identity in row.climb.seen and is_circular_fix(stated, _history(row, stated))
+    )
+    core.append(
+        e.CheckFinished(
+            result=done.result,
+            command=done.command,
+            exit_code=done.exit_code,
+            seconds=round(done.seconds, 3),
+            output=done.output,
+            problem=done.problem,
+            diagnosis=diagnosis.as_dict() if diagnosis else None,
+            evidence=done.evidence,
+            circular=circular,
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
+    """The approaches before this one; retries of the very same approach are one attempt."""
+    history = row.climb.approaches
+    return history[:-1] if history and history[-1] == stated else history
+
+
+async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
+    """What went wrong: the agent's own trouble where it explains the failure, else what the check says."""
+    if done.result == "passed":
+        return None
+    own = await _own_trouble(core, row, report)
+    if own is not None and _explains(own):
+        return own
+    if done.result == "failed":
+        return diagnose(
+            done.text,
+            exit_code=done.exit_code,
+            root=str(core.tree_of(row)),
+            task_id=row.id,
+            agent_id=row.task.agent,
+            phase="test",
+        )
+    return own
+
+
+async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | None:
+    failed = bool(report.exit_code) or report.error is not None or report.how in ("crashed", "timed_out")
+    if not failed:
+        return None
+    text = report.error
+    if text is None and report.output:
+        text = await read_output(core.folder / report.output)
+    return diagnose(
+        text or f"the agent ended with exit code {report.exit_code}",
+        exit_code=report.exit_code if report.exit_code else None,
+        root=str(core.tree_of(row)),
+        task_id=row.id,
+        agent_id=row.task.agent,
+    )
+
+
+def _explains(own: Diagnosis) -> bool:
+    return own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
+
+
+async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
+    """Take the one decision that is due and record it. There is no await between the facts and the record."""
+    infrastructure = await _is_infrastructure(core, row)
+    row = core.row(row.id)
+    if row.state != "undecided":
+        return
+    if answered := pending_answer(core.head, row):
+        _follow_answer(core, row, answered)
+        return
+    report = row.report or _NO_REPORT
+    facts = Facts(
+        check=row.check.result if row.check else "none",
+        check_problem=row.check.problem if row.check else "",
+        report=report,
+        diagnosis=row.diagnosis,
+        climb=row.climb,
+        alternatives=_alternatives(core, row, report),
+        circular=bool(row.check and row.check.circular),
+        infrastructure=infrastructure,
+        direct=row.mode == "direct",
+        may_ask=core.may_ask,
+    )
+    decision = decide(facts, core.limits)
+    match decision:
+        case Finish(status=status):
+            if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
+                await integrate(core, row)
+            else:
+                _end(core, row, status)
+        case AskQuestion():
+            _ask_question(core, row, decision)
+        case BackOff():
+            event = e.TransientErrorRetry(
+                error_type=decision.error_type, retry=decision.retry, delay_seconds=decision.delay, climb=decision.climb
+            )
+            core.append(event, task=row.id, attempt=row.attempt)
+        case Direct():
+            _direct(core, row, decision)
+        case Redispatch():
+            _redispatch(core, row, report, decision)
+        case Block(issue=issue):
+            core.append(e.InfrastructureBlocked(issue=admit(issue, limit=500), reported_by=row.id), task=row.id)
+        case Halt(reason=reason, details=details):
+            halt(core, row, reason, details)
+
+
+async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
+    """Whether the plan's shared check fails on the untouched base with the very same signature."""
+    failed = row.check is not None and row.check.result == "failed"
+    if not (failed and row.shared_verify and row.diagnosis and core.baseline_check is not None):
+        return False
+    if not core.head.run.baseline:
+        await core.baseline_check()
+    run = core.head.run
+    return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
+
+
+def _alternatives(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
+    if row.diagnosis is None:
+        return ()
+    diagnosis = row.diagnosis
+    failed = {*row.climb.failed_approaches, *core.memory.failed(diagnosis.identity)}
+    if row.climb.approach:
+        failed.add(row.climb.approach)
+    return alternatives(
+        diagnosis.cause,
+        remembered=[(approach, _SAME_CAUSE) for approach in core.memory.worked(diagnosis.cause.value)],
+        named=report.alternatives,
+        failed=failed,
+    )
+
+
+def _follow_answer(core: Core, row: TaskRow, gate: str) -> None:
+    """An answer given while the attempt ran goes into the next one."""
+    answer = core.head.gates[gate].answer
+    assert answer is not None
+    core.append(
+        e.DirectiveIssued(
+            level="human",
+            line=0,
+            climb=row.climb.answered(),
+            answer=answer.text,
+            approach=answer.text if answer.choice == "retry" else Clean(""),
+            answers=(gate,),
+            fresh=answer.choice == "retry",
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
+    agent = row.task.agent or row.task.agent_type
+    question = admit(decision.question, limit=4_000)
+    if decision.key == "needs_guidance":
+        core.append(e.AgentSeeksGuidance(agent_id=agent, task_id=row.id, question=question), task=row.id, actor="agent")
+    else:
+        core.append(e.ConfigurationError(task_id=row.id, error_type=decision.error_type), task=row.id)
+    context = {
+        "task_id": row.id,
+        "agent_id": agent,
+        "question": question,
+        "options": list(decision.options),
+        "error_type": decision.error_type,
+    }
+    open_gate(core, "question", task=row.id, key=decision.key, context=context)
+
+
+def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
+    if row.climb.transient >= core.limits.transient_retries and not row.climb.transient_over:
+        diagnosis = row.diagnosis
+        if diagnosis is not None and diagnosis.category is ErrorCategory.TRANSIENT:
+            _escalate_transient(core, row, diagnosis)
+            return
+    _remember_failed(core, row, decision)
+    core.append(
+        e.DirectiveIssued(
+            level=decision.level,
+            line=decision.line,
+            climb=decision.climb,
+            hint=admit(decision.hint, limit=2_000),
+            approach=admit(decision.approach, limit=2_000),
+            fresh=decision.fresh,
+            restore=decision.restore,
+            checkpoint=decision.checkpoint,
+            reason=admit(decision.reason, limit=500),
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+def _remember_failed(core: Core, row: TaskRow, decision: Direct) -> None:
+    """What has just failed is known to later runs of the project."""
+    if row.diagnosis is None:
+        return
+    for way in decision.climb.failed_approaches:
+        if way not in row.climb.failed_approaches:
+            core.memory.remember(
+                "approach",
+                signature=row.diagnosis.identity,
+                approach=way,
+                outcome="failed",
+                cause=row.diagnosis.cause.value,
+                task=row.id,
+                run=core.run,
+            )
+
+
+def _escalate_transient(core: Core, row: TaskRow, diagnosis: Diagnosis) -> None:
+    event = e.TransientErrorEscalated(
+        error_type=diagnosis.signature.error_type.value,
+        reason=f"still there after {row.climb.transient} retries",
+        climb=replace(row.climb, transient_over=True),
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _redispatch(core: Core, row: TaskRow, report: Report, decision: Redispatch) -> None:
+    agent = row.task.agent or row.task.agent_type
+    if report.how == "crashed" or report.how == "not_started":
+        message = report.error or Clean(decision.error_type)
+        core.append(
+            e.AgentCrashed(agent_id=agent, task_id=row.id, error_message=message), task=row.id, attempt=row.attempt
+        )
+    elif report.how in ("no_signal", "bad_signal"):
+        sample = report.sample or Clean("")
+        event = e.SignalParseFailure(agent_id=agent, task_id=row.id, raw_output_sample=sample)
+        core.append(event, task=row.id, attempt=row.attempt)
+    core.append(
+        e.AgentFailure(
+            task_id=row.id,
+            agent_type=row.task.agent_type,
+            error_type=decision.error_type,
+            attempt=decision.failures,
+            climb=decision.climb,
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+def halt(core: Core, row: TaskRow | None, reason: str, details: str) -> None:
+    """End the run: nobody may be asked and nothing is left to try."""
+    core.append(
+        e.WorkflowFailed(reason=reason, details=admit(details, limit=2_000), last_state=row.state if row else ""),
+        task=row.id if row else "",
+    )
+
+
+async def integrate(core: Core, row: TaskRow) -> None:
+    """Bring the task's files into the run's branch; two results that touch the same lines are a gate."""
+    if core.worktrees is None:
+        core.append(e.ResultIntegrated(task_id=row.id, commit="none"), task=row.id)
+        return
+    try:
+        commit = await core.worktrees.integrate(
+            row.id, f"{row.id}: {row.task.prompt.splitlines()[0][:60] if row.task.prompt else ''}"
+        )
+    except IntegrationConflict as conflict:
+        context = {"task_id": row.id, "paths": list(conflict.paths), "problem": str(conflict)}
+    except WorkspaceError as error:
+        context = {"task_id": row.id, "paths": [], "problem": admit(str(error), limit=500)}
+    else:
+        core.append(e.ResultIntegrated(task_id=row.id, commit=commit or "unchanged"), task=row.id)
+        return
+    if core.may_ask:
+        open_gate(core, "integration", task=row.id, key="integration", context=context)
+    else:
+        halt(core, row, "integration_conflict", str(context["problem"]))
+
+
+async def finish(core: Core, row: TaskRow) -> None:
+    """The check passed and the result is where it belongs."""
+    if row.climb.transient and not row.climb.transient_over:
+        diagnosis = row.diagnosis
+        error_type = diagnosis.signature.error_type.value if diagnosis else "UNKNOWN"
+        core.append(e.TransientErrorResolved(error_type=error_type, total_retries=row.climb.transient), task=row.id)
+    if row.diagnosis is not None and row.climb.approach:
+        core.memory.remember(
+            "approach",
+            signature=row.diagnosis.identity,
+            approach=row.climb.approach,
+            outcome="worked",
+            cause=row.diagnosis.cause.value,
+            task=row.id,
+            run=core.run,
+        )
+    _end(core, row, "unverified" if row.check is not None and row.check.result == "none" else "succeeded")
+
+
+def _end(core: Core, row: TaskRow, status: str) -> None:
+    core.append(e.TaskEnded(task_id=row.id, status=status), task=row.id, attempt=row.attempt)  # type: ignore[arg-type]

@@ -1,0 +1,217 @@
+"""Before an attempt: its tree, its checkpoint, what is set back, what was gathered, and the text it is told.
+
+Every step can be done twice: a run that was killed in the middle does it again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import aiofiles
+
+from unstuck.contract import Capabilities, Guidance, Report
+from unstuck.errors import WorkspaceError
+from unstuck.escalation import Brief, compose, format_stuck_question, stuck_report
+from unstuck.record import events as e
+from unstuck.record.state import TaskRow
+from unstuck.supervision.asking import open_gate
+from unstuck.supervision.core import Core
+from unstuck.text import admit, one_line
+from unstuck.workspace import gather
+
+__all__ = ["ask", "first_guidance", "prepare", "research", "restore", "save", "set_up", "tree_ready"]
+
+
+_NAMED = 50
+
+
+async def tree_ready(core: Core, row: TaskRow) -> Path:
+    """Make the task's work tree, save it as the baseline, and return where in it the agent works."""
+    if row.task.isolation == "worktree" and core.worktrees is not None:
+        tree = await core.worktrees.create(row.id)
+    else:
+        tree = core.root
+    if not core.row(row.id).baseline:
+        await _checkpoint(core, row, tree, "baseline", purpose="baseline")
+    workdir = core.workdir(tree)
+    workdir.mkdir(parents=True, exist_ok=True)
+    return workdir
+
+
+async def set_up(core: Core, row: TaskRow, workdir: Path) -> Report | None:
+    """Run the plan's ``setup`` once in a fresh work tree; a report of why the attempt could not start, or None."""
+    if not core.setup or row.set_up or row.task.isolation != "worktree":
+        return None
+    done = await core.verifier.check(core.setup, tree=workdir, label=f"{row.attempt}.setup", again=False)
+    passed = done.exit_code == 0
+    core.append(e.SetupFinished(passed=passed, seconds=round(done.seconds, 3)), task=row.id, attempt=row.attempt)
+    if passed:
+        return None
+    return Report(
+        how="not_started", error=admit(f"setup failed: {core.setup}\n{done.evidence or done.problem}", limit=4_000)
+    )
+
+
+async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
+    """Save the tree; where that cannot be done the run goes on and the record says so."""
+    try:
+        saved = await core.checkpoints(tree).create(reason, run=core.run, task=row.id)
+    except WorkspaceError as error:
+        event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)  # type: ignore[arg-type]
+    else:
+        event = e.CheckpointCreated(
+            id=saved.id,
+            reason=reason,
+            files=saved.files,
+            not_covered=tuple(one_line(path) for path in saved.not_covered[:_NAMED]),
+            purpose=purpose,  # type: ignore[arg-type]
+        )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+async def save(core: Core, row: TaskRow, reason: str) -> None:
+    """The checkpoint that the directive asks for."""
+    await _checkpoint(core, row, core.tree_of(row), reason, purpose="directive")
+
+
+async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
+    """Set the tree back as the directive asks, where that takes nothing from anybody else."""
+    directive = row.directive
+    assert directive is not None
+    target = row.good if directive.restore == "good" else row.baseline
+    note = ""
+    if not can.may_restore:
+        note = "The files are as you left them: they are not set back without a yes."
+    elif not target or target == "none" or directive.saved == "none":
+        note = "The files are as you left them: there is no checkpoint to go back to."
+    elif core.others_worked_in(row):
+        note = "The files are as you left them: another task has worked in this tree since."
+    if note:
+        core.append(e.RestoreDone(target="", note=admit(note, limit=500)), task=row.id, attempt=row.attempt)
+        return
+    try:
+        done = await core.checkpoints(core.tree_of(row)).restore(target, run=core.run)
+    except WorkspaceError as error:
+        note = f"The files are as you left them: {error}"
+        core.append(e.RestoreDone(target="", note=admit(note, limit=500)), task=row.id, attempt=row.attempt)
+        return
+    event = e.RestoreDone(
+        target=target,
+        safety=done.safety.id,
+        changed=len(done.changes),
+        note=admit(f"Your earlier edits were set back ({len(done.changes)} files).", limit=500),
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+async def research(core: Core, row: TaskRow) -> None:
+    """Gather what can be found without a model."""
+    diagnosis = row.diagnosis
+    found = await gather(
+        core.tree_of(row),
+        location=diagnosis.signature.location if diagnosis else None,
+        headline=diagnosis.headline if diagnosis else "",
+    )
+    insights = tuple(admit(f"{insight.source}:\n{insight.text}", limit=5_000) for insight in found)
+    core.append(e.ResearchDone(insights=insights), task=row.id, attempt=row.attempt)
+    if diagnosis is not None:
+        for insight in found:
+            core.memory.remember(
+                "insight",
+                signature=diagnosis.identity,
+                approach="",
+                outcome="",
+                cause=diagnosis.cause.value,
+                note=insight.source,
+                task=row.id,
+                run=core.run,
+            )
+
+
+async def ask(core: Core, row: TaskRow) -> None:
+    """Write the stuck report and open the stuck gate."""
+    directive = row.directive
+    assert directive is not None
+    touches = tuple(other.id for other in core.head.tasks.values() if row.id in other.task.needs)
+    saved = directive.saved if directive.saved != "none" else ""
+    report = stuck_report(row.id, row.climb, row.diagnosis, reason=directive.reason, checkpoint=saved, touches=touches)
+    name = f"reports/{row.attempt or row.id}.md"
+    path = core.folder / name
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    async with aiofiles.open(path, "w", encoding="utf-8") as file:
+        await file.write(report.markdown())
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "problem": report.summary,
+        "location": report.location,
+        "attempts": report.attempts,
+        "analysis": report.analysis,
+        "insights": [insight.splitlines()[0] for insight in report.insights if insight],
+        "approaches": list(report.approaches),
+        "checkpoint": saved,
+        "touches": list(touches),
+        "question": format_stuck_question(report),
+        "signature": row.diagnosis.identity if row.diagnosis else "",
+    }
+    open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
+
+
+def first_guidance(row: TaskRow) -> Guidance:
+    """What the first attempt is told."""
+    text = compose(Brief(prompt=row.task.prompt, check=row.task.verify or ""))
+    return Guidance(attempt="", number=0, level="first", text=text, workdir=Path())
+
+
+def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
+    """Compose the next attempt's guidance and record it."""
+    directive = row.directive
+    assert directive is not None
+    if directive.level == "first":
+        _same_again(core, row)
+        return
+    climb = row.climb
+    human = directive.level == "human"
+    brief = Brief(
+        prompt=row.task.prompt,
+        level=directive.level,
+        hint=directive.hint,
+        approach=directive.approach,
+        answer=_answer_text(directive.answer, directive.approach) if human else "",
+        diagnosis=row.diagnosis,
+        evidence=row.check.evidence if row.check else "",
+        repeats=climb.repeats,
+        failed=climb.failed_approaches,
+        insights=climb.insights if directive.level in ("research", "human") else (),
+        restored=directive.restored_note,
+        check=row.task.verify or "",
+    )
+    session = row.session if can.resume and not directive.fresh else None
+    core.append(
+        e.DirectivePrepared(
+            level=directive.level,
+            text=compose(brief),
+            approach=admit(directive.approach, limit=2_000) if directive.approach else None,
+            session=session,
+            answers=directive.answers,
+        ),
+        task=row.id,
+    )
+
+
+def _answer_text(answer: str, approach: str) -> str:
+    if approach:
+        return "Try again with the approach below."
+    return answer or "Try again with a different approach."
+
+
+def _same_again(core: Core, row: TaskRow) -> None:
+    """The last attempt's words once more: it was not its work that failed."""
+    last = core.head.attempts.get(row.attempt)
+    guidance = last.guidance if last is not None else first_guidance(row)
+    core.append(
+        e.DirectivePrepared(
+            level=guidance.level, text=guidance.text, approach=guidance.approach, session=guidance.session
+        ),
+        task=row.id,
+    )

@@ -1,0 +1,178 @@
+"""The one mechanism: a task from its first attempt to its outcome. ``supervise()`` and the hook bridge both drive it.
+
+The session looks at what the state's next step is, does it, records the result and looks again; it holds nothing that
+the log does not know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
+from unstuck.record import events as e
+from unstuck.record.state import TaskRow
+from unstuck.supervision import judging, preparing
+from unstuck.supervision.core import Core
+from unstuck.supervision.holding import Holding
+from unstuck.supervision.steps import Step, next_step
+from unstuck.text import admit
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Implements :class:`unstuck.contract.TaskSession` for one task of one run."""
+
+    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+        self._core, self._task, self.can = core, task, can
+        self._holding = Holding(core, task)
+
+    @property
+    def row(self) -> TaskRow:
+        """The task as decided so far."""
+        return self._core.row(self._task)
+
+    async def begin(self) -> Directive:
+        """Drive until an attempt has to start or the task has ended."""
+        return await self._drive()
+
+    async def end(self, attempt: str, report: Report) -> Directive:
+        """The attempt is over: check, diagnose, decide, prepare. A stale attempt id changes nothing."""
+        row = self.row
+        if row.state == "running" and row.attempt == attempt:
+            started = self._core.head.attempts[attempt].started
+            seconds = round(self._core.clock.monotonic() - started, 3)
+            self._core.append(
+                e.AttemptEnded(report=report, seconds=seconds), task=self._task, attempt=attempt, actor="agent"
+            )
+            self._holding.forget()
+        return await self._drive()
+
+    def see(self, observation: Observation) -> None:
+        """Take note of something in a stream that cannot be held."""
+        self._holding.note(observation)
+
+    async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
+        """Take note of a step inside the attempt; hold it while a gate of this task is open."""
+        return await self._holding.step(observation, within=within)
+
+    async def delivered(self, directive: Directive) -> None:
+        """The agent has what ``directive`` says."""
+        await self._holding.delivered(directive)
+
+    async def spawned(self, pid: int, start: float) -> None:
+        """The attempt's process exists; it may act once this has returned."""
+        self._core.append(e.AgentSpawned(pid=pid, start=start), task=self._task, attempt=self.row.attempt)
+        await self._core.journal.committed()
+
+    async def interrupt(self, attempt: str, reason: str) -> Directive:
+        """The attempt was ended by us, not by its own: it can be gone on with later."""
+        row = self.row
+        if row.state == "running" and row.attempt == attempt:
+            self._core.append(e.AttemptInterrupted(reason=reason), task=self._task, attempt=attempt)
+        return await self._drive()
+
+    async def _drive(self) -> Directive:
+        while True:
+            changed = self._core.changed(self._task)
+            changed.clear()
+            step = self._next()
+            if step.kind == "done":
+                await self._core.journal.committed()
+                return Directive(kind="end", outcome=self.outcome())
+            if step.kind == "halted":
+                await self._core.journal.committed()
+                return Directive(kind="stop", text=admit(step.about, limit=500), outcome=self._cancelled())
+            if step.kind == "start":
+                directive = await self._start()
+                if directive is not None:
+                    return directive
+                continue
+            if step.kind == "wait_backoff":
+                await self._back_off()
+            elif step.kind.startswith("wait_"):
+                await changed.wait()
+            else:
+                await self._perform(step)
+
+    def _next(self) -> Step:
+        row = self.row
+        return next_step(
+            self._core.head,
+            row,
+            max_parallel=self._core.settings.max_parallel,
+            tree=str(self._core.workdir(self._core.tree_of(row))),
+            accept_unverified=self._core.accept_unverified,
+        )
+
+    async def _perform(self, step: Step) -> None:
+        core, task = self._core, self._task
+        match step.kind:
+            case "unblock":
+                core.append(e.TaskUnblocked(task_id=task), task=task)
+            case "skip":
+                reason = admit(f"{step.about} was not done", limit=200)
+                core.append(e.TaskEnded(task_id=task, status="skipped", reason=reason), task=task)
+            case "recover":
+                core.append(e.RecoveryDecided(choice="continue"), task=task)
+            case "check":
+                await judging.check(core, self.row)
+            case "decide":
+                await judging.decide_next(core, self.row, self.can)
+            case "integrate":
+                await judging.integrate(core, self.row)
+            case "finish":
+                await judging.finish(core, self.row)
+            case "checkpoint":
+                await preparing.save(core, self.row, step.about)
+            case "restore":
+                await preparing.restore(core, self.row, self.can)
+            case "research":
+                await preparing.research(core, self.row)
+            case "ask":
+                await preparing.ask(core, self.row)
+            case _:
+                preparing.prepare(core, self.row, self.can)
+
+    async def _start(self) -> Directive | None:
+        """Record the next attempt, unless something came between while its tree was made ready."""
+        core, row = self._core, self.row
+        workdir = await preparing.tree_ready(core, row)
+        row = self.row
+        if self._next().kind != "start":
+            return None
+        guidance = self._guidance(row)
+        guidance = replace(guidance, attempt=f"{row.id}.{row.attempts + 1}", number=row.attempts + 1, workdir=workdir)
+        core.append(e.AttemptStarted(guidance=guidance), task=row.id, attempt=guidance.attempt)
+        await core.journal.committed()
+        return Directive(kind="start", guidance=guidance, text=guidance.text)
+
+    def _guidance(self, row: TaskRow) -> Guidance:
+        return row.prepared or preparing.first_guidance(row)
+
+    async def _back_off(self) -> None:
+        """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
+        core, row = self._core, self.row
+        left = row.backoff_until - core.clock.monotonic()
+        sleeping = asyncio.ensure_future(core.clock.sleep(min(max(0.0, left), row.backoff_delay)))
+        changed = asyncio.ensure_future(core.changed(self._task).wait())
+        try:
+            await asyncio.wait((sleeping, changed), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            due = sleeping.done()
+            sleeping.cancel()
+            changed.cancel()
+            await asyncio.gather(sleeping, changed, return_exceptions=True)
+        if due and self.row.state == "backoff" and self._next().kind == "wait_backoff":
+            core.append(e.BackoffOver(task_id=self._task), task=self._task, actor="timer")
+
+    def outcome(self) -> Outcome:
+        """How the task ended."""
+        row = self.row
+        return Outcome(
+            task=row.id, status=row.status or "cancelled", attempts=row.attempts, level=row.level, last=row.diagnosis
+        )
+
+    def _cancelled(self) -> Outcome:
+        return replace(self.outcome(), status="cancelled")

@@ -1,0 +1,145 @@
+"""What comes next: every state of a task has exactly one next step or a named wait. Pure.
+
+A live run and a resumed one both go by this function alone, so a run that was killed after any record goes on where it
+was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unstuck.record.state import State, TaskRow
+
+__all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_answer"]
+
+StepKind = Literal[
+    "unblock", "skip", "start", "baseline", "check", "integrate", "finish", "decide", "checkpoint", "restore",
+    "research", "ask", "prepare", "recover",
+    "wait_needs", "wait_slot", "wait_tree", "wait_attempt", "wait_backoff", "wait_gate", "wait_ground", "halted",
+    "done",
+]  # fmt: skip
+
+_WORKING = ("running", "judging", "undecided", "preparing")
+_SLEEPING = ("wait_needs", "wait_gate", "wait_ground", "halted", "done")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step, or a wait with what it waits for."""
+
+    kind: StepKind
+    about: str = ""
+
+
+def next_step(state: State, row: TaskRow, *, max_parallel: int, tree: str, accept_unverified: bool = False) -> Step:
+    """The one next step of ``row``; ``tree`` is the work tree its next attempt would use."""
+    if row.state == "ended":
+        return Step("done")
+    if state.run.state in ("draining", "ended") and row.state not in ("running",):
+        return Step("halted", state.run.stopping)
+    match row.state:
+        case "blocked":
+            return _needs(state, row, accept_unverified)
+        case "ready":
+            return _ready(state, row, max_parallel, tree)
+        case "running":
+            return Step("wait_attempt", row.attempt)
+        case "judging":
+            return _judging(row)
+        case "undecided":
+            return Step("decide")
+        case "backoff":
+            return Step("wait_backoff")
+        case "preparing":
+            return _preparing(row)
+        case "waiting":
+            return Step("wait_gate", row.gate)
+        case "parked":
+            return Step("wait_ground", state.run.blocked)
+        case "interrupted":
+            return Step("recover")
+
+
+def _needs(state: State, row: TaskRow, accept_unverified: bool) -> Step:
+    missing = ""
+    for need in row.task.needs:
+        upstream = state.tasks.get(need)
+        if upstream is None or upstream.state != "ended":
+            missing = missing or need
+        elif upstream.status == "succeeded" or (upstream.status == "unverified" and accept_unverified):
+            continue
+        elif upstream.after_skip == "skip":
+            return Step("skip", need)
+        elif upstream.after_skip == "block":
+            missing = missing or need
+    return Step("wait_needs", missing) if missing else Step("unblock")
+
+
+def fallen(state: State, row: TaskRow) -> str:
+    """The need that ended without being done and so holds ``row`` for good; empty when none does."""
+    for need in row.task.needs:
+        upstream = state.tasks.get(need)
+        if upstream is None:
+            continue
+        if upstream.state == "ended" and upstream.status != "succeeded" and upstream.after_skip == "block":
+            return need
+        if upstream.state == "blocked" and fallen(state, upstream):
+            return need
+    return ""
+
+
+def _ready(state: State, row: TaskRow, max_parallel: int, tree: str) -> Step:
+    if state.run.state == "blocked":
+        return Step("wait_ground", state.run.blocked)
+    working = [other for other in state.tasks.values() if other.id != row.id and other.state in _WORKING]
+    if len(working) >= max_parallel:
+        return Step("wait_slot")
+    for other in working:
+        attempt = state.attempts.get(other.attempt)
+        if attempt is not None and str(attempt.guidance.workdir) == tree:
+            return Step("wait_tree", other.id)
+    return Step("start")
+
+
+def _judging(row: TaskRow) -> Step:
+    if row.check is None:
+        return Step("check")
+    if row.task.isolation == "worktree" and not row.integrated:
+        return Step("integrate")
+    return Step("finish")
+
+
+def _preparing(row: TaskRow) -> Step:
+    directive = row.directive
+    if directive is None:
+        return Step("decide")
+    if directive.checkpoint and not directive.saved:
+        return Step("checkpoint", directive.checkpoint)
+    if directive.restore and directive.restored is None:
+        return Step("restore", directive.restore)
+    if directive.level == "research" and directive.insights is None:
+        return Step("research")
+    if directive.level == "human" and not directive.answers:
+        return Step("ask")
+    return Step("prepare")
+
+
+def pending_answer(state: State, row: TaskRow) -> str:
+    """The gate answered during the last attempt whose words the agent has not had yet; empty when there is none."""
+    for gate in state.gates.values():
+        waiting = gate.status in ("answered", "sent") and gate.gate.attempt == row.attempt != ""
+        if waiting and gate.answer is not None and gate.answer.text and gate.answer.choice in ("retry", "show_me"):
+            return gate.id
+    return ""
+
+
+def can_progress(state: State, row: TaskRow, *, accept_unverified: bool = False) -> bool:
+    """Whether ``row`` can go on without a person."""
+    step = next_step(state, row, max_parallel=len(state.tasks) + 1, tree="", accept_unverified=accept_unverified)
+    if step.kind == "wait_attempt":
+        attempt = state.attempts.get(row.attempt)
+        return not (attempt is not None and attempt.state == "held" and row.gate)
+    if step.kind == "wait_needs":
+        return False
+    return step.kind not in _SLEEPING

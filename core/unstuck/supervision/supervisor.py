@@ -1,0 +1,289 @@
+"""The supervisor of one run in one project: opens it, works tasks, takes answers, gives out what happened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from unstuck.channel import ChannelServer, socket_path
+from unstuck.clock import Clock, SystemClock
+from unstuck.contract import Actor, Agent, Answer, Capabilities, Gate, Guidance, Outcome, Report, Task
+from unstuck.detection import LoopDetector
+from unstuck.errors import ChannelError, ProjectError
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.journal import Journal
+from unstuck.record.lock import ProjectLock
+from unstuck.record.memory import Memory
+from unstuck.record.state import State
+from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
+from unstuck.supervision.answering import Answers, Hooks
+from unstuck.supervision.asking import answer_gate, apply_policy
+from unstuck.supervision.attempts import CallableAgent, run_attempt
+from unstuck.supervision.core import Core, GatePolicy, limits_of
+from unstuck.supervision.preparing import set_up
+from unstuck.supervision.recovery import interrupt_running
+from unstuck.supervision.session import Session
+from unstuck.supervision.timeouts import TimeoutMonitor
+from unstuck.supervision.verification import Verifier
+from unstuck.text import secret_values, set_secret_values
+from unstuck.workspace import CheckpointStore, Repository, Worktrees, find_repository, project_home
+
+__all__ = ["Project", "Supervisor", "locate"]
+
+_RELEASING = (
+    e.AttemptEnded,
+    e.AttemptInterrupted,
+    e.TaskEnded,
+    e.TaskAdded,
+    e.GateOpened,
+    e.GateAnswered,
+    e.InfrastructureBlocked,
+    e.InfrastructureRestored,
+    e.StopRequested,
+    e.WorkflowFailed,
+    e.TransientErrorRetry,
+)
+
+
+class Project:
+    """Where a project is: its root, its repository (if any), and the folder that holds our record of it."""
+
+    def __init__(self, directory: Path, root: Path, repository: Repository | None, home: Path) -> None:
+        self.directory, self.root, self.repository, self.home = directory, root, repository, home
+
+    @property
+    def runs(self) -> Path:
+        """The folder of all runs."""
+        return self.home / "runs"
+
+
+async def locate(directory: Path) -> Project:
+    """Find the project round ``directory``. Raises ProjectError where there is no such directory."""
+    directory = directory.resolve()
+    if not directory.is_dir():
+        raise ProjectError(f"{directory} is not a directory")
+    repository = await find_repository(directory)
+    root = repository.root if repository is not None else directory
+    return Project(directory, root, repository, project_home(root, repository))
+
+
+class Supervisor:
+    """One run. Use :meth:`open`."""
+
+    def __init__(self, core: Core, project: Project, monitor: TimeoutMonitor) -> None:
+        self.core, self.project = core, project
+        self._monitor = monitor
+        self.hooks: Hooks | None = None
+        self.socket: Path | None = None
+        core.journal.on_append(self._on_append)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        project: Path | Project,
+        settings: Settings | None = None,
+        *,
+        resume: str | None = None,
+        start: e.RunStarted | None = None,
+        clock: Clock | None = None,
+        policy: Callable[[State], GatePolicy] | None = None,
+        person: bool = False,
+        environ: Mapping[str, str] | None = None,
+        listener: Callable[[Record], None] | None = None,
+    ) -> AsyncIterator[Supervisor]:
+        """Open a new run in ``project``, or the run ``resume`` again.
+
+        ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
+        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on. Raises
+        ProjectLocked, ProjectError, RecordError, SettingsError.
+        """
+        environ = os.environ if environ is None else environ
+        set_secret_values(secret_values(environ))
+        clock = clock or SystemClock()
+        place = project if isinstance(project, Project) else await locate(project)
+        if settings is None:
+            settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
+        place.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        run = resume or _new_run(place.runs, clock)
+        lock = ProjectLock(place.home / "lock", run=run)
+        lock.acquire()
+        async with AsyncExitStack() as stack:
+            stack.callback(lock.release)
+            journal = await Journal.open(place.runs / run, run=run, clock=clock)
+            stack.push_async_callback(journal.close)
+            if listener is not None:
+                journal.on_durable(listener)
+            supervisor = cls._assembled(place, journal, settings, clock, environ, person)
+            await supervisor._begin(start, policy)
+            stack.push_async_callback(supervisor._monitor.stop)
+            await stack.enter_async_context(supervisor._serving(environ))
+            yield supervisor
+
+    @classmethod
+    def _assembled(
+        cls,
+        place: Project,
+        journal: Journal,
+        settings: Settings,
+        clock: Clock,
+        environ: Mapping[str, str],
+        person: bool,
+    ) -> Supervisor:
+        run, folder = journal.run, journal.folder
+        if journal.head.run.settings:
+            settings = Settings.thaw(journal.head.run.settings)
+        (folder / "output").mkdir(exist_ok=True, mode=0o700)
+        stores: dict[Path, CheckpointStore] = {}
+
+        def checkpoints(tree: Path) -> CheckpointStore:
+            if tree not in stores:
+                stores[tree] = CheckpointStore(tree, place.home, place.repository, clock=clock)
+            return stores[tree]
+
+        worktrees = None
+        if place.repository is not None:
+            worktrees = Worktrees(place.repository, state_dir(environ) / "worktrees", run)
+        core = Core(
+            root=place.root,
+            home=place.home,
+            folder=folder,
+            journal=journal,
+            settings=settings,
+            limits=limits_of(settings),
+            clock=clock,
+            verifier=Verifier(
+                folder / "output",
+                clock=clock,
+                timeout=settings.verify_timeout,
+                limit=settings.output_limit,
+                environ=environ,
+            ),
+            detector=LoopDetector(window_size=settings.window_size),
+            memory=Memory(place.home / "memory.jsonl"),
+            repository=place.repository,
+            checkpoints=checkpoints,
+            worktrees=worktrees,
+            person=person,
+            environ=environ,
+            subdirectory=place.directory.relative_to(place.root),
+        )
+        return cls(core, place, TimeoutMonitor(clock=clock, fallback=settings.agent_timeout))
+
+    async def _begin(self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None) -> None:
+        from unstuck import __version__
+
+        core = self.core
+        core.memory.load()
+        if policy is not None:
+            core.policy = policy(core.head)
+        if core.head.run.state == "new":
+            event = start or e.RunStarted(project=self.project.root.name, kind="embedded")
+            update = {"settings": core.settings.frozen(), "version": __version__, "pid": os.getpid()}
+            core.append(event.model_copy(update=update))
+        else:
+            await interrupt_running(core)
+            core.append(e.RunResumed(pid=os.getpid(), version=__version__))
+            for row in core.head.open_gates():
+                apply_policy(core, row.gate)
+        await core.journal.committed()
+        await self._monitor.start()
+
+    @asynccontextmanager
+    async def _serving(self, environ: Mapping[str, str]) -> AsyncIterator[None]:
+        """Listen on the project's socket; a run works without one where the platform has no place for it."""
+        answers = Answers(self)
+        try:
+            path = socket_path(runtime_dir(environ), self.project.home)
+            server = ChannelServer(path, answers.handle, acknowledged=answers.acknowledged)
+            await server.start()
+        except ChannelError:
+            yield
+            return
+        self.socket = path
+        try:
+            yield
+        finally:
+            await server.close()
+
+    def _on_append(self, record: Record) -> None:
+        core = self.core
+        if isinstance(record.event, (e.GateAnswered, e.GateWithdrawn)):
+            core.wake(f"gate {record.event.gate}")
+        if isinstance(record.event, _RELEASING):
+            core.wake()
+            return
+        if record.attempt:
+            core.wake(f"attempt {record.attempt}")
+        if record.task:
+            core.wake(record.task)
+
+    # --- the public face --------------------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> str:
+        """The id of this run."""
+        return self.core.run
+
+    @property
+    def state(self) -> State:
+        """The durable state; read it, never write it."""
+        return self.core.journal.durable
+
+    def add(self, task: Task, **options: Any) -> None:
+        """Make ``task`` known; a task that is known already stays as it is. Options are those of ``TaskAdded``."""
+        if task.id not in self.core.head.tasks:
+            self.core.append(e.TaskAdded(work=task, **options), task=task.id)
+
+    def session(self, task: Task, can: Capabilities) -> Session:
+        """The mechanism for one task, for adapters that drive it themselves."""
+        self.add(task)
+        return Session(self.core, task.id, can)
+
+    async def supervise(self, task: Task, attempt: Agent | Callable[[Guidance], Awaitable[Report | None]]) -> Outcome:
+        """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure."""
+        agent: Agent = attempt if isinstance(attempt, Agent) else CallableAgent(attempt)
+        session = self.session(task, agent.can)
+        directive = await session.begin()
+        while directive.kind == "start" and directive.guidance is not None:
+            guidance = directive.guidance
+            report = await set_up(self.core, session.row, guidance.workdir)
+            if report is None:
+                report = await run_attempt(self.core, self._monitor, agent, task, guidance, session)
+            if self.core.head.run.state == "draining":
+                directive = await session.interrupt(guidance.attempt, self.core.head.run.stopping)
+            else:
+                directive = await session.end(guidance.attempt, report)
+        assert directive.outcome is not None
+        return directive.outcome
+
+    async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
+        """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused."""
+        closed = answer_gate(self.core.journal, gate, answer, actor=actor)
+        await self.core.journal.committed()
+        return closed
+
+    def events(self, after: int | None = None) -> AsyncIterator[Record]:
+        """Durable records after sequence number ``after`` (by default all), without gaps, then live ones."""
+        return self.core.journal.follow(after or 0)
+
+    async def stop(self, reason: str, actor: Actor = "human") -> None:
+        """Stop the run: every live attempt is ended; the run can be resumed."""
+        if self.core.head.run.state in ("running", "blocked"):
+            self.core.append(e.StopRequested(reason=reason), actor=actor)
+            await self.core.journal.committed()
+
+
+def _new_run(runs: Path, clock: Clock) -> str:
+    """An id that sorts by time: ``20261121-214500``, with ``-2`` and so on where that second has one already."""
+    base = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
+    run, number = base, 1
+    while (runs / run).exists():
+        number += 1
+        run = f"{base}-{number}"
+    return run

@@ -1,0 +1,161 @@
+"""The check: the supervisor runs it itself, and a failure is run once more before it is believed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import aiofiles
+
+from unstuck.clock import Clock
+from unstuck.errors import AgentNotFound
+from unstuck.processes import Launch, clean_environment, run
+from unstuck.text import Clean, admit
+
+__all__ = ["Check", "Verifier", "detect_check", "read_output"]
+
+READ_LIMIT = 1_000_000
+_EVIDENCE_LIMIT = 4_000
+_NOT_FOUND = (126, 127)
+
+# What known runners print when they ran no test at all; the second pattern, where there is one, takes it back.
+_ZERO_TESTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
+    (re.compile(r"^(=+ )?no tests ran\b", re.MULTILINE), None),
+    (re.compile(r"^(=+ )?\d+ deselected in\b", re.MULTILINE), None),
+    (re.compile(r"^Ran 0 tests in\b", re.MULTILINE), re.compile(r"^Ran [1-9]\d* tests? in\b", re.MULTILINE)),
+    (re.compile(r"^NO TESTS RAN\b", re.MULTILINE), re.compile(r"^Ran [1-9]\d* tests? in\b", re.MULTILINE)),
+    (re.compile(r"^No tests found, exiting with code", re.MULTILINE), None),
+    (re.compile(r"^No test files found", re.MULTILINE), None),
+    (re.compile(r"\[no test files\]|\[no tests to run\]"), re.compile(r"^(ok|FAIL)\s+\S+\s+[\d.]+s$", re.MULTILINE)),
+    (re.compile(r"^running 0 tests$", re.MULTILINE), re.compile(r"^running [1-9]\d* tests?$", re.MULTILINE)),
+    (re.compile(r"^\s*0 passing\b", re.MULTILINE), re.compile(r"^\s*\d+ failing\b", re.MULTILINE)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What a check said. ``text`` is its admitted output, ``output`` the raw file; ``flaked``: only once failed."""
+
+    result: Literal["passed", "failed", "could_not_run", "none"]
+    command: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    text: Clean = Clean("")
+    problem: Clean = Clean("")
+    flaked: bool = False
+    first_exit_code: int | None = None
+
+    @property
+    def evidence(self) -> Clean:
+        """The end of the output, short enough for the log."""
+        return admit(self.text[-_EVIDENCE_LIMIT:], limit=_EVIDENCE_LIMIT)
+
+
+class Verifier:
+    """Runs checks. ``folder`` holds their raw output, ``timeout`` is seconds per run."""
+
+    def __init__(self, folder: Path, *, clock: Clock, timeout: float, limit: int, environ: Mapping[str, str]) -> None:
+        self._folder, self._clock, self._timeout, self._limit = folder, clock, timeout, limit
+        self._environ = environ
+
+    async def check(self, command: str | None, *, tree: Path, label: str, again: bool = True) -> Check:
+        """Run ``command`` in ``tree``; a failure is believed after the second one."""
+        if not command:
+            return Check(result="none")
+        first = await self._once(command, tree, f"{label}.check")
+        if first.result != "failed" or not again:
+            return first
+        second = await self._once(command, tree, f"{label}.check-again")
+        if second.result == "passed":
+            return Check(
+                result="passed",
+                command=command,
+                exit_code=second.exit_code,
+                seconds=first.seconds + second.seconds,
+                output=second.output,
+                text=second.text,
+                flaked=True,
+                first_exit_code=first.exit_code,
+            )
+        return second
+
+    async def _once(self, command: str, tree: Path, name: str) -> Check:
+        output = self._folder / f"{name}.log"
+        output.unlink(missing_ok=True)
+        launch = Launch(
+            command=("sh", "-c", command),
+            cwd=tree,
+            environment=clean_environment(self._environ),
+            output=output,
+            limit=self._limit,
+        )
+        try:
+            done = await run(launch, timeout=self._timeout, clock=self._clock)
+        except TimeoutError:
+            problem = admit(f"the check took longer than {self._timeout:.0f} seconds: {command}", limit=500)
+            return Check(result="could_not_run", command=command, problem=problem, output=output.name)
+        except AgentNotFound as error:
+            return Check(result="could_not_run", command=command, problem=admit(str(error), limit=500))
+        text = await read_output(output)
+        code = done.code if done.code is not None else -(done.signal or 1)
+        result, problem = _judged(command, code, text)
+        return Check(
+            result=result,
+            command=command,
+            exit_code=code,
+            seconds=done.seconds,
+            output=output.name,
+            text=text,
+            problem=problem,
+        )
+
+
+def _judged(command: str, code: int, text: str) -> tuple[Literal["passed", "failed", "could_not_run"], Clean]:
+    if code in _NOT_FOUND:
+        last = text.strip().splitlines()[-1:] or ["command not found"]
+        return "could_not_run", admit(f"the check does not exist or may not be run: {command} ({last[0]})", limit=500)
+    if _ran_nothing(code, text):
+        return "could_not_run", admit(f"the check ran no test at all: {command}", limit=500)
+    return ("passed" if code == 0 else "failed"), Clean("")
+
+
+def _ran_nothing(code: int, text: str) -> bool:
+    end = text[-20_000:]
+    return any(zero.search(end) and not (some and some.search(end)) for zero, some in _ZERO_TESTS) and (
+        code in (0, 1, 5) or code > 100
+    )
+
+
+async def read_output(path: Path) -> Clean:
+    """The admitted text of a raw output file: all of it, or head and tail of a large one; empty when it is missing."""
+    try:
+        async with aiofiles.open(path, "rb") as file:
+            size = await file.seek(0, os.SEEK_END)
+            await file.seek(0)
+            if size <= READ_LIMIT:
+                raw = await file.read()
+            else:
+                head = await file.read(READ_LIMIT // 4)
+                await file.seek(size - READ_LIMIT // 4 * 3)
+                raw = head + b"\n" + await file.read()
+    except FileNotFoundError:
+        return Clean("")
+    return admit(raw, limit=READ_LIMIT)
+
+
+def detect_check(tree: Path) -> str:
+    """The check that this project most likely has, to be offered and never used unasked; empty when none is seen."""
+    candidates = (
+        ("pytest -q", ("pytest.ini", "conftest.py", "tests/conftest.py")),
+        ("cargo test", ("Cargo.toml",)),
+        ("go test ./...", ("go.mod",)),
+        ("npm test", ("package.json",)),
+        ("pytest -q", ("pyproject.toml", "setup.py", "tests")),
+        ("make test", ("Makefile",)),
+    )
+    return next((check for check, files in candidates if any((tree / file).exists() for file in files)), "")
