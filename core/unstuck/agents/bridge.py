@@ -1,0 +1,321 @@
+"""From hook calls to the one mechanism: a prompt begins an attempt, tool calls are its steps, the agent's stop ends it.
+
+One Claude Code session is one task, its sub-agents included. The bridge never disturbs the agent it attends: what goes
+wrong in here is warned about and the agent goes on. No hook is held past ``hold_limit_s``, because past its own limit
+the agent would go on anyway and be told nothing; an end that takes longer (a check, a question to a person) goes on
+without it, and what it decides is told at the next chance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from unstuck.agents.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS, observation, output, task_id
+from unstuck.channel import Message, Peer
+from unstuck.clock import Clock
+from unstuck.contract import Capabilities, Directive, Report, Task, TaskSession
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["CAPABILITIES", "HookBridge"]
+
+CAPABILITIES = Capabilities(hold="step", tell=True, resume=True, fresh=False, stop=True, may_restore=False)
+LATE_PROMPT = Clean("(the session began before anybody watched)")
+MAX_REMEMBERED = 1024
+_GO_ON = Directive(kind="go_on")
+
+
+@dataclass(slots=True, eq=False)
+class _Attached:
+    """One session of an agent. ``attempt`` is empty while none is live.
+
+    ``closed``: nothing more is begun until the person asks for something. ``untold`` began an attempt that the agent
+    has not heard of yet; ``stopping`` was decided where the event could not carry it out.
+    """
+
+    id: str
+    task: Task
+    work: TaskSession
+    attempt: str = ""
+    began: bool = False
+    closed: bool = False
+    beginning: asyncio.Task[None] | None = None
+    ending: asyncio.Task[None] | None = None
+    untold: Directive | None = None
+    stopping: Directive | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Receipt:
+    """What an acknowledgement will mean."""
+
+    attached: _Attached
+    directive: Directive
+    ends_attempt: bool
+
+
+class HookBridge:
+    """Drives one :class:`TaskSession` per session of an agent that runs elsewhere.
+
+    ``open_session`` makes the session of a new task; ``verify`` is every task's check; ``warn`` gets one line whenever
+    something went wrong that the agent was spared.
+    """
+
+    def __init__(
+        self,
+        open_session: Callable[[Task, Capabilities], TaskSession],
+        *,
+        verify: str | None,
+        clock: Clock,
+        hold_limit_s: float,
+        warn: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._open_session = open_session
+        self._verify = verify
+        self._clock = clock
+        self._hold_limit_s = hold_limit_s
+        self._warn = warn
+        self._attached: OrderedDict[str, _Attached] = OrderedDict()
+        self._task_ids: set[str] = set()
+        self._replies: OrderedDict[tuple[str, ...], asyncio.Future[Message | None]] = OrderedDict()
+        self._receipts: OrderedDict[str, _Receipt] = OrderedDict()
+        self._receipt_count = 0
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def handle(self, payload: dict[str, Any], peer: Peer) -> Message:
+        """The reply to one hook call: ``output`` to print, ``ack`` where we want to hear that it was; never raises.
+
+        The same call sent twice gets the same reply and has no second effect. Cancelling gives up a hold.
+        """
+        key = _call_key(payload)
+        if key is None:
+            return await self._spared(payload)
+        while (first := self._replies.get(key)) is not None:
+            reply = await asyncio.shield(first)
+            if reply is not None:
+                return reply
+        answer = self._replies[key] = asyncio.get_running_loop().create_future()
+        _keep_newest(self._replies)
+        reply = None
+        try:
+            reply = await self._spared(payload)
+            return reply
+        finally:
+            if reply is None:
+                self._replies.pop(key, None)  # given up before it had an answer: the next one asks anew
+            answer.set_result(reply)
+
+    async def acknowledged(self, ack: str) -> None:
+        """The output of the reply with this ``ack`` is with the agent; never raises."""
+        receipt = self._receipts.pop(ack, None)
+        if receipt is None:
+            return
+        try:
+            await receipt.attached.work.delivered(receipt.directive)
+        except Exception as error:
+            self._complain("acknowledgement", error)
+        if receipt.ends_attempt:
+            # Claude Code does not say that it stopped when it was told to.
+            self._start_ending(receipt.attached, Report(session=receipt.attached.id, how="stopped"))
+
+    async def close(self) -> None:
+        """Cancel what goes on without a hook waiting for it."""
+        tasks = list(self._background)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _spared(self, payload: dict[str, Any]) -> Message:
+        event = str(payload.get("hook_event_name", ""))
+        session = payload.get("session_id")
+        if not isinstance(session, str) or not session:
+            return {"ok": True}
+        try:
+            attached = self._attached.get(session) or self._attach(session, event, payload)
+            if attached is None:
+                return {"ok": True}
+            return self._reply(event, attached, await self._direct(event, attached, payload), payload)
+        except Exception as error:
+            self._complain(event, error)
+            return {"ok": True}
+
+    async def _direct(self, event: str, attached: _Attached, payload: dict[str, Any]) -> Directive:
+        if event == "Stop":
+            return await self._on_stop(attached, payload)
+        if event == "SessionEnd":
+            self._start_ending(attached, Report(session=attached.id, how="stopped"))
+            return _GO_ON
+        if event == "UserPromptSubmit":
+            await self._on_prompt(attached, payload)
+            directive = _GO_ON
+        else:
+            directive = await self._on_step(event, attached, payload)
+        if directive.kind == "go_on" and event in CONTEXT_EVENTS and not payload.get("agent_id"):
+            directive, attached.untold = attached.untold or directive, None
+        return directive
+
+    async def _on_prompt(self, attached: _Attached, payload: dict[str, Any]) -> None:
+        attached.stopping = None
+        seen = observation(payload, self._clock.monotonic())
+        if seen is not None and (attached.attempt or attached.ending):
+            # The person speaks into a live attempt: a step of it, which nothing may hold.
+            attached.work.see(replace(seen, task_id=attached.task.id))
+            return
+        await self._ensure_begun(attached, admit(_text(payload, "prompt")))
+
+    async def _on_step(self, event: str, attached: _Attached, payload: dict[str, Any]) -> Directive:
+        seen = observation(payload, self._clock.monotonic())
+        between = not (attached.attempt or attached.ending or attached.closed)
+        if seen is not None and between and (event == "PreToolUse" or not attached.began):
+            await self._ensure_begun(attached, attached.task.prompt)
+        if seen is not None:
+            seen = replace(seen, task_id=attached.task.id)
+        if attached.stopping is not None and (event == "PreToolUse" or event in STOPPING_EVENTS):
+            if seen is not None:
+                attached.work.see(seen)
+            return attached.stopping
+        if seen is None or not (attached.attempt or attached.ending):
+            return _GO_ON
+        directive = await attached.work.step(seen, within=self._hold_limit_s)
+        if directive.kind == "stop":
+            attached.stopping = directive
+        return directive
+
+    async def _on_stop(self, attached: _Attached, payload: dict[str, Any]) -> Directive:
+        how: Literal["stopped", "ended"] = "stopped" if attached.stopping else "ended"
+        said = admit(_text(payload, "last_assistant_message"))
+        ending = self._start_ending(attached, Report(session=attached.id, how=how, sample=said or None))
+        if ending is None:
+            return _GO_ON
+        await self._within_limit(ending)
+        directive, attached.untold = attached.untold or _GO_ON, None
+        return directive
+
+    def _attach(self, session: str, event: str, payload: dict[str, Any]) -> _Attached | None:
+        if observation(payload, 0.0) is None:
+            return None  # nothing is done yet, or nothing any more
+        prompt = admit(_text(payload, "prompt")) if event == "UserPromptSubmit" else LATE_PROMPT
+        task = self._new_task(payload, prompt)
+        attached = _Attached(id=session, task=task, work=self._open_session(task, CAPABILITIES))
+        self._attached[session] = attached
+        idle = [key for key, old in self._attached.items() if not (old.attempt or old.ending or old.beginning)]
+        for key in idle[: max(0, len(self._attached) - MAX_REMEMBERED)]:
+            if key != session:
+                del self._attached[key]
+        return attached
+
+    def _new_task(self, payload: dict[str, Any], prompt: Clean) -> Task:
+        wanted = name = task_id(payload)
+        count = 1
+        while name in self._task_ids:
+            count += 1
+            name = f"{wanted}-{count}"
+        self._task_ids.add(name)
+        return Task(id=name, prompt=prompt, agent="claude", agent_type="default", verify=self._verify)
+
+    async def _ensure_begun(self, attached: _Attached, prompt: Clean) -> None:
+        """Parallel calls share one beginning."""
+        if attached.beginning is None:
+            attached.beginning = self._spawn("begin", self._begin(attached, prompt))
+        await self._within_limit(attached.beginning)
+
+    async def _begin(self, attached: _Attached, prompt: Clean) -> None:
+        try:
+            directive = await attached.work.begin()
+            if directive.kind == "end" and attached.began:
+                # This task is over; what the person asks for next in the same session is another.
+                attached.task = self._new_task({"session_id": attached.id}, prompt)
+                attached.work = self._open_session(attached.task, CAPABILITIES)
+                directive = await attached.work.begin()
+            attached.began = True
+            self._started(attached, directive)
+            attached.closed = not attached.attempt
+            if attached.untold is not None and not _beyond_prompt(attached.untold, prompt):
+                attached.untold = None
+                await attached.work.delivered(directive)  # the agent has the prompt already, and there is no more
+        finally:
+            attached.beginning = None
+
+    def _start_ending(self, attached: _Attached, report: Report) -> asyncio.Task[None] | None:
+        """End the live attempt, once; None where none is live and none is being ended."""
+        if attached.attempt:
+            attempt, attached.attempt = attached.attempt, ""
+            attached.stopping = attached.untold = None
+            attached.ending = self._spawn("end", self._end(attached, attempt, report))
+        return attached.ending
+
+    async def _end(self, attached: _Attached, attempt: str, report: Report) -> None:
+        try:
+            self._started(attached, await attached.work.end(attempt, report))
+        finally:
+            attached.ending = None
+
+    @staticmethod
+    def _started(attached: _Attached, directive: Directive) -> None:
+        if directive.kind == "start" and directive.guidance is not None:
+            attached.attempt, attached.untold = directive.guidance.attempt, directive
+
+    def _reply(self, event: str, attached: _Attached, directive: Directive, payload: dict[str, Any]) -> Message:
+        printed = output(event, _told(event, directive, attached.task.prompt))
+        if printed is None:
+            return {"ok": True}
+        self._receipt_count += 1
+        ack = f"{attached.task.id}:{self._receipt_count}"
+        ends = directive.kind == "stop" and event in STOPPING_EVENTS and not payload.get("agent_id")
+        self._receipts[ack] = _Receipt(attached, directive, ends)
+        _keep_newest(self._receipts)
+        return {"ok": True, "output": printed, "ack": ack}
+
+    async def _within_limit(self, task: asyncio.Task[None]) -> None:
+        """Wait for ``task``, which goes on when the limit is reached or the waiting is given up."""
+        limit = asyncio.ensure_future(self._clock.sleep(self._hold_limit_s))
+        try:
+            await asyncio.wait({task, limit}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            limit.cancel()
+
+    def _spawn(self, what: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        async def spared() -> None:
+            try:
+                await work
+            except Exception as error:
+                self._complain(what, error)
+
+        task = asyncio.ensure_future(spared())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    def _complain(self, where: str, error: Exception) -> None:
+        self._warn(one_line(f"claude hook, {where}: {type(error).__name__}: {error}"))
+
+
+def _told(event: str, directive: Directive, prompt: Clean) -> Directive:
+    """A start that no Stop can carry is told beside what the agent is doing, without the prompt it knows."""
+    if directive.kind != "start" or event == "Stop":
+        return directive
+    return replace(directive, kind="tell", text=_beyond_prompt(directive, prompt))
+
+
+def _beyond_prompt(directive: Directive, prompt: Clean) -> Clean:
+    text = directive.guidance.text if directive.guidance else directive.text
+    return Clean(text.removeprefix(prompt).strip())
+
+
+def _call_key(payload: dict[str, Any]) -> tuple[str, ...] | None:
+    """What tells one tool call's event from every other; None where sending it twice is nothing special."""
+    parts = tuple(_text(payload, key) for key in ("session_id", "agent_id", "hook_event_name", "tool_use_id"))
+    return parts if parts[-1] else None
+
+
+def _keep_newest(remembered: OrderedDict[Any, Any]) -> None:
+    while len(remembered) > MAX_REMEMBERED:
+        remembered.popitem(last=False)
+
+
+def _text(payload: dict[str, Any], key: str) -> str:
+    value = payload.get(key)
+    return value if isinstance(value, str) else ""

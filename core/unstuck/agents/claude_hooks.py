@@ -1,0 +1,166 @@
+"""What Claude Code's hooks say and what they understand, as pure functions.
+
+How a directive is spelled depends on the event, because the same field means different things, or nothing, elsewhere:
+
+- *tell* is ``additionalContext``. Before a tool call it comes without a ``permissionDecision``: allowing the call is
+  the user's to decide, not ours.
+- *deny* is a ``permissionDecision`` before a tool call; once the tool has run it can only be told.
+- *stop* is ``continue: false`` after a successful call or a batch of calls. Claude Code ignores it before a call, where
+  the call is denied instead, and after a failed one, where the reason is told and the batch that follows stops.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from unstuck.contract import Directive, Observation
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["CONTEXT_EVENTS", "STOPPING_EVENTS", "observation", "output", "session_key", "task_id"]
+
+Payload = Mapping[str, Any]
+
+CONTEXT_EVENTS = frozenset(
+    {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
+)
+STOPPING_EVENTS = frozenset({"PostToolUse", "PostToolBatch"})
+_EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b[ \t]*\n?")
+
+
+def session_key(payload: Payload) -> str:
+    """The session, and within it the sub-agent: ``session`` or ``session/agent``. Empty where there is no session."""
+    session, agent = _string(payload, "session_id"), _string(payload, "agent_id")
+    return f"{session}/{agent}" if session and agent else session
+
+
+def task_id(payload: Payload) -> str:
+    """``claude-`` and the first eight letters and digits of the session."""
+    return "claude-" + re.sub(r"[^A-Za-z0-9]", "", _string(payload, "session_id")[:64])[:8]
+
+
+def observation(payload: Payload, at: float) -> Observation | None:
+    """What ``payload`` says at ``at`` (monotonic seconds) about the work; None for events that say nothing about it.
+
+    A sub-agent's step carries its ``agent_id``; the main agent's is empty.
+    """
+    read = _READERS.get(_string(payload, "hook_event_name"))
+    if read is None:
+        return None
+    return Observation(at=at, task_id=task_id(payload), agent_id=_name(payload, "agent_id"), **read(payload))
+
+
+def output(event_name: str, directive: Directive) -> dict[str, Any] | None:
+    """The JSON to print for ``directive`` at this event; None is silence, which lets the agent go on."""
+    text = directive.text or (directive.guidance.text if directive.guidance else Clean(""))
+    match directive.kind:
+        case "start":
+            return {"decision": "block", "reason": text} if event_name == "Stop" and text else None
+        case "tell":
+            return _context(event_name, text)
+        case "deny":
+            return _deny(event_name, text)
+        case "stop" if event_name in STOPPING_EVENTS:
+            return {"continue": False, "stopReason": text or "stopped"}
+        case "stop":
+            return _deny(event_name, text or Clean("stopped"))
+    return None
+
+
+def _context(event_name: str, text: str) -> dict[str, Any] | None:
+    if not text or event_name not in CONTEXT_EVENTS:
+        return None
+    return {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": text}}
+
+
+def _deny(event_name: str, text: str) -> dict[str, Any] | None:
+    reason = text or "denied"
+    if event_name == "PreToolUse":
+        decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+        return {"hookSpecificOutput": {"hookEventName": event_name, **decision}}
+    if event_name == "PermissionRequest":
+        refusal = {"behavior": "deny", "message": reason}
+        return {"hookSpecificOutput": {"hookEventName": event_name, "decision": refusal}}
+    return _context(event_name, reason)
+
+
+def _action(payload: Payload) -> dict[str, Any]:
+    tool, given = _string(payload, "tool_name"), payload.get("tool_input")
+    command = given.get("command") if isinstance(given, dict) and tool == "Bash" else None
+    text = command if isinstance(command, str) else f"{tool} {_canonical(given)}"
+    return {"kind": "action", "text": admit(text), **_call(payload)}
+
+
+def _success(payload: Payload) -> dict[str, Any]:
+    exit_code = 0 if payload.get("tool_name") == "Bash" else None
+    text = admit(_response_text(payload.get("tool_response")))
+    return {"kind": "success", "text": text, "exit_code": exit_code, **_call(payload)}
+
+
+def _failure(payload: Payload) -> dict[str, Any]:
+    if payload.get("is_interrupt") is True:
+        return {"kind": "alive", **_call(payload)}  # the person's key press says nothing about the command
+    error = _string(payload, "error")
+    found = _EXIT_CODE.match(error)
+    # The code is kept as a number; the text is what the command itself said, where it said anything.
+    text = error[found.end() :] or error if found else error
+    exit_code = int(found[1]) if found else None
+    return {"kind": "failure", "text": admit(text), "exit_code": exit_code, **_call(payload)}
+
+
+def _call(payload: Payload) -> dict[str, Any]:
+    return {"id": _name(payload, "tool_use_id"), "tool": _name(payload, "tool_name").lower()}
+
+
+def _agent_message(payload: Payload) -> dict[str, Any]:
+    message = _name(payload, "message_id")
+    index = payload.get("index")
+    piece = f"{message}:{index}" if message and isinstance(index, int) else ""
+    return _message("agent", _string(payload, "delta"), piece)
+
+
+def _user_message(payload: Payload) -> dict[str, Any]:
+    return _message("user", _string(payload, "prompt"), "")
+
+
+def _message(role: Literal["agent", "user"], text: str, message: str) -> dict[str, Any]:
+    return {"kind": "message", "role": role, "tool": "message", "text": admit(text), "id": message}
+
+
+_READERS = {
+    "PreToolUse": _action,
+    "PostToolUse": _success,
+    "PostToolUseFailure": _failure,
+    "MessageDisplay": _agent_message,
+    "UserPromptSubmit": _user_message,
+}
+
+
+def _response_text(response: Any) -> str:
+    """What a tool answered, as text: a command's two streams, the texts of a content list, else the JSON."""
+    if isinstance(response, str):
+        return response
+    if isinstance(response, dict) and isinstance(response.get("stdout"), str):
+        streams = [response["stdout"], response.get("stderr")]
+        return "\n".join(stream for stream in streams if isinstance(stream, str) and stream)
+    content = response.get("content") if isinstance(response, dict) else response
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        if any(isinstance(text, str) for text in texts):
+            return "\n".join(text for text in texts if isinstance(text, str))
+    return "" if response is None else _canonical(response)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _name(payload: Payload, key: str) -> str:
+    return one_line(_string(payload, key), limit=100)
+
+
+def _string(payload: Payload, key: str) -> str:
+    value = payload.get(key)
+    return value if isinstance(value, str) else ""

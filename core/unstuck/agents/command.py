@@ -1,0 +1,135 @@
+"""The command agent: any program, run through the process shim, told what to do by argument, file or standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from unstuck.agents.prompting import Placed, place
+from unstuck.agents.signals import read_signal
+from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
+from unstuck.errors import AgentNotFound
+from unstuck.processes import Exit, Launch, Process, clean_environment
+from unstuck.supervision.verification import read_output
+from unstuck.text import Clean, admit
+
+__all__ = ["CommandAgent", "CommandSpec", "require_program"]
+
+PROMPT_FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSpec:
+    """How an agent is started. ``signals`` requires a signal line; ``prompt`` says how the text reaches it."""
+
+    command: tuple[str, ...]
+    signals: bool = False
+    prompt: Literal["auto", "stdin"] = "auto"
+
+
+def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
+    """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
+    program = command[0]
+    if "/" in program:
+        path = Path(program) if Path(program).is_absolute() else directory / program
+        if not path.is_file():
+            raise AgentNotFound(f"agent program {admit(program, limit=200)} does not exist in {directory}")
+        if shutil.which(str(path), path=environ.get("PATH")) is None:
+            raise AgentNotFound(f"agent program {admit(program, limit=200)} may not be run (chmod +x?)")
+    elif shutil.which(program, path=environ.get("PATH")) is None:
+        raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH")
+
+
+class CommandAgent:
+    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``."""
+
+    can = Capabilities(hold="freeze", resume=False, fresh=True, stop=True, may_restore=True)
+
+    def __init__(
+        self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, prompt_limit: int
+    ) -> None:
+        self._spec, self._folder, self._environ = spec, folder, environ
+        self._limit, self._prompt_limit = limit, prompt_limit
+        self._live: dict[str, Process] = {}
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        """Run the program to its end. Raises AgentNotFound where it cannot be started."""
+        output = self._folder / "output" / f"{guidance.attempt}.log"
+        placed = self._placed(guidance)
+        environment = clean_environment(
+            self._environ,
+            UNSTUCK_TASK=task.id,
+            UNSTUCK_ATTEMPT=guidance.attempt,
+            UNSTUCK_PROMPT_FILE=str(placed.file),
+        )
+        launch = Launch(
+            command=placed.command,
+            cwd=guidance.workdir,
+            environment=environment,
+            output=output,
+            stdin=placed.file if placed.stdin else None,
+            limit=self._limit,
+        )
+        process = await Process.start(launch, spawned=observer.spawned)
+        self._live[guidance.attempt] = process
+        try:
+            done = await process.wait()
+        except asyncio.CancelledError:
+            await process.stop()
+            raise
+        finally:
+            self._live.pop(guidance.attempt, None)
+        return self._report(task, done, await read_output(output), f"output/{output.name}")
+
+    async def stop(self, attempt: str) -> Receipt:
+        """End the attempt with everything it started."""
+        process = self._live.get(attempt)
+        return await process.stop() if process is not None else Receipt()
+
+    def freeze(self, attempt: str) -> None:
+        """Let the attempt stand still while a question is open."""
+        if process := self._live.get(attempt):
+            process.freeze()
+
+    def thaw(self, attempt: str) -> None:
+        """Let it go on."""
+        if process := self._live.get(attempt):
+            process.resume()
+
+    def _placed(self, guidance: Guidance) -> Placed:
+        folder = self._folder / "prompts"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        file = folder / f"{guidance.attempt}.txt"
+        file.write_text(guidance.text, encoding="utf-8")
+        file.chmod(PROMPT_FILE_MODE)
+        stdin = self._spec.prompt == "stdin"
+        return place(
+            self._spec.command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin
+        )
+
+    def _report(self, task: Task, done: Exit, output: str, path: str) -> Report:
+        signal = read_signal(output, task.id)
+        how: Literal["ended", "crashed", "no_signal", "bad_signal"] = "ended"
+        error: Clean | None = None
+        if done.code is None:
+            how, error = "crashed", admit(f"the agent was ended by signal {done.signal}", limit=200)
+        elif self._spec.signals and signal.problem:
+            how = "no_signal" if signal.problem == "missing" else "bad_signal"
+        return Report(
+            exit_code=done.code,
+            how=how,
+            error=error,
+            signal=signal.kind,
+            approach=signal.approach,
+            question=signal.question,
+            options=signal.options,
+            alternatives=signal.alternatives,
+            session=signal.session,
+            sample=signal.sample if signal.problem else None,
+            output=path,
+            receipt=done.receipt,
+        )

@@ -1,0 +1,130 @@
+"""Looking at runs without changing them, and answering a gate of a run that nobody works on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unstuck.channel import call, socket_path
+from unstuck.clock import SystemClock
+from unstuck.contract import Answer, Gate
+from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, RecordError
+from unstuck.record.journal import LOG_NAME, Journal, replay
+from unstuck.record.lock import ProjectLock
+from unstuck.record.state import State
+from unstuck.settings import runtime_dir
+from unstuck.supervision.asking import answer_gate
+from unstuck.supervision.supervisor import Project
+
+__all__ = ["answer_offline", "answer_online", "run_rows", "show_rows", "state_of"]
+
+
+def state_of(place: Project, run: str) -> State:
+    """What the log of ``run`` tells. Raises RecordDamaged."""
+    return replay(place.runs / run / LOG_NAME)
+
+
+def run_rows(place: Project) -> Iterator[dict[str, Any]]:
+    """One row for each run, oldest first; a log that cannot be read says so in its row."""
+    for path in sorted(place.runs.glob("*")):
+        if not (path / LOG_NAME).is_file():
+            continue
+        try:
+            state = replay(path / LOG_NAME)
+        except RecordError as error:
+            yield {"run": path.name, "state": "damaged", "problem": str(error)}
+            continue
+        yield run_row(path.name, state)
+
+
+def run_row(run: str, state: State) -> dict[str, Any]:
+    """The row of one run."""
+    counts = Counter(row.status or row.state for row in state.tasks.values())
+    return {
+        "run": run,
+        "state": state.run.state,
+        "started": state.run.started,
+        "kind": state.run.kind,
+        "exit_reason": state.run.exit_reason,
+        "exit_code": state.run.exit_code,
+        "tasks": dict(counts),
+        "open_gates": len(state.open_gates()),
+    }
+
+
+def show_rows(run: str, state: State) -> Iterator[dict[str, Any]]:
+    """The run, then its tasks, then its open gates."""
+    yield run_row(run, state)
+    for row in state.tasks.values():
+        diagnosis = row.diagnosis
+        yield {
+            "task": row.id,
+            "state": row.state,
+            "status": row.status,
+            "level": row.level,
+            "attempts": row.attempts,
+            "needs": list(row.task.needs),
+            "headline": diagnosis.headline if diagnosis else "",
+            "location": (diagnosis.signature.location or "") if diagnosis else "",
+            "error_type": diagnosis.signature.error_type.value if diagnosis else "",
+            "reason": row.reason,
+            "checkpoint": row.good,
+        }
+    for gate in state.open_gates():
+        yield {
+            "gate": gate.id,
+            "type": gate.gate.type,
+            "task": gate.gate.task,
+            "opened": gate.opened,
+            "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
+            "context": dict(gate.gate.context),
+        }
+
+
+def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, str]) -> bool:
+    """Give the answer to the live run; False where none is live. Raises AnswerRefused with what it said."""
+    message = {
+        "v": 1,
+        "do": "answer",
+        "gate": gate,
+        "choice": answer.choice,
+        "text": answer.text,
+        "number": answer.number,
+        "scope": answer.scope,
+    }
+    try:
+        reply = call(socket_path(runtime_dir(environ), place.home), message, timeout=30.0)
+    except (ChannelError, OSError):
+        return False
+    if "error" in reply:
+        raise AnswerRefused(str(reply["error"]))
+    return True
+
+
+async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:
+    """Record the answer in the log of the run that has this gate. Raises GateUnknown, GateClosed, ProjectLocked."""
+    run = _run_with(place, gate)
+    with ProjectLock(place.home / "lock", run=run):
+        journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
+        try:
+            closed = answer_gate(journal, gate, answer)
+            await journal.committed()
+        finally:
+            await journal.close()
+    return run, closed
+
+
+def _run_with(place: Project, gate: str) -> str:
+    for path in sorted(place.runs.glob("*"), reverse=True):
+        if _has_gate(path / LOG_NAME, gate):
+            return path.name
+    raise GateUnknown(gate)
+
+
+def _has_gate(log: Path, gate: str) -> bool:
+    try:
+        return gate in replay(log).gates
+    except (RecordError, OSError):
+        return False

@@ -1,0 +1,244 @@
+"""A run from a plan or from its own record: agents made, tasks added, worked to the end, headless."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from unstuck.agents.command import CommandAgent, CommandSpec, require_program
+from unstuck.clock import Clock
+from unstuck.contract import Agent
+from unstuck.errors import ProjectError, UsageError
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.journal import LOG_NAME, replay
+from unstuck.record.state import State
+from unstuck.runs.answers import AnswerRules
+from unstuck.runs.plan import Plan
+from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.supervision.coordinator import Coordinator, RunResult
+from unstuck.supervision.core import GatePolicy
+from unstuck.supervision.remediation import Ground
+from unstuck.supervision.supervisor import Project, Supervisor
+from unstuck.supervision.verification import detect_check
+from unstuck.text import Clean, admit
+from unstuck.workspace import dirty, head
+
+__all__ = ["RunOptions", "find_run", "finished", "resume_run", "start_run"]
+
+Listener = Callable[[Record], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the caller of a run may set. ``listener`` gets each durable record; ``started`` the run's id."""
+
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    answers: AnswerRules | None = None
+    listener: Listener | None = None
+    started: Callable[[str], None] | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    clock: Clock | None = None
+
+
+async def start_run(
+    plan: Plan, place: Project, options: RunOptions, *, kind: Literal["plan", "command"] = "plan"
+) -> RunResult:
+    """Run ``plan`` in ``place``. Raises UsageError before anything has started, RecordError where it cannot be kept."""
+    settings = _settings(plan, place, options)
+    _require_agents(plan, place, options)
+    base = await head(place.repository) if place.repository is not None else None
+    apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
+    if apart and base is None:
+        raise ProjectError(
+            f"{place.root} has no commit yet, so parallel tasks have nothing to branch from: commit something first, "
+            "or set isolation: shared"
+            if place.repository is not None
+            else f"{place.root} is not a git repository, so isolation: worktree is not possible"
+        )
+    event = e.RunStarted(
+        project=place.root.name,
+        kind=kind,
+        plan=plan.as_dict(),
+        base=base or "",
+        warnings=tuple(await _warnings(plan, place, apart=apart)),
+    )
+    async with Supervisor.open(
+        place,
+        settings,
+        start=event,
+        policy=_policy(options),
+        clock=options.clock,
+        environ=options.environ,
+        listener=options.listener,
+    ) as supervisor:
+        return await _work(supervisor, plan, options)
+
+
+async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult:
+    """Go on with ``run``. One that has ended, with nothing to offer, repeats its result and changes nothing."""
+    state = replay(place.runs / run / LOG_NAME)
+    ended = finished(state)
+    if ended is not None:
+        return ended
+    if not state.run.plan:
+        raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
+    plan = Plan.from_dict(state.run.plan)
+    _require_agents(plan, place, options)
+    async with Supervisor.open(
+        place,
+        resume=run,
+        policy=_policy(options),
+        clock=options.clock,
+        environ=options.environ,
+        listener=options.listener,
+    ) as supervisor:
+        for row in list(supervisor.core.head.tasks.values()):
+            if _is_offered(row.status):
+                supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
+        return await _work(supervisor, plan, options)
+
+
+def finished(state: State) -> RunResult | None:
+    """The result of a run that has ended for good; None for one that can be gone on with."""
+    if state.run.state != "ended" or state.run.exit_code is None:
+        return None
+    if any(row.state != "ended" or _is_offered(row.status) for row in state.tasks.values()):
+        return None
+    return RunResult(exit_reason=state.run.exit_reason, exit_code=state.run.exit_code)
+
+
+def _is_offered(status: str | None) -> bool:
+    return status in ("skipped", "cancelled")
+
+
+def find_run(place: Project, wanted: str) -> str:
+    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``."""
+    found = sorted(path.name for path in place.runs.glob("*") if (path / LOG_NAME).is_file())
+    if wanted == "last" and found:
+        return max(found, key=lambda run: (place.runs / run / LOG_NAME).stat().st_mtime_ns)
+    matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if not found:
+        raise UsageError(f"there is no run in this project yet ({place.root})")
+    if matching:
+        raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
+    raise UsageError(f"there is no run {wanted}; `unstuck runs` lists them")
+
+
+async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:
+    core = supervisor.core
+    if options.started is not None:
+        options.started(supervisor.run)
+    core.setup = plan.setup or ""
+    apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
+    if apart and core.worktrees is not None:
+        await core.worktrees.prepare()
+    for planned in plan.tasks.values():
+        supervisor.add(
+            planned.task,
+            after_skip=planned.after_skip,
+            mode=planned.mode,
+            shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
+        )
+    ground = None
+    if plan.verify and apart:
+        mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
+        ground = Ground(core, plan.verify, mender, limit=core.settings.remediation_attempts)
+    coordinator = Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground)
+    with _signals(supervisor):
+        return await coordinator.run()
+
+
+def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
+    planned = plan.agents[name]
+    core = supervisor.core
+    return CommandAgent(
+        CommandSpec(command=planned.command, signals=planned.signals, prompt=planned.prompt),
+        folder=core.folder,
+        environ=core.environ,
+        limit=core.settings.output_limit,
+        prompt_limit=core.settings.prompt_limit,
+    )
+
+
+def _settings(plan: Plan, place: Project, options: RunOptions) -> Settings:
+    overrides: dict[str, Any] = dict(plan.settings)
+    if plan.max_parallel is not None:
+        overrides["max_parallel"] = plan.max_parallel
+    if plan.unverified is not None:
+        overrides["unverified"] = plan.unverified
+    overrides.update(options.overrides)
+    return load_settings(place.root, user_file=default_user_file(), environ=options.environ, overrides=overrides)
+
+
+def _require_agents(plan: Plan, place: Project, options: RunOptions) -> None:
+    used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
+    for name in sorted(used):
+        require_program(plan.agents[name].command, place.directory, options.environ)
+
+
+async def _warnings(plan: Plan, place: Project, *, apart: bool) -> list[Clean]:
+    warnings = []
+    if apart and place.repository is not None:
+        changed = await dirty(place.repository)
+        if changed:
+            some = ", ".join(changed[:3]) + (" …" if len(changed) > 3 else "")
+            warnings.append(
+                admit(f"uncommitted changes are not seen by tasks in their own work trees: {some}", limit=500)
+            )
+    if any(planned.task.verify is None for planned in plan.tasks.values()):
+        offered = detect_check(place.root)
+        hint = f"; this project looks like it has one: {offered}" if offered else ""
+        warnings.append(admit(f"without a check a task ends unverified{hint}", limit=500))
+    return warnings
+
+
+def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
+    rules = options.answers
+    if rules is None:
+        return None
+
+    def made(state: State) -> GatePolicy:
+        for row in state.gates.values():
+            if row.rule is not None and row.rule < len(rules.rules):
+                rules.mark_used(row.rule)
+        return rules.match
+
+    return made
+
+
+@contextmanager
+def _signals(supervisor: Supervisor) -> Iterator[None]:
+    """Ctrl+C, TERM and HUP stop the run in good order; it can be resumed."""
+    loop = asyncio.get_running_loop()
+    stopping: set[asyncio.Task[None]] = set()
+
+    def stop(name: str) -> None:
+        stopping.add(asyncio.ensure_future(supervisor.stop(name)))
+
+    caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    added = []
+    for number in caught:
+        try:
+            loop.add_signal_handler(number, stop, number.name)
+        except (NotImplementedError, RuntimeError, ValueError):
+            continue
+        added.append(number)
+    try:
+        yield
+    finally:
+        for number in added:
+            loop.remove_signal_handler(number)
+
+
+def project_log(place: Project, run: str) -> Path:
+    """The log file of a run."""
+    return place.runs / run / LOG_NAME
