@@ -1,0 +1,36 @@
+"""``unstuck answer``: close a gate from anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from unstuck.runs.answers import parse_answer
+from unstuck.runs.looking import answer_offline, answer_online
+from unstuck_tui.cli.common import echo, here, project_option
+
+__all__ = ["command"]
+
+
+@click.command(name="answer", context_settings={"ignore_unknown_options": True})
+@click.argument("gate")
+@click.argument("choice")
+@click.argument("text", nargs=-1, type=click.UNPROCESSED)
+@click.option("--for", "scope", type=click.Choice(["once", "pattern", "task"]), help="How far `continue` reaches.")
+@project_option
+def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path) -> None:
+    """Answer GATE: show-me TEXT, skip, abandon, retry [APPROACH], extend DURATION, continue, stop, choose N, allow,
+    deny or done.
+
+    A live run takes the answer at once. Where none is live it is recorded, and `unstuck run --resume` goes on with it.
+    """
+    answer = parse_answer(choice, text, scope=scope)
+    place = here(project)
+    if answer_online(place, gate, answer, dict(os.environ)):
+        echo(f"{gate} answered: {answer.choice.replace('_', '-')}")
+        return
+    run, _ = asyncio.run(answer_offline(place, gate, answer))
+    echo(f"{gate} answered: {answer.choice.replace('_', '-')}; go on with: unstuck run --resume {run}")

@@ -1,0 +1,37 @@
+"""What commands share: the project they stand in, and rows for people or for programs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.supervision.supervisor import Project, locate
+
+__all__ = ["echo", "here", "print_json", "project_option"]
+
+project_option = click.option(
+    "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Work in this directory instead of here."
+)
+
+
+def here(directory: Path) -> Project:
+    """The project round ``directory``. Raises ProjectError."""
+    return asyncio.run(locate(directory))
+
+
+def echo(line: str) -> None:
+    """One line for people; what the terminal's encoding lacks becomes a question mark."""
+    encoding = sys.stdout.encoding or "ascii"
+    click.echo(line.encode(encoding, "replace").decode(encoding))
+
+
+def print_json(rows: Iterable[dict[str, Any]]) -> None:
+    """One JSON object a line."""
+    for row in rows:
+        click.echo(json.dumps(row, ensure_ascii=True))

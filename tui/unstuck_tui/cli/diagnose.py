@@ -1,0 +1,61 @@
+"""``unstuck diagnose``: what is this failure?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType, diagnose
+from unstuck.errors import UsageError
+from unstuck.escalation.alternatives import alternatives
+from unstuck.escalation.ladder import entry_rung
+from unstuck_tui.cli.common import echo, print_json
+
+__all__ = ["command"]
+
+
+@click.command(name="diagnose")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--exit-code", type=int, help="What the program ended with; 0 is no failure.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
+    """What is the failure in FILE (or on standard input), and what would be done about it."""
+    found = diagnose(_read(file), exit_code=exit_code)
+    if as_json:
+        print_json([{"failure": found is not None, **(found.as_dict() if found else {})}])
+        return
+    if found is None:
+        echo("no failure")
+        return
+    signature = found.signature
+    echo(f"headline   {found.headline}")
+    echo(f"type       {signature.error_type.value}")
+    echo(f"where      {signature.location or 'not said'}")
+    echo(f"identity   {found.identity}")
+    echo(f"failure    {found.failure_type.value}   category {found.category.value}   cause {found.cause.value}")
+    echo(f"hint       {found.fix_hint}")
+    echo(f"then       {_then(found)}")
+
+
+def _read(file: Path | None) -> bytes:
+    if file is None or str(file) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror or error}") from error
+
+
+def _then(found: Diagnosis) -> str:
+    if found.category is ErrorCategory.TRANSIENT:
+        return "wait 1, 2, 4 seconds and do the same again; after that like any other failure"
+    if found.failure_type is FailureType.CONTEXT_EXHAUSTED:
+        return "save the progress and go on in a new session with a summary"
+    rung = entry_rung(found.cause)
+    if rung == "pivot":
+        return f"pivot, for example: {alternatives(found.cause)[0].name}"
+    if rung == "retry" and found.failure_type is FailureType.BROKEN_BUILD:
+        return "go back to the last good checkpoint, then retry with the hint"
+    return {"retry": "retry with the hint", "research": "read the code round it, then try a new approach"}[rung]

@@ -1,0 +1,50 @@
+"""``unstuck show``: one run, its tasks and its open gates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.runs.looking import show_rows, state_of
+from unstuck.runs.running import find_run
+from unstuck.text import one_line
+from unstuck_tui.cli.common import echo, here, print_json, project_option
+
+__all__ = ["command"]
+
+
+@click.command(name="show")
+@click.argument("run", default="last")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per row: the run, its tasks, its open gates.")
+@project_option
+def command(run: str, project: Path, as_json: bool) -> None:
+    """One run: its tasks and open gates. RUN is an id, the beginning of one, or last."""
+    place = here(project)
+    run = find_run(place, run)
+    rows = list(show_rows(run, state_of(place, run)))
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        for line in _lines(row):
+            echo(line)
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    if "run" in row:
+        return [f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}"]
+    if "gate" in row:
+        context = row["context"]
+        question = context.get("question") or context.get("problem") or context.get("error_signature") or ""
+        return [
+            "",
+            f"? {row['gate']}  {row['type']}  {row['task']}",
+            *(f"  {line}" for line in str(question).splitlines()),
+            f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
+        ]
+    where = f"  {row['location']}" if row["location"] else ""
+    problem = f"  {one_line(row['headline'], 90)}{where}" if row["headline"] and row["status"] != "succeeded" else ""
+    word = row["status"] or row["state"]
+    return [f"  {row['task']:<20} {word:<11} {row['level']:<9} {row['attempts']} attempts{problem}"]

@@ -1,0 +1,1 @@
+"""Pure functions: state and records in, text out."""
