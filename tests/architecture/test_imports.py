@@ -1,0 +1,58 @@
+"""What may import what, shown by a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+BLOCKED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"textual", "rich", "click", "unstuck_tui"}:
+            raise ModuleNotFoundError(f"{name} is blocked", name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def fresh(program: str) -> str:
+    """What a new interpreter prints for this program; its error is the test's failure."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_block_works() -> None:
+    """The block that the other tests stand on does block."""
+    tried = "try:\n    import rich\nexcept ModuleNotFoundError as error:\n    print(error)\n"
+    assert fresh(BLOCKED + tried) == "rich is blocked"
+
+
+def test_public_names_need_no_screen() -> None:
+    """Every public name of ``unstuck`` is there for a program that has no Textual, Rich or Click."""
+    program = BLOCKED + "import unstuck\nprint(len([getattr(unstuck, name) for name in unstuck.__all__]))\n"
+    assert int(fresh(program)) > 0
+
+
+def test_every_module_needs_no_screen() -> None:
+    """Every module of the core can be imported without Textual, Rich and Click."""
+    program = BLOCKED + (
+        "import importlib, pkgutil, unstuck\n"
+        "names = [m.name for m in pkgutil.walk_packages(unstuck.__path__, 'unstuck.') if '__main__' not in m.name]\n"
+        "for name in names:\n"
+        "    importlib.import_module(name)\n"
+        "print(len(names))\n"
+    )
+    assert int(fresh(program)) > 0
+
+
+def test_the_name_alone_is_light() -> None:
+    """``import unstuck`` costs next to nothing: neither pydantic nor asyncio comes with it."""
+    program = (
+        "import sys\nbefore = set(sys.modules)\nimport unstuck\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(sorted(new & {'pydantic', 'asyncio', 'yaml'}))\n"
+    )
+    assert fresh(program) == "[]"

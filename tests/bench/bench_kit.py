@@ -1,0 +1,29 @@
+"""What a benchmark is: a name, a way to measure it once, and what it is compared with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """``measure`` gives one measurement in ``unit``; with ``against``, both are taken in turns and their ratio is told.
+
+    ``budget`` is what the result is hoped to stay within, for the reader: nothing fails when it does not.
+    """
+
+    name: str
+    unit: str
+    measure: Callable[[], float]
+    against: Callable[[], float] | None = None
+    budget: str = ""
+    rounds: int = 5
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long ``action`` takes, in seconds."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
