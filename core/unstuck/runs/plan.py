@@ -16,7 +16,7 @@ import yaml
 
 from unstuck.contract import Task
 from unstuck.errors import UsageError
-from unstuck.runs.answers import FILE_LIMIT, Document, Section, is_scalar, suggestion
+from unstuck.runs.document import FILE_LIMIT, Document, Section, is_scalar, suggestion
 from unstuck.settings import parse_duration
 from unstuck.text import admit, one_line, sanitise
 
