@@ -72,6 +72,7 @@ class Capabilities:
     ``hold``: ``step`` waits inside a call, ``freeze`` stops its process group, ``none`` lets it run on.
     ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new one can be
     started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be set back unasked.
+    ``signals``: it has to end with a signal line, and is told how.
     """
 
     hold: Literal["step", "freeze", "none"] = "none"
@@ -80,6 +81,7 @@ class Capabilities:
     fresh: bool = False
     stop: bool = False
     may_restore: bool = False
+    signals: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,10 @@ Every message is one line that says what is wrong and, where there is something 
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "AgentNotFound",

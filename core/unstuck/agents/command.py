@@ -47,11 +47,10 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
 class CommandAgent:
     """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``."""
 
-    can = Capabilities(hold="freeze", resume=False, fresh=True, stop=True, may_restore=True)
-
     def __init__(
         self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, prompt_limit: int
     ) -> None:
+        self.can = Capabilities(hold="freeze", fresh=True, stop=True, may_restore=True, signals=spec.signals)
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
         self._live: dict[str, Process] = {}

@@ -6,20 +6,36 @@ task and rewritten; any other program finds the text in the file that ``UNSTUCK_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 __all__ = ["Placed", "place", "stated_task"]
 
-# The options that carry the prompt as their value or as the next free argument, and subcommands it comes after.
+# Agents whose prompt is the value of an option.
 _PROMPT_OPTIONS = {
-    "claude": ("-p", "--print"),
     "gemini": ("-p", "--prompt"),
     "qwen": ("-p", "--prompt"),
     "aider": ("-m", "--message", "--msg"),
 }
-_PROMPT_COMMANDS = {"codex": "exec", "opencode": "run"}
+# Agents whose prompt is a free argument, once one of these words stands before or (an option) anywhere in the command.
+_PROMPT_WORDS = {"claude": ("-p", "--print"), "codex": ("exec", "e"), "opencode": ("run",)}
+# Their options that take the next argument as a value, which is no prompt then.
+_WITH_VALUE = {
+    "claude": (
+        "--add-dir --agent --agents --allowed-tools --allowedTools --append-system-prompt --betas --disallowed-tools"
+        " --disallowedTools --fallback-model --input-format --json-schema --max-budget-usd --max-turns --mcp-config"
+        " --model --output-format --permission-mode --permission-prompt-tool --plugin-dir --resume -r --session-id"
+        " --setting-sources --settings --system-prompt --tools"
+    ),
+    "codex": (
+        "--add-dir --ask-for-approval -a --cd -C --color --config -c --disable --enable --image -i --local-provider"
+        " --model -m --output-last-message -o --output-schema --profile -p --sandbox -s"
+    ),
+    "opencode": (
+        "--agent --attach --command --file -f --format --log-level --model -m --port --session -s --title --variant"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +47,18 @@ class Placed:
     stdin: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """Where a command states its task: the arguments from ``start`` to ``end``, after ``prefix``."""
+
+    start: int
+    end: int
+    prefix: str = ""
+
+    def text(self, command: Sequence[str]) -> str:
+        return " ".join(command[self.start : self.end]).removeprefix(self.prefix)
+
+
 def place(
     command: Sequence[str], text: str, file: Path, *, session: str | None, limit: int, stdin: bool = False
 ) -> Placed:
@@ -39,26 +67,26 @@ def place(
     if argument.startswith("-"):
         # An option parser would take it for an option; a leading blank changes nothing for a reader.
         argument = f" {argument}"
-    replaced = tuple(_replaced(part, argument, file, session) for part in command)
-    if replaced != tuple(command) or stdin:
-        return Placed(command=replaced, file=file, stdin=stdin)
-    position = _prompt_position(command)
-    if position is not None:
-        return Placed(command=(*command[:position], argument, *command[position + 1 :]), file=file)
-    return Placed(command=tuple(command), file=file)
+    pieces = {"{prompt}": argument, "{prompt_file}": str(file), "{session}": session or ""}
+    replaced = tuple(_replaced(part, pieces) for part in command)
+    prompt = None if stdin or _names_prompt(command) else _stated(command)
+    if prompt is not None:
+        replaced = (*replaced[: prompt.start], f"{prompt.prefix}{argument}", *replaced[prompt.end :])
+    return Placed(command=replaced, file=file, stdin=stdin)
 
 
 def stated_task(command: Sequence[str]) -> str | None:
     """The task that a known agent's command line states; None where there is none."""
-    if any("{prompt}" in part or "{prompt_file}" in part for part in command):
-        return None
-    position = _prompt_position(command)
-    return command[position] if position is not None else None
+    prompt = None if _names_prompt(command) else _stated(command)
+    return prompt.text(command) if prompt is not None else None
 
 
-def _replaced(part: str, argument: str, file: Path, session: str | None) -> str:
+def _names_prompt(command: Sequence[str]) -> bool:
+    return any("{prompt}" in part or "{prompt_file}" in part for part in command)
+
+
+def _replaced(part: str, pieces: Mapping[str, str]) -> str:
     # One pass, so that a placeholder inside the prompt stays what it is.
-    pieces = {"{prompt}": argument, "{prompt_file}": str(file), "{session}": session or ""}
     result, rest = "", part
     while rest:
         found = min(((rest.find(key), key) for key in pieces if key in rest), default=None)
@@ -70,19 +98,58 @@ def _replaced(part: str, argument: str, file: Path, session: str | None) -> str:
     return result
 
 
-def _prompt_position(command: Sequence[str]) -> int | None:
+def _stated(command: Sequence[str]) -> _Prompt | None:
     program = PurePath(command[0]).name if command else ""
-    options = _PROMPT_OPTIONS.get(program)
-    if options is not None:
-        for index, part in enumerate(command[1:-1], 1):
-            if part in options and not command[index + 1].startswith("-"):
-                return index + 1
-        has_option = any(part in options for part in command)
-        last = len(command) - 1
-        return last if has_option and last > 0 and not command[last].startswith("-") and last > 1 else None
-    subcommand = _PROMPT_COMMANDS.get(program)
-    if subcommand is not None and subcommand in command[1:]:
-        start = command.index(subcommand) + 1
-        last = len(command) - 1
-        return last if last >= start and not command[last].startswith("-") else None
+    if program in _PROMPT_OPTIONS:
+        return _option_value(command, _PROMPT_OPTIONS[program])
+    if program in _PROMPT_WORDS:
+        return _free_argument(command, _PROMPT_WORDS[program], frozenset(_WITH_VALUE[program].split()))
     return None
+
+
+def _option_value(command: Sequence[str], options: Sequence[str]) -> _Prompt | None:
+    for index, part in enumerate(command[1:], 1):
+        if part == "--":
+            return None
+        if part in options:
+            return _Prompt(index + 1, index + 2) if index + 1 < len(command) else None
+        for option in options:
+            if option.startswith("--") and part.startswith(f"{option}="):
+                return _Prompt(index, index + 1, f"{option}=")
+    return None
+
+
+def _free_argument(command: Sequence[str], words: Sequence[str], with_value: frozenset[str]) -> _Prompt | None:
+    """The last run of free arguments: an option's value is none, and everything after ``--`` is."""
+    free = _free(command, with_value)
+    if words[0].startswith("-"):
+        # The prompt option is a flag of its own; where a text follows it at once, that is the prompt.
+        at = next((index for index, part in enumerate(command) if part in words), 0)
+        if not at:
+            return None
+        if at + 1 in free:
+            return _Prompt(at + 1, at + 2)
+        return _Prompt(free[-1], free[-1] + 1) if free else None
+    if not free or command[free[0]] not in words or len(free) == 1:
+        return None
+    end = free[-1] + 1
+    start = end - 1
+    while start - 1 in free[1:]:
+        start -= 1
+    return _Prompt(start, end)
+
+
+def _free(command: Sequence[str], with_value: frozenset[str]) -> list[int]:
+    """The positions of the arguments that are neither options nor values of options."""
+    free: list[int] = []
+    index = 1
+    while index < len(command):
+        part = command[index]
+        if part == "--":
+            return [*free, *range(index + 1, len(command))]
+        if part in with_value:
+            index += 1
+        elif not part.startswith("-"):
+            free.append(index)
+        index += 1
+    return free

@@ -1,6 +1,6 @@
 """The agent's signal line: what it says about itself, in one documented format.
 
-A line that begins with ``UNSTUCK`` (a colon may follow) and holds one JSON object::
+A line that begins with ``UNSTUCK`` (a colon may follow, Markdown may stand round it) and holds one JSON object::
 
     UNSTUCK {"signal": "complete", "task": "web", "approach": "raw body"}
     UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"]}
@@ -21,8 +21,12 @@ from unstuck.text import Clean, admit
 
 __all__ = ["Signal", "read_signal"]
 
-_LINE = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t]{1,8}(\{.{0,20000}\})[ \t`]*$", re.MULTILINE)
-_ATTEMPT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
+# Every pattern begins at a line and repeats nothing without a bound, so reading takes time linear in the output.
+_OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{0,20000})", re.MULTILINE)
+_WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
+# Approaches are compared, remembered and carried in every later decision, so they stay short.
+_APPROACH_LIMIT = 500
+_TEXT_LIMIT = 4_000
 _KINDS = ("complete", "blocked", "needs_guidance")
 
 
@@ -42,14 +46,14 @@ class Signal:
 
 def read_signal(output: str, task: str) -> Signal:
     """The last signal in an attempt's output."""
-    attempts = _ATTEMPT.findall(output)
-    if not attempts:
+    objects = list(_OBJECT.finditer(output))
+    words = None if objects else _WORD.findall(output)
+    if not objects and not words:
         return Signal(problem="missing", sample=admit(output[-300:].strip(), limit=300))
-    sample = admit(attempts[-1], limit=300)
-    found = _LINE.findall(output)
+    sample = admit(objects[-1].group()[:300] if objects else (words or [""])[-1], limit=300)
     try:
-        data = json.loads(found[-1]) if found else None
-    except ValueError:
+        data = json.loads(objects[-1].group(1).rstrip(" \t\r`*")) if objects else None
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict) or data.get("signal") not in _KINDS:
         return Signal(problem="malformed", sample=sample)
@@ -58,19 +62,19 @@ def read_signal(output: str, task: str) -> Signal:
     session = data.get("session")
     return Signal(
         kind=cast(Literal["complete", "blocked", "needs_guidance"], data["signal"]),
-        approach=_text(data.get("approach")),
+        approach=_text(data.get("approach"), _APPROACH_LIMIT),
         question=_text(data.get("question")),
         options=_texts(data.get("options")),
-        alternatives=_texts(data.get("alternatives")),
+        alternatives=_texts(data.get("alternatives"), _APPROACH_LIMIT),
         session=session if isinstance(session, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,128}", session) else None,
         sample=sample,
     )
 
 
-def _text(value: Any) -> Clean | None:
-    return admit(value, limit=4_000) if isinstance(value, str) and value.strip() else None
+def _text(value: Any, limit: int = _TEXT_LIMIT) -> Clean | None:
+    return admit(value, limit=limit) or None if isinstance(value, str) and value.strip() else None
 
 
-def _texts(value: Any) -> tuple[Clean, ...]:
+def _texts(value: Any, limit: int = _TEXT_LIMIT) -> tuple[Clean, ...]:
     items = value if isinstance(value, list) else []
-    return tuple(text for text in map(_text, items[:20]) if text is not None)
+    return tuple(text for item in items[:20] if (text := _text(item, limit)) is not None)

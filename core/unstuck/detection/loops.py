@@ -68,6 +68,13 @@ class LoopDetector:
         self._failures.pop(task_id, None)
         self._looping.pop(task_id, None)
 
+    def answered(self, task_id: str) -> None:
+        """A person has answered: what this task's agents repeated until now counts no more."""
+        self.record_success(task_id)
+        for (task, _), window in self._windows.items():
+            if task == task_id:
+                window.reset()
+
     async def check_and_trigger_gate(
         self, task_id: str, agent_id: str, project_id: str | None, error_signature: str
     ) -> str | None:

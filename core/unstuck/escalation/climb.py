@@ -10,6 +10,7 @@ __all__ = ["Climb", "Rung"]
 Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
 
 REMEMBERED_APPROACHES = 6
+REMEMBERED_ADVICE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,8 @@ class Climb:
 
     ``retries``, ``pivots`` and ``research`` are what the rungs have used up and may start again; ``told_*`` count
     every directive since the last question and never go back. ``signature`` is the identity of the last failure,
-    ``seen`` those of this climb, ``repeats`` how often the last one came in a row.
+    ``seen`` those of this climb, ``repeats`` how often the last one came in a row. ``approach`` is the one that was
+    directed, by a pivot or by a person; ``advice`` is what persons have said.
     """
 
     rung: Rung = "first"
@@ -42,6 +44,7 @@ class Climb:
     approaches: tuple[str, ...] = ()
     failed_approaches: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
     def noting(self, signature: str, approach: str) -> Climb:
         """This climb after a failure with ``signature`` of an attempt that followed ``approach``."""
@@ -49,8 +52,8 @@ class Climb:
         if approach and (not approaches or approaches[-1] != approach):
             approaches = (*approaches, approach)[-REMEMBERED_APPROACHES:]
         failed = self.failed_approaches
-        if self.approach and self.approach not in failed:
-            failed = (*failed, self.approach)
+        if approach and approach not in failed:
+            failed = (*failed, approach)
         return replace(
             self,
             signature=signature,
@@ -60,6 +63,16 @@ class Climb:
             failed_approaches=failed,
         )
 
-    def answered(self) -> Climb:
-        """A new climb after a person's answer; what has failed stays known."""
-        return Climb(rung="human", failed_approaches=self.failed_approaches, insights=self.insights)
+    def answered(self, choice: str = "", text: str = "") -> Climb:
+        """A new climb after a person's answer; what has failed, was found or was said stays known.
+
+        ``retry`` with a text names the approach of the new climb; any other text is advice.
+        """
+        return Climb(
+            rung="human",
+            approach=text if choice == "retry" else "",
+            advice=(*self.advice, text)[-REMEMBERED_ADVICE:] if text and choice != "retry" else self.advice,
+            failed_approaches=self.failed_approaches,
+            insights=self.insights,
+            resolved=self.resolved,
+        )

@@ -48,12 +48,12 @@ def next_rung(
     """The rung that answers the failure that ``climb`` has just noted.
 
     ``fresh`` is whether its signature is new in this climb; ``alternatives`` whether a pivot has somewhere to go;
-    ``direct`` is retry, then ask.
+    ``direct`` is retry, whatever the cause, then ask.
     """
     if climb.directives >= limits.max_attempts:
         return "human"
     current = climb.rung if climb.rung in _ORDER else "retry"
-    start = entry_rung(cause)
+    start = "retry" if direct else entry_rung(cause)
     if not fresh and current != "human":
         start = max(start, current, key=_ORDER.index)
     counted = _restarted(climb) if fresh else climb

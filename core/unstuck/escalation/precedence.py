@@ -43,6 +43,7 @@ class Facts:
     direct: bool = False
     may_ask: bool = True
     check_problem: str = ""
+    check_trouble: str = "env_unavailable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +152,10 @@ def _check_could_not_run(facts: Facts) -> Decision | None:
         return None
     problem = facts.check_problem or "the check could not run"
     if not facts.may_ask:
-        return Halt(reason="env_unavailable", details=problem)
+        return Halt(reason=facts.check_trouble, details=problem)
     return AskQuestion(
         key="check",
-        error_type="env_unavailable",
+        error_type=facts.check_trouble,
         question=f"{problem}. What should be done?",
         options=("run the check again",),
         line=2,
@@ -170,9 +171,21 @@ def _patterns(facts: Facts, limits: Limits) -> Decision | None:
             return _ask(facts, line=3, reason=f"{pattern} goes straight to a person")
     for pattern, action in limits.auto_resolve:
         used = f"{pattern}\n{identity}"
-        if _matches(pattern, headline) and used not in facts.climb.resolved:
-            climb = replace(_noted(facts)[0], resolved=(*facts.climb.resolved, used))
-            return Direct(level="retry", line=4, climb=climb, hint=action, reason=f"known answer to {pattern}")
+        if _matches(pattern, headline) and used not in facts.climb.resolved and _goes_on(facts, limits):
+            climb = _noted(facts)[0]
+            return Direct(
+                level="retry",
+                line=4,
+                climb=replace(
+                    climb,
+                    resolved=(*climb.resolved, used),
+                    told_retries=climb.told_retries + 1,
+                    directives=climb.directives + 1,
+                ),
+                hint=action,
+                approach=climb.approach,
+                reason=f"known answer to {pattern}",
+            )
     return None
 
 
@@ -180,11 +193,17 @@ def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
     diagnosis = facts.diagnosis
     if diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED:
         return None
-    if facts.climb.continuations >= limits.continuations:
+    climb = facts.climb
+    if climb.continuations >= limits.continuations or not _goes_on(facts, limits):
         return None
-    climb = replace(_noted(facts)[0], continuations=facts.climb.continuations + 1)
     return Direct(
-        level="continue", line=5, climb=climb, fresh=True, checkpoint="progress", reason="the context window was full"
+        level="continue",
+        line=5,
+        climb=replace(climb, continuations=climb.continuations + 1, directives=climb.directives + 1),
+        approach=climb.approach,
+        fresh=True,
+        checkpoint="progress",
+        reason="the context window was full",
     )
 
 
@@ -196,7 +215,8 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     if retry >= limits.transient_retries:
         return None
     delay = _retry_after(diagnosis) or float(2**retry)
-    climb = replace(_noted(facts)[0], transient=retry + 1)
+    # The trouble says nothing about the approach, so it is not noted as one of its failures.
+    climb = replace(facts.climb, transient=retry + 1)
     return BackOff(error_type=diagnosis.signature.error_type.value, retry=retry + 1, delay=delay, climb=climb)
 
 
@@ -294,6 +314,11 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
     return facts.climb.noting(identity, approach), identity not in facts.climb.seen
+
+
+def _goes_on(facts: Facts, limits: Limits) -> bool:
+    """Whether this climb may have one more directive."""
+    return facts.climb.directives < limits.max_attempts
 
 
 def _matches(pattern: str, headline: str) -> bool:

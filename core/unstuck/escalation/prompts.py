@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from unstuck.contract import Level
 from unstuck.diagnosis import Diagnosis
-from unstuck.text import Clean, admit, shorten
+from unstuck.text import Clean, admit, one_line, shorten
 
 __all__ = ["SIGNAL_HELP", "Brief", "compose"]
 
-PROMPT_LIMIT = 60_000
+TASK_LIMIT = 2**20
+ADDED_LIMIT = 60_000
 _EVIDENCE_LIMIT = 4_000
 
 SIGNAL_HELP = (
-    'You may end with one line such as UNSTUCK {"signal": "complete", "approach": "what you did"} '
+    'End with one line such as UNSTUCK {"signal": "complete", "approach": "what you did"} '
     'or, if you need a decision, UNSTUCK {"signal": "needs_guidance", "question": "...", "options": ["...", "..."]}.'
 )
 _INSTRUCTION: dict[Level, str] = {
     "first": "",
     "retry": "The last attempt did not pass the check. Keep the approach and fix this problem:",
     "pivot": "The last approach did not work. Take a different one, from the start:",
-    "research": "Several attempts failed. First understand the problem, with what was gathered below, "
-    "then name a new approach and follow it:",
+    "research": "Several attempts failed. First understand the problem, then name a new approach and follow it:",
     "human": "A person has looked at this and says:",
     "continue": "The last session ran out of context. Its work is in the files. Go on from there:",
 }
@@ -38,6 +38,7 @@ class Brief:
     hint: str = ""
     approach: str = ""
     answer: str = ""
+    advice: Sequence[str] = ()
     diagnosis: Diagnosis | None = None
     evidence: str = ""
     repeats: int = 0
@@ -45,15 +46,18 @@ class Brief:
     insights: Sequence[str] = ()
     restored: str = ""
     check: str = ""
+    signals: bool = False
 
 
 def compose(brief: Brief) -> Clean:
-    """The whole text of an attempt: the task first, then what this rung adds."""
-    parts = [brief.prompt]
+    """The whole text of an attempt: the task first and never cut for what this rung adds."""
+    parts = []
     if brief.level != "first":
         parts.append(_INSTRUCTION[brief.level])
     if brief.answer:
         parts.append(brief.answer)
+    if brief.advice:
+        parts.append("A person has said before:\n" + "\n\n".join(brief.advice))
     if brief.approach:
         parts.append(f"Approach: {brief.approach}")
     if brief.diagnosis is not None and brief.level != "first":
@@ -61,16 +65,19 @@ def compose(brief: Brief) -> Clean:
     if brief.hint:
         parts.append(f"Hint: {brief.hint}")
     if brief.failed and brief.level in ("pivot", "research", "human"):
-        parts.append("Already tried without success:\n" + "\n".join(f"- {way}" for way in brief.failed))
+        parts.append("Already tried without success:\n" + "\n".join(f"- {one_line(way)}" for way in brief.failed))
     if brief.insights:
         parts.append("Gathered:\n" + "\n\n".join(brief.insights))
     if brief.restored:
         parts.append(brief.restored)
     if brief.evidence and brief.level != "first":
-        parts.append("What the check printed:\n" + shorten(brief.evidence, _EVIDENCE_LIMIT))
+        parts.append("What the check printed:\n" + shorten(brief.evidence.strip(), _EVIDENCE_LIMIT))
     if brief.check:
         parts.append(f"Your work is done when this passes: {brief.check}")
-    return admit("\n\n".join(part for part in parts if part), limit=PROMPT_LIMIT)
+    if brief.signals:
+        parts.append(SIGNAL_HELP)
+    added = admit("\n\n".join(parts), limit=ADDED_LIMIT)
+    return Clean("\n\n".join(part for part in (admit(brief.prompt, limit=TASK_LIMIT), added) if part))
 
 
 def _problem(diagnosis: Diagnosis, repeats: int) -> str:

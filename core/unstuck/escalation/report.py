@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from unstuck.diagnosis import Diagnosis
 from unstuck.escalation.climb import Climb
+from unstuck.text import one_line
 
 __all__ = ["STUCK_OPTIONS", "StuckReport", "format_stuck_question", "stuck_report"]
 
@@ -21,8 +22,8 @@ STUCK_OPTIONS = (
 class StuckReport:
     """What was tried, what it looks like, and where the files are safe.
 
-    ``attempts`` counts every directive since the last question by rung; ``touches`` are the tasks that fall with this
-    one; ``checkpoint`` is an id or empty.
+    ``attempts`` counts every directive since the last question: always by rung, and what happened beside the ladder
+    where it did; ``touches`` are the tasks that fall with this one; ``checkpoint`` is an id or empty.
     """
 
     task: str
@@ -42,10 +43,13 @@ class StuckReport:
         if self.location:
             lines.append(f"**Where:** `{self.location}`")
         lines += ["", "## Tried", "", *(f"- {text}" for text in _attempts(self.attempts))]
-        lines += [f"- approach: {way}" for way in self.approaches]
+        lines += [f"- without success: {one_line(way)}" for way in self.approaches]
         lines += ["", "## Analysis", "", self.analysis]
         if self.insights:
-            lines += ["", "## Insights", "", *(f"- {insight}" for insight in self.insights)]
+            lines += ["", "## Insights"]
+        for insight in self.insights:
+            source, _, text = insight.partition("\n")
+            lines += ["", f"- {source}", "", *(f"      {line}" for line in text.splitlines())]
         if self.checkpoint:
             lines += ["", f"Checkpoint saved: {self.checkpoint}"]
         if self.touches:
@@ -68,7 +72,7 @@ def stuck_report(
         task=task,
         summary=diagnosis.headline if diagnosis else reason,
         location=(diagnosis.signature.location or "") if diagnosis else "",
-        attempts={"retries": climb.told_retries, "pivots": climb.told_pivots, "research": climb.told_research},
+        attempts=_counted(climb),
         analysis=_analysis(climb, diagnosis, reason),
         reason=reason,
         insights=climb.insights,
@@ -88,20 +92,37 @@ def format_stuck_question(report: StuckReport) -> str:
     )
 
 
+_WORDS = {
+    "retries": ("retry", "retries"),
+    "pivots": ("alternative approach", "alternative approaches"),
+    "research": ("round of research", "rounds of research"),
+    "sessions": ("new session after a full context", "new sessions after a full context"),
+    "waits": ("wait for a passing trouble", "waits for a passing trouble"),
+    "agent_failures": ("failure of the agent itself", "failures of the agent itself"),
+}
+
+
+def _counted(climb: Climb) -> dict[str, int]:
+    rungs = {"retries": climb.told_retries, "pivots": climb.told_pivots, "research": climb.told_research}
+    beside = {"sessions": climb.continuations, "waits": climb.transient, "agent_failures": climb.agent_failures}
+    return rungs | {kind: count for kind, count in beside.items() if count}
+
+
 def _attempts(attempts: dict[str, int]) -> tuple[str, ...]:
-    words = {
-        "retries": ("retry", "retries"),
-        "pivots": ("alternative approach", "alternative approaches"),
-        "research": ("research", "research"),
-    }
-    return tuple(f"{count} {words[kind][count != 1]}" for kind, count in attempts.items())
+    told = tuple(f"{count} {_WORDS[kind][count != 1]}" for kind, count in attempts.items() if count)
+    return told or ("one attempt",)
 
 
 def _analysis(climb: Climb, diagnosis: Diagnosis | None, reason: str) -> str:
+    end = f"{reason[:1].upper()}{reason[1:]}."
     if diagnosis is None:
-        return reason
-    if len(climb.seen) <= 1:
-        sameness = "The same signature in every attempt"
+        return end
+    if len(climb.seen) > 1:
+        row = f", the last one {climb.repeats} times in a row" if climb.repeats > 1 else ""
+        sameness = f"{len(climb.seen)} different failures{row}"
+    elif climb.repeats > 1:
+        sameness = f"The same failure {climb.repeats} times in a row"
     else:
-        sameness = f"{len(climb.seen)} different failures, the last one {climb.repeats} times in a row"
-    return f"{sameness} ({diagnosis.signature.error_type.value}). {diagnosis.fix_hint} {reason}.".replace("  ", " ")
+        sameness = "One failure"
+    said = (f"{sameness} ({diagnosis.signature.error_type.value}).", diagnosis.fix_hint, end)
+    return " ".join(part for part in said if part)

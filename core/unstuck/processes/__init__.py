@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.runner import Exit, Launch, Process, run
-from unstuck.processes.survivors import end_survivors, is_alive
+from unstuck.processes.survivors import end_survivors, is_alive, is_ours
 
-__all__ = ["Exit", "Launch", "Process", "clean_environment", "end_survivors", "is_alive", "run"]
+__all__ = ["Exit", "Launch", "Process", "clean_environment", "end_survivors", "is_alive", "is_ours", "run"]

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,6 @@ class Process:
 
     def __init__(self, launch: Launch, shim: Connection) -> None:
         self._launch, self._shim = launch, shim
-        self._began = time.monotonic()
         self._bytes = 0
 
     @classmethod
@@ -122,6 +121,7 @@ class Process:
         self.start_time = report["start"] or psutil.Process(self.pid).create_time()
         if spawned is not None:
             await spawned(self.pid, self.start_time)
+        self._began = time.monotonic()
         self._shim.send({"go": tag_of(self.pid, self.start_time)})
         await self._expect("started")
         self._exit = asyncio.ensure_future(self._follow(progress))
@@ -150,6 +150,8 @@ class Process:
     async def _without_shim(self) -> Exit:
         """The account of a process whose shim was killed: it died with it, and we end what it had started."""
         receipt = await end_survivors([(self.pid, self.start_time)])
+        if self.pid not in {entry[0] for entry in (*receipt.ended, *receipt.alive)}:
+            receipt = replace(receipt, ended=((self.pid, self.start_time, "killed"), *receipt.ended))
         seconds = time.monotonic() - self._began
         return Exit(code=None, signal=int(signal.SIGKILL), seconds=seconds, bytes=self._bytes, receipt=receipt)
 

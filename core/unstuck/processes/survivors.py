@@ -15,7 +15,7 @@ from unstuck.contract import Receipt
 from unstuck.processes.connection import SHIM
 from unstuck.processes.shim.table import TAG
 
-__all__ = ["Identity", "end_survivors", "is_alive", "tag_of"]
+__all__ = ["Identity", "end_survivors", "is_alive", "is_ours", "tag_of"]
 
 Identity = tuple[int, float]
 
@@ -32,6 +32,14 @@ def tag_of(pid: int, start: float) -> str:
 def is_alive(pid: int, start: float) -> bool:
     """Whether the very process that started at ``start`` (seconds since 1970) still runs; a zombie does not."""
     return _find(pid, start) is not None
+
+
+def is_ours(pid: int) -> bool:
+    """Whether ``pid`` belongs to what this very process has started: an agent, a check, or anything of theirs."""
+    try:
+        return any(_is_shim(parent) and parent.ppid() == os.getpid() for parent in psutil.Process(pid).parents())
+    except psutil.Error:
+        return False
 
 
 async def end_survivors(identities: Iterable[Identity]) -> Receipt:

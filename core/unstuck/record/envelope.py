@@ -12,14 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from unstuck.contract import Actor
 from unstuck.record.events import EVENTS, Event, Unknown
-from unstuck.text import admit
+from unstuck.text import sanitise
 
 __all__ = ["SCHEMA", "Record", "decode", "encode"]
 
 SCHEMA = 1
-# An ASCII line can only hold a control or format character as an escape, so a line without these is clean as it is.
-_ESCAPES = re.compile(rb"\\[ubfr]")
-_TEXT_LIMIT = 200_000
+# A line without these cannot hold a control or format character, so it is clean as it is; we write only ASCII.
+_SUSPECT = re.compile(rb"\\[ubfr]|[^\x00-\x7e]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +95,8 @@ def decode(line: bytes) -> Record:
 
     Raises ``pydantic.ValidationError`` for a line that is no record at all.
     """
-    if _ESCAPES.search(line):
-        line = json.dumps(_admitted(json.loads(line))).encode("ascii")
+    if _SUSPECT.search(line):
+        line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
     try:
         parsed = _adapter().validate_json(line)
     except ValidationError:
@@ -117,12 +116,16 @@ def decode(line: bytes) -> Record:
     )
 
 
-def _admitted(value: Any) -> Any:
-    """``value`` with every text taken through the one door again: a log is a file that anybody may have edited."""
+def _sanitised(value: Any) -> Any:
+    """``value`` with nothing in its texts that acts on a terminal: a log is a file that anybody may have edited.
+
+    Texts that need it were redacted and cut before they were written. Here that would change what a run is told to do,
+    such as a command that holds a token, by the mere reading of its log.
+    """
     if isinstance(value, str):
-        return admit(value, limit=_TEXT_LIMIT)
+        return sanitise(value)
     if isinstance(value, list):
-        return [_admitted(item) for item in value]
+        return [_sanitised(item) for item in value]
     if isinstance(value, dict):
-        return {admit(key, limit=200): _admitted(item) for key, item in value.items()}
+        return {sanitise(key): _sanitised(item) for key, item in value.items()}
     return value

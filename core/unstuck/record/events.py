@@ -181,9 +181,10 @@ class SetupFinished(Event):
 
 
 class AttemptStarted(Event):
-    """An attempt begins with this guidance."""
+    """An attempt begins with this guidance; ``limit_s`` is the time it has, 0 where no clock runs."""
 
     guidance: Guidance
+    limit_s: float = 0.0
 
 
 class AgentSpawned(Event):
@@ -228,6 +229,7 @@ class StepRecorded(Event):
     exit_code: int | None = None
     identity: str = ""
     agent_id: str = ""
+    role: str = ""
 
 
 class LoopWarned(Event):
@@ -247,6 +249,7 @@ class CheckFinished(Event):
     seconds: float = 0.0
     output: str = ""
     problem: Clean = Clean("")
+    trouble: str = ""
     diagnosis: dict[str, Any] | None = None
     evidence: Clean = Clean("")
     circular: bool = False
@@ -263,7 +266,10 @@ class CheckFlaked(Event):
 
 
 class DirectiveIssued(Event):
-    """What comes next for a failed task, decided by ``line`` of the precedence table."""
+    """What comes next for a failed task, decided by ``line`` of the precedence table.
+
+    ``limit`` is how often the rung may be used, 0 where nothing is counted.
+    """
 
     level: Level
     line: int
@@ -276,6 +282,7 @@ class DirectiveIssued(Event):
     reason: Clean = Clean("")
     answer: Clean = Clean("")
     answers: tuple[str, ...] = ()
+    limit: int = 0
 
 
 class TransientErrorRetry(Event):

@@ -41,9 +41,16 @@ def _on(event: type[e.Event]) -> Callable[[_Handler], _Handler]:
 
 
 def _task(state: State, record: Record, /, **changes: Any) -> None:
+    """Change the record's task, unless it has ended."""
     row = state.tasks.get(record.task)
-    if row is not None:
+    if row is not None and row.state != "ended":
         state.tasks[record.task] = replace(row, changed=record.seq, **changes)
+
+
+def _end(state: State, record: Record, /, **changes: Any) -> None:
+    """End the record's task; what was still asked about it has lost its cause."""
+    _task(state, record, state="ended", gate="", directive=None, **changes)
+    _withdraw(state, record, record.task)
 
 
 def _attempt(state: State, attempt: str, /, **changes: Any) -> None:
@@ -111,7 +118,7 @@ def _stop_requested(state: State, record: Record, event: e.StopRequested) -> Non
 def _workflow_failed(state: State, record: Record, event: e.WorkflowFailed) -> None:
     state.run = replace(state.run, state="draining", stopping="workflow_failed", failed=event.reason)
     if record.task:
-        _task(state, record, state="ended", status="failed", reason=event.details, gate="")
+        _end(state, record, status="failed", reason=event.details)
 
 
 @_on(e.BaselineChecked)
@@ -121,7 +128,9 @@ def _baseline_checked(state: State, record: Record, event: e.BaselineChecked) ->
 
 @_on(e.InfrastructureBlocked)
 def _blocked(state: State, record: Record, event: e.InfrastructureBlocked) -> None:
-    state.run = replace(state.run, state="blocked", blocked=event.issue, remediation=0, remediation_failed=0)
+    # The next task that finds the ground broken does not give remediation new attempts.
+    if state.run.state != "blocked":
+        state.run = replace(state.run, state="blocked", blocked=event.issue, remediation=0, remediation_failed=0)
     _task(state, record, state="parked")
 
 
@@ -138,7 +147,13 @@ def _remediation_failed(state: State, record: Record, event: e.RemediationFailed
 @_on(e.InfrastructureRestored)
 def _restored(state: State, record: Record, event: e.InfrastructureRestored) -> None:
     state.run = replace(
-        state.run, state="running", blocked="", remediation=0, remediation_failed=0, baseline="restored"
+        state.run,
+        state="running",
+        blocked="",
+        remediation=0,
+        remediation_failed=0,
+        baseline="restored",
+        restored=record.seq,
     )
     for key, row in state.tasks.items():
         if row.state == "parked":
@@ -170,13 +185,23 @@ def _task_unblocked(state: State, record: Record, event: e.TaskUnblocked) -> Non
 
 @_on(e.TaskReopened)
 def _task_reopened(state: State, record: Record, event: e.TaskReopened) -> None:
-    row = state.tasks[record.task]
-    _task(state, record, state="blocked" if row.task.needs else "ready", status=None, reason="", prepared=None)
+    row = state.tasks.get(record.task)
+    if row is None or row.state != "ended":
+        return
+    state.tasks[row.id] = replace(
+        row,
+        changed=record.seq,
+        state="blocked" if row.task.needs else "ready",
+        status=None,
+        reason="",
+        prepared=None,
+        climb=row.climb.answered(),
+    )
 
 
 @_on(e.TaskEnded)
 def _task_ended(state: State, record: Record, event: e.TaskEnded) -> None:
-    _task(state, record, state="ended", status=event.status, reason=event.reason, gate="", directive=None)
+    _end(state, record, status=event.status, reason=event.reason)
 
 
 @_on(e.ResultIntegrated)
@@ -193,7 +218,12 @@ def _setup_finished(state: State, record: Record, event: e.SetupFinished) -> Non
 def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> None:
     guidance: Guidance = event.guidance
     state.attempts[guidance.attempt] = AttemptRow(
-        id=guidance.attempt, task=record.task, guidance=guidance, started=record.mono, started_seq=record.seq
+        id=guidance.attempt,
+        task=record.task,
+        guidance=guidance,
+        started=record.mono,
+        started_seq=record.seq,
+        deadline=record.mono + event.limit_s if event.limit_s else None,
     )
     _task(
         state,
@@ -222,13 +252,19 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)
     if row is not None and row.state in ("starting", "live", "held"):
         _attempt(state, record.attempt, steps=row.steps + 1, state="held" if row.state == "held" else "live")
+        if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
+            # What the person says to the agent itself begins a new climb.
+            _task(state, record, climb=task.climb.answered())
 
 
 @_on(e.AttemptEnded)
 def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
-    if not _is_current(state, record):
+    current = _is_current(state, record)
+    attempt = state.attempts.get(record.attempt)
+    if attempt is not None and attempt.is_live:
+        _attempt(state, record.attempt, state="ended", report=event.report)
+    if not current:
         return
-    _attempt(state, record.attempt, state="ended", report=event.report)
     row = state.tasks[record.task]
     asked = row.gate and state.gates[row.gate].status == "open"
     _task(
@@ -246,9 +282,12 @@ def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
 
 @_on(e.AttemptInterrupted)
 def _attempt_interrupted(state: State, record: Record, event: e.AttemptInterrupted) -> None:
-    if not _is_current(state, record):
+    current = _is_current(state, record)
+    attempt = state.attempts.get(record.attempt)
+    if attempt is not None and attempt.is_live:
+        _attempt(state, record.attempt, state="interrupted")
+    if not current:
         return
-    _attempt(state, record.attempt, state="interrupted")
     _task(state, record, state="interrupted")
     for gate in state.attempts[record.attempt].guidance.answers:
         _gate(state, gate, status="answered")
@@ -272,7 +311,7 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
         _task(state, record, state="judging", report=row.report, check=None, prepared=None)
     else:
         status = "skipped" if event.choice == "skip" else "abandoned"
-        _task(state, record, state="ended", status=status)
+        _end(state, record, status=status)
 
 
 @_on(e.CheckFinished)
@@ -285,6 +324,7 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         command=event.command,
         exit_code=event.exit_code,
         problem=event.problem,
+        trouble=event.trouble,
         evidence=event.evidence,
         circular=event.circular,
     )
@@ -407,6 +447,18 @@ def _gate(state: State, gate: str, /, **changes: Any) -> None:
         state.gates[gate] = replace(row, gate=replace(row.gate, **changes))
 
 
+def _open_gate(state: State, task: str) -> str:
+    """The oldest gate of the task that is still open; empty where none is."""
+    return next((row.id for row in state.open_gates() if row.gate.task == task), "")
+
+
+def _withdraw(state: State, record: Record, task: str) -> None:
+    """Close what is still open of the task: its cause is gone."""
+    for row in state.open_gates():
+        if row.gate.task == task:
+            state.gates[row.id] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)
+
+
 @_on(e.GateOpened)
 def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     gate = Gate(
@@ -437,21 +489,29 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
+    if row.gate.type == "timeout" and event.effect == "go_on" and row.gate.attempt:
+        _attempt(state, row.gate.attempt, deadline=record.mono + event.number if event.number else None)
     task = state.tasks.get(row.gate.task)
-    if task is None or task.gate != event.gate:
-        return
-    state.tasks[task.id] = _after_answer(state, task, record, event)
+    if task is not None and task.state != "ended" and task.gate:
+        state.tasks[task.id] = _after_answer(state, task, record, event)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
-    task = replace(task, gate="", changed=record.seq)
     if event.effect in ("skipped", "abandoned"):
         if task.state == "running":
             _attempt(state, task.attempt, state="stopping")
-        return replace(task, state="ended", status=event.effect, reason=event.text, directive=None)
-    if task.state == "running":
-        _attempt(state, task.attempt, state="stopping" if event.effect == "stop" else "live")
-        return task
+        _withdraw(state, record, task.id)
+        return replace(
+            task, changed=record.seq, state="ended", status=event.effect, reason=event.text, gate="", directive=None
+        )
+    if task.state in ("running", "interrupted"):
+        left = _open_gate(state, task.id)
+        if task.state == "running":
+            _attempt(state, task.attempt, state="stopping" if event.effect == "stop" else "held" if left else "live")
+        return replace(task, changed=record.seq, gate=left)
+    # A task that waits goes on with the first answer; nobody needs to answer the same again.
+    _withdraw(state, record, task.id)
+    task = replace(task, changed=record.seq, gate="")
     if event.effect in ("prepare", "tell", "stop"):
         directive = DirectiveRow(
             level="human",
@@ -462,11 +522,13 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         )
         climb = event.climb or task.climb
         return replace(task, state="preparing", directive=directive, climb=climb, prepared=None)
-    if event.effect in ("recheck", "integrate", "go_on"):
+    if event.effect == "go_on" and task.report is not None and task.report.how == "stopped":
+        # It was stopped because nobody answered in time: there is nothing to judge yet.
         _gate(state, event.gate, status="delivered")
-        check = task.check if event.effect == "integrate" else None
-        return replace(task, state="judging", check=check, directive=None)
-    return task
+        return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
+    # Also a result that did not fit is checked again: somebody has changed it since.
+    _gate(state, event.gate, status="delivered")
+    return replace(task, state="judging", check=None, directive=None)
 
 
 @_on(e.GateWithdrawn)
@@ -476,8 +538,14 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
         return
     state.gates[event.gate] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)
     task = state.tasks.get(row.gate.task)
-    if task is not None and task.gate == event.gate:
-        state.tasks[task.id] = replace(task, gate="", changed=record.seq)
+    if task is None or task.gate != event.gate:
+        return
+    left = _open_gate(state, task.id)
+    task = replace(task, gate=left, changed=record.seq)
+    if task.state == "waiting" and not left:
+        # Nothing is asked any more, so the work speaks for itself again.
+        task = replace(task, state="judging", check=None, directive=None)
+    state.tasks[task.id] = task
 
 
 @_on(e.AnswerSent)

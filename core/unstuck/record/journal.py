@@ -10,16 +10,19 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
+from unstuck import __version__
 from unstuck.clock import Clock, iso
 from unstuck.contract import Actor
-from unstuck.errors import LaggedBehind, RecordDamaged, RecordError
+from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.record.envelope import SCHEMA, Record, decode, encode
 from unstuck.record.events import Event, LogRepaired
 from unstuck.record.fold import fold
-from unstuck.record.log import START, LogWriter, Position, holds, read_lines, verify
+from unstuck.record.log import START, Line, LogWriter, Position, holds, read_lines
 from unstuck.record.snapshot import load as load_snapshot
 from unstuck.record.snapshot import save as save_snapshot
 from unstuck.record.state import State, copied, dump, load
@@ -28,17 +31,24 @@ __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "read_records", "replay"]
 
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
-_BACKLOG = 10_000
+BACKLOG = 10_000
+SNAPSHOT_EVERY = 20_000
+# Another version folds the same records into other rows, so its snapshots are not used.
+_BY_US = b'{"version":"%b","state":' % __version__.encode()
 
 
 def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:
     """The records of a log file from ``start`` on. Raises RecordDamaged."""
     for line in read_lines(path, start=start):
-        try:
-            yield decode(line.raw)
-        except ValueError as error:
-            said = str(error).splitlines()[0]
-            raise RecordDamaged(path, line.seq, line.offset, f"not a record: {said}") from error
+        yield _decoded(path, line)
+
+
+def _decoded(path: Path, line: Line) -> Record:
+    try:
+        return decode(line.raw)
+    except ValueError as error:
+        said = str(error).splitlines()[0]
+        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {said}") from error
 
 
 def replay(path: Path) -> State:
@@ -47,6 +57,23 @@ def replay(path: Path) -> State:
     for record in read_records(path):
         fold(state, record)
     return state
+
+
+@dataclass(slots=True, eq=False)
+class _Reader:
+    """Who follows the log: what it has not read yet, and whether that became too much to keep."""
+
+    backlog: deque[Record] = field(default_factory=deque)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    lagged: bool = False
+
+    def give(self, record: Record) -> None:
+        if self.lagged:
+            return
+        self.backlog.append(record)
+        if len(self.backlog) > BACKLOG:
+            self.lagged = True
+            self.backlog.clear()
 
 
 class Journal:
@@ -58,28 +85,34 @@ class Journal:
         self._clock = clock
         self._writer: LogWriter
         self._pending: deque[Record] = deque()
-        self._readers: list[deque[Record]] = []
-        self._wake: list[asyncio.Event] = []
+        self._readers: list[_Reader] = []
+        self._closed = False
+        self._saved = 0
+        self._saving: asyncio.Future[None] | None = None
         self._head_listeners: list[Callable[[Record], None]] = []
         self._durable_listeners: list[Callable[[Record], None]] = []
 
     @classmethod
     async def open(cls, folder: Path, *, run: str, clock: Clock) -> Self:
-        """Open or create the log in ``folder``. Raises RecordDamaged, RecordWriteFailed."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = folder / LOG_NAME
-        head, start = _restored(folder / SNAPSHOT_NAME, path)
-        journal = cls(folder, run, clock, head, State())
-        journal._writer = LogWriter.open(path, on_durable=journal._on_durable, start=start)
+        """Open or create the log in ``folder``. Raises RecordDamaged, RecordWriteFailed.
+
+        A log that cannot be read, or in which a later version wrote, is left as it is.
+        """
         try:
-            for record in read_records(path, start=start):
-                if record.version > SCHEMA:
-                    raise RecordDamaged(path, record.seq, 0, f"written by a later version (schema {record.version})")
-                fold(head, record)
-        except BaseException:
-            await journal._writer.close()
-            raise
-        journal.durable = copied(head)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as problem:
+            raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
+        path = folder / LOG_NAME
+        head, end = _restored(folder / SNAPSHOT_NAME, path)
+        for line in read_lines(path, start=end) if path.exists() else ():
+            if line.version > SCHEMA:
+                said = f"written by a later version (schema {line.version}): update unstuck to go on with it"
+                raise RecordDamaged(path, line.seq, line.offset, said)
+            fold(head, _decoded(path, line))
+            end = line.end
+        journal = cls(folder, run, clock, head, copied(head))
+        journal._saved = end.seq
+        journal._writer = LogWriter.open(path, on_durable=journal._on_durable, start=end)
         repaired = journal._writer.repaired
         if repaired is not None:
             journal.append(LogRepaired(file=str(repaired.file), offset=repaired.offset, bytes=repaired.bytes))
@@ -136,55 +169,65 @@ class Journal:
             fold(self.durable, record)
             for listener in self._durable_listeners:
                 listener(record)
-            for backlog in self._readers:
-                backlog.append(record)
-        for event in self._wake:
-            event.set()
+            for reader in self._readers:
+                reader.give(record)
+        for reader in self._readers:
+            reader.news.set()
+        if self.durable.seq - self._saved >= SNAPSHOT_EVERY and (self._saving is None or self._saving.done()):
+            self._saving = asyncio.ensure_future(self.save())
 
     async def follow(self, after: int = 0) -> AsyncIterator[Record]:
-        """Durable records after ``after``, without gaps, then live ones. Raises LaggedBehind for a slow reader."""
-        backlog: deque[Record] = deque()
-        event = asyncio.Event()
-        limit = self.durable.seq
-        self._readers.append(backlog)
-        self._wake.append(event)
-        last = after
+        """Durable records after ``after``, without gaps, then live ones until the journal is closed.
+
+        Any number may follow. Raises LaggedBehind for a reader that is too slow.
+        """
+        reader = _Reader()
+        last, limit = after, self.durable.seq
+        self._readers.append(reader)
         try:
-            for record in read_records(self.path):
-                if record.seq > limit:
-                    break
-                if record.seq > after:
-                    last = record.seq
-                    yield record
-            while True:
-                while backlog:
-                    if len(backlog) > _BACKLOG:
-                        raise LaggedBehind(last)
-                    record = backlog.popleft()
+            if last < limit:
+                # Not a line further: the writer may be in the middle of it.
+                for record in islice(read_records(self.path), limit):
                     if record.seq > last:
                         last = record.seq
                         yield record
-                event.clear()
-                await event.wait()
+            while True:
+                while reader.backlog:
+                    record = reader.backlog.popleft()
+                    if record.seq > last:
+                        last = record.seq
+                        yield record
+                if reader.lagged:
+                    raise LaggedBehind(last)
+                if self._closed:
+                    return
+                reader.news.clear()
+                await reader.news.wait()
         finally:
-            # By identity: two empty backlogs are equal.
-            self._readers = [other for other in self._readers if other is not backlog]
-            self._wake.remove(event)
+            self._readers.remove(reader)
 
     async def save(self) -> None:
         """Write a snapshot of the durable state, so that the next start need not read the whole log."""
-        end = await asyncio.to_thread(lambda: verify(self.path).end)
-        if end.seq == self.durable.seq:
-            with suppress(RecordError):
-                save_snapshot(
-                    self.folder / SNAPSHOT_NAME, seq=end.seq, offset=end.offset, crc=end.crc, state=dump(self.durable)
-                )
+        end, state = self._writer.end, copied(self.durable)
+        self._saved = end.seq
+        with suppress(RecordError):
+            await asyncio.to_thread(self._write_snapshot, end, state)
+
+    def _write_snapshot(self, end: Position, state: State) -> None:
+        saved = _BY_US + dump(state) + b"}"
+        save_snapshot(self.folder / SNAPSHOT_NAME, seq=end.seq, offset=end.offset, crc=end.crc, state=saved)
 
     async def close(self) -> None:
-        """Write what is pending, leave a snapshot behind, and close."""
-        await self._writer.close()
-        with suppress(RecordError):
+        """Write what is pending, leave a snapshot behind, let the readers come to their end, and close."""
+        try:
+            await self._writer.close()
+        finally:
+            if self._saving is not None:
+                await self._saving
             await self.save()
+            self._closed = True
+            for reader in self._readers:
+                reader.news.set()
 
 
 def _restored(snapshot: Path, log: Path) -> tuple[State, Position]:
@@ -192,5 +235,5 @@ def _restored(snapshot: Path, log: Path) -> tuple[State, Position]:
     found = load_snapshot(snapshot)
     if found is None or not log.exists() or not holds(log, found.position):
         return State(), START
-    state = load(found.state)
+    state = load(found.state[len(_BY_US) : -1]) if found.state.startswith(_BY_US) else None
     return (state, found.position) if state is not None and state.seq == found.seq else (State(), START)

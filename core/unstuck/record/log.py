@@ -10,6 +10,7 @@ Everything else that does not fit is damage and is refused, because guessing wou
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -114,7 +115,7 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START) -> Iterat
                 crc = zlib.crc32(raw[:-_SEAL_SIZE], crc)
                 version = _version(raw, seq)
                 if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc:
-                    if _is_torn(raw, file):
+                    if not _is_relined(raw, crc) and _is_torn(raw, file):
                         return
                     raise RecordDamaged(path, seq, offset, _problem(raw, seq))
                 if seq > after:
@@ -157,6 +158,14 @@ def _version(raw: bytes, seq: int) -> int | None:
     return int(head[1]) if head and head[2] == b"%d" % seq else None
 
 
+def _is_relined(raw: bytes, crc: int) -> bool:
+    """Whether a whole record has another byte in the place of its newline: changed, for nothing is torn there.
+
+    A zero is no such byte: a hole may be as small as that.
+    """
+    return raw[-_SEAL_SIZE:-1] == (_SEAL % crc)[:-1] and raw[-1:] not in b"\n\0"
+
+
 def _is_torn(raw: bytes, file: IO[bytes]) -> bool:
     """Whether a line that does not fit is what an interrupted write leaves at the end of a file.
 
@@ -172,7 +181,7 @@ def _problem(raw: bytes, seq: int) -> str:
     """What is wrong with a line in the place of record ``seq``."""
     head = _HEAD.match(raw)
     if not raw.endswith(b"\n"):
-        return f"the line is longer than {LINE_LIMIT} bytes"
+        return f"the line is longer than {LINE_LIMIT} bytes" if len(raw) > LINE_LIMIT else "its line end was changed"
     if head is None:
         return "not a record"
     if head[2] != b"%d" % seq:
@@ -195,20 +204,21 @@ class LogWriter:
         self.repaired = repaired
         self._loop = asyncio.get_running_loop()
         self._on_durable = on_durable
-        self._last_seq = self._durable_seq = end.seq
+        self._end = end
+        self._last_seq = end.seq
         self._crc = end.crc
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = count()
         self._failed = False
         self._finished: asyncio.Future[None] = self._loop.create_future()
-        # Below is what the thread shares, under the condition; the descriptor and the offset are the thread's alone.
+        # Below is what the thread shares, under the condition; the descriptor and the position are the thread's alone.
         self._changed = threading.Condition()
-        self._pending: list[bytes] = []
+        self._pending: list[tuple[bytes, int]] = []
         self._closing = False
         self._failure = ""
         self._fd = fd
-        self._offset = end.offset
-        self._thread = threading.Thread(target=self._work, args=(end.seq,), name="unstuck-log", daemon=True)
+        self._written = end
+        self._thread = threading.Thread(target=self._work, name="unstuck-log", daemon=True)
         self._thread.start()
 
     @classmethod
@@ -241,7 +251,12 @@ class LogWriter:
     @property
     def durable_seq(self) -> int:
         """The number of the last record that is safe."""
-        return self._durable_seq
+        return self._end.seq
+
+    @property
+    def end(self) -> Position:
+        """Where the last record that is safe ends."""
+        return self._end
 
     def append(self, body: bytes) -> int:
         """Queue one record and return its number; ``await durable(number)`` to know it safe.
@@ -253,7 +268,7 @@ class LogWriter:
         with self._changed:
             if self._failure or self._closing:
                 raise RecordWriteFailed(self._failure or f"{self.path}: the log is closed")
-            self._pending.append(line)
+            self._pending.append((line, crc))
             self._changed.notify()
         self._crc = crc
         self._last_seq += 1
@@ -261,7 +276,7 @@ class LogWriter:
 
     async def durable(self, seq: int) -> None:
         """Wait until record ``seq`` is safe. Raises RecordWriteFailed if it never will be, ValueError if unknown."""
-        if seq <= self._durable_seq:
+        if seq <= self._end.seq:
             return
         if seq > self._last_seq:
             raise ValueError(f"record {seq} was not appended yet")
@@ -278,19 +293,19 @@ class LogWriter:
             self._changed.notify()
         await asyncio.shield(self._finished)
         self._thread.join()
-        if self._durable_seq < self._last_seq:
+        if self._end.seq < self._last_seq:
             raise RecordWriteFailed(self._failure)
 
-    def _advance(self, seq: int) -> None:
-        """In the loop: everything up to ``seq`` is safe."""
-        self._durable_seq = seq
-        while self._waiters and self._waiters[0][0] <= seq:
+    def _advance(self, end: Position) -> None:
+        """In the loop: everything up to ``end`` is safe."""
+        self._end = end
+        while self._waiters and self._waiters[0][0] <= end.seq:
             future = heappop(self._waiters)[2]
             if not future.done():
                 future.set_result(None)
         # Futures wake their tasks in the next turn of the loop, hence after this call.
         if self._on_durable:
-            self._on_durable(seq)
+            self._on_durable(end.seq)
 
     def _fail(self) -> None:
         """In the loop: nothing that still waits will be safe."""
@@ -304,20 +319,21 @@ class LogWriter:
         if not self._finished.done():
             self._finished.set_result(None)
 
-    def _work(self, seq: int) -> None:
+    def _work(self) -> None:
         """The thread."""
         try:
             while lines := self._take():
-                self._commit(b"".join(lines))
-                seq += len(lines)
-                self._tell(self._advance, seq)
+                self._commit(b"".join(line for line, _ in lines))
+                seq, offset, _ = self._written
+                self._written = Position(seq + len(lines), offset + sum(len(line) for line, _ in lines), lines[-1][1])
+                self._tell(self._advance, self._written)
         except Exception as problem:
             self._give_up(problem)
         with suppress(OSError):
             os.close(self._fd)
         self._tell(self._finish)
 
-    def _take(self) -> list[bytes]:
+    def _take(self) -> list[tuple[bytes, int]]:
         """Everything pending, at least one line; nothing when the log is closed and drained."""
         with self._changed:
             while not self._pending and not self._closing:
@@ -328,18 +344,20 @@ class LogWriter:
     def _commit(self, data: bytes) -> None:
         write_all(self._fd, data)
         os.fdatasync(self._fd)
-        self._offset += len(data)
+        # What is written to a file that has lost its name goes with it.
+        if not _is_named(self._fd, self.path):
+            raise FileNotFoundError(errno.ENOENT, "somebody has deleted or replaced it")
 
     def _give_up(self, problem: Exception) -> None:
         with suppress(OSError):
-            os.ftruncate(self._fd, self._offset)
+            os.ftruncate(self._fd, self._written.offset)
         said = problem.strerror if isinstance(problem, OSError) else repr(problem)
         with self._changed:
             self._failure = f"{self.path}: could not be written: {said}"
             self._pending.clear()
         self._tell(self._fail)
 
-    def _tell(self, call: Callable[..., None], *arguments: int) -> None:
+    def _tell(self, call: Callable[..., None], *arguments: Position) -> None:
         """Call in the loop; where it is closed already nobody is left to append either, so drain and end."""
         try:
             self._loop.call_soon_threadsafe(call, *arguments)
@@ -376,6 +394,13 @@ def _repair(fd: int, path: Path, end: int) -> Torn | None:
     sync_directory(path.parent)
     os.ftruncate(fd, end)
     return Torn(end, size - end, aside)
+
+
+def _is_named(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except OSError:
+        return False
 
 
 def write_all(fd: int, data: bytes) -> None:

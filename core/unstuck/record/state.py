@@ -42,6 +42,7 @@ class CheckRow:
     command: str = ""
     exit_code: int | None = None
     problem: str = ""
+    trouble: str = ""
     evidence: str = ""
     circular: bool = False
 
@@ -68,18 +69,27 @@ class DirectiveRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRow:
-    """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process."""
+    """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
+
+    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs.
+    """
 
     id: str
     task: str
     guidance: Guidance
     started: float
     started_seq: int = 0
+    deadline: float | None = None
     state: AttemptState = "starting"
     pid: int = 0
     spawned: float = 0.0
     report: Report | None = None
     steps: int = 0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its agent may still be at work, also where its task has been ended by an answer."""
+        return self.state not in ("ended", "interrupted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +158,10 @@ class GateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue."""
+    """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue.
+
+    ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
+    """
 
     id: str = ""
     state: RunState = "new"
@@ -163,6 +176,7 @@ class RunRow:
     blocked: str = ""
     remediation: int = 0
     remediation_failed: int = 0
+    restored: int = 0
     stopping: str = ""
     failed: str = ""
     exit_reason: str = ""

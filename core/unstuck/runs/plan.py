@@ -18,7 +18,7 @@ from unstuck.contract import Task
 from unstuck.errors import UsageError
 from unstuck.runs.document import FILE_LIMIT, Document, Section, is_scalar, suggestion
 from unstuck.settings import parse_duration
-from unstuck.text import admit, one_line, sanitise
+from unstuck.text import admit, is_text, one_line, sanitise
 
 __all__ = ["Plan", "PlannedAgent", "PlannedTask", "load_plan", "one_task_plan"]
 
@@ -149,6 +149,8 @@ def one_task_plan(
     """
     if not command or not command[0].strip():
         raise UsageError("no command: name the agent's program after `--`")
+    if not all(map(is_text, (*command, verify or "", agent_type or ""))):
+        raise UsageError("the agent's command and its check must be UTF-8 text: put other bytes into a script")
     try:
         timeout_s = None if timeout is None else parse_duration(str(timeout))
     except ValueError as error:

@@ -25,9 +25,10 @@ from unstuck.settings import Settings, default_user_file, load_settings
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.core import GatePolicy
 from unstuck.supervision.remediation import Ground
+from unstuck.supervision.steps import fallen
 from unstuck.supervision.supervisor import Project, Supervisor
 from unstuck.supervision.verification import detect_check
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
 from unstuck.workspace import dirty, head
 
 __all__ = ["RunOptions", "find_run", "finished", "resume_run", "start_run"]
@@ -58,12 +59,12 @@ async def start_run(
     if apart and base is None:
         raise ProjectError(
             f"{place.root} has no commit yet, so parallel tasks have nothing to branch from: commit something first, "
-            "or set isolation: shared"
+            "or let them work one after another with max_parallel: 1"
             if place.repository is not None
             else f"{place.root} is not a git repository, so isolation: worktree is not possible"
         )
     event = e.RunStarted(
-        project=place.root.name,
+        project=one_line(place.root.name),
         kind=kind,
         plan=plan.as_dict(),
         base=base or "",
@@ -99,7 +100,8 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         environ=options.environ,
         listener=options.listener,
     ) as supervisor:
-        for row in list(supervisor.core.head.tasks.values()):
+        # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
+        for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
             if _is_offered(row.status):
                 supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
         return await _work(supervisor, plan, options)
@@ -109,7 +111,9 @@ def finished(state: State) -> RunResult | None:
     """The result of a run that has ended for good; None for one that can be gone on with."""
     if state.run.state != "ended" or state.run.exit_code is None:
         return None
-    if any(row.state != "ended" or _is_offered(row.status) for row in state.tasks.values()):
+    if any(_is_offered(row.status) for row in state.tasks.values()):
+        return None
+    if any(row.state != "ended" and not fallen(state, row) for row in state.tasks.values()):
         return None
     return RunResult(exit_reason=state.run.exit_reason, exit_code=state.run.exit_code)
 
@@ -194,6 +198,10 @@ async def _warnings(plan: Plan, place: Project, *, apart: bool) -> list[Clean]:
             warnings.append(
                 admit(f"uncommitted changes are not seen by tasks in their own work trees: {some}", limit=500)
             )
+    if place.repository is None:
+        warnings.append(admit("no git repository here: every task works in this directory itself"))
+    if plan.budget:
+        warnings.append(admit(f"budget ({', '.join(map(str, plan.budget))}) is not enforced by this version"))
     if any(planned.task.verify is None for planned in plan.tasks.values()):
         offered = detect_check(place.root)
         hint = f"; this project looks like it has one: {offered}" if offered else ""
@@ -217,7 +225,7 @@ def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
 
 @contextmanager
 def _signals(supervisor: Supervisor) -> Iterator[None]:
-    """Ctrl+C, TERM and HUP stop the run in good order; it can be resumed."""
+    """Ctrl+C, TERM and HUP stop the run in good order, unless our caller ignores them (nohup); it can be resumed."""
     loop = asyncio.get_running_loop()
     stopping: set[asyncio.Task[None]] = set()
 
@@ -227,6 +235,8 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
     caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     added = []
     for number in caught:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue
         try:
             loop.add_signal_handler(number, stop, number.name)
         except (NotImplementedError, RuntimeError, ValueError):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
+from unstuck.processes import is_ours
 from unstuck.text import admit
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["Answers", "Hooks"]
 class Hooks(Protocol):
     """A bridge that agents running elsewhere talk to through their hooks."""
 
-    async def handle(self, payload: dict[str, Any], peer: Any = None) -> dict[str, Any]: ...
+    async def handle(self, payload: dict[str, Any], peer: Any) -> dict[str, Any]: ...
 
     async def acknowledged(self, ack: str) -> None: ...
 
@@ -32,6 +33,9 @@ class Answers:
         """One reply to one message; what is wrong with it comes back as ``error``."""
         match message.get("do"):
             case "answer":
+                if is_ours(getattr(peer, "pid", 0)):
+                    # Silence is never consent, and neither is what an agent says in the person's name.
+                    return {"error": "an agent may not answer: this question is for a person", "code": 2}
                 return await self._answer(message)
             case "state":
                 return {"ok": True, "run": self._supervisor.run, "seq": self._supervisor.state.seq}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstuck.contract import Actor, Answer, Gate, GateTypeName
-from unstuck.errors import GateClosed, GateUnknown
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
 from unstuck.supervision.core import Core
@@ -27,8 +27,12 @@ def open_gate(
     context: dict[str, Any],
     attempt: str = "",
     report: str = "",
+    found: tuple[int, Answer] | None = None,
 ) -> str:
-    """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it."""
+    """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
+
+    ``found`` is what they have said already: asking them uses a rule up.
+    """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
             return row.id
@@ -43,17 +47,20 @@ def open_gate(
         report=report,
     )
     core.append(event, task=task, attempt=attempt)
-    apply_policy(core, core.head.gates[gate].gate)
+    apply_policy(core, core.head.gates[gate].gate, found)
     return gate
 
 
-def apply_policy(core: Core, gate: Gate) -> bool:
+def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
     """Answer ``gate`` by rule, where a rule fits."""
-    found = core.policy(gate)
+    found = found or core.policy(gate)
     if found is None:
         return False
     rule, answer = found
-    answer_gate(core.journal, gate.id, answer, actor="policy", rule=rule)
+    try:
+        answer_gate(core.journal, gate.id, answer, actor="policy", rule=rule)
+    except AnswerRefused:
+        return False  # such as the fifth of two options: the gate waits like one that no rule answers
     return True
 
 
@@ -82,7 +89,7 @@ def answer_gate(
         scope=answer.scope,
         effect=effect,
         rule=rule,
-        climb=task.climb.answered() if task is not None and goes_on else None,
+        climb=task.climb.answered(answer.choice, answer.text) if task is not None and goes_on else None,
     )
     journal.append(event, task=row.gate.task, attempt=row.gate.attempt or "", actor=actor)
     if row.gate.type == "question":

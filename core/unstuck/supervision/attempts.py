@@ -68,11 +68,12 @@ class _Running:
 
     async def report(self, observer: Observer) -> Report:
         work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, observer))
-        await self._watch(self._task.timeout_s or self._core.settings.timeout_for(self._task.agent_type))
+        await self._watch(self._core.limit_of(self._task))
         try:
             await self._until_done(work)
-        except asyncio.CancelledError:
-            await self._agent.stop(self._guidance.attempt)
+        except BaseException:
+            # Cancelled, or the record cannot be written any more: either way no agent may be left at work.
+            await asyncio.gather(self._agent.stop(self._guidance.attempt), return_exceptions=True)
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             raise
@@ -95,26 +96,32 @@ class _Running:
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
             self._changed.clear()
-            if self._must_stop() and self._receipt is None:
-                await self._stop()
+            if self._gate and self._core.head.gates[self._gate].status == "answered":
+                # Before the stop, which may be what was answered: what follows depends on which answer it was.
+                await self._on_answer()
                 continue
-            if self._due:
+            if self._must_stop() and self._receipt is None:
+                await self._stop(work)
+                continue
+            if self._due and self._receipt is None:
                 self._due = False
                 self._on_time()
                 continue
-            if self._gate and self._core.head.gates[self._gate].status == "answered":
-                await self._on_answer()
-                continue
             changed = asyncio.ensure_future(self._changed.wait())
-            await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
-            changed.cancel()
+            try:
+                await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                changed.cancel()
 
     def _must_stop(self) -> bool:
         attempt = self._core.head.attempts[self._guidance.attempt]
         return attempt.state == "stopping" or self._core.head.run.state == "draining"
 
-    async def _stop(self) -> None:
+    async def _stop(self, work: asyncio.Future[Report]) -> None:
         self._receipt = await self._agent.stop(self._guidance.attempt)
+        if not self._receipt.ended and not self._receipt.alive:
+            # There was nothing to end yet: the agent was only about to be started.
+            work.cancel()
         event = e.StopReceipt(ended=self._receipt.ended, alive=self._receipt.alive)
         self._core.append(event, task=self._task.id, attempt=self._guidance.attempt)
 
@@ -133,8 +140,11 @@ class _Running:
             task_id=task.id, agent_id=agent, elapsed=elapsed, limit=self._limit, started_at=core.clock.now() - elapsed
         )
         preview = Gate(id="", type="timeout", task=task.id, key="wall", context=context, choices=CHOICES["timeout"])
-        if core.may_ask and (core.person or core.policy(preview) is not None):
-            self._gate = open_gate(core, "timeout", task=task.id, key="wall", context=context, attempt=attempt)
+        found = core.policy(preview) if core.may_ask else None
+        if core.may_ask and (core.person or found is not None):
+            self._gate = open_gate(
+                core, "timeout", task=task.id, key="wall", context=context, attempt=attempt, found=found
+            )
             self._hold(True)
             self._changed.set()
             return
@@ -147,7 +157,7 @@ class _Running:
         assert answer is not None
         self._gate = ""
         self._hold(False)
-        if gate.effect == "stop" and answer.choice == "stop":
+        if gate.effect == "stop" and not answer.text:
             self._timed_out = True
         if answer.choice == "extend" and answer.number:
             await self._watch(answer.number)

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from unstuck.contract import Agent, Outcome, Task
-from unstuck.record import events as e
-from unstuck.record.state import State, TaskRow
+from unstuck.supervision.ending import RunResult, record_end, result_of
 from unstuck.supervision.remediation import Ground
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
 
-__all__ = ["Coordinator", "RunResult", "result_of"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """How a run ended: its reason in a word, and the exit code that goes with it."""
-
-    exit_reason: str
-    exit_code: int
+__all__ = ["Coordinator", "RunResult", "record_end", "result_of"]
 
 
 class Coordinator:
@@ -63,7 +52,7 @@ class Coordinator:
             for future in everything:
                 future.cancel()
             await asyncio.gather(*everything, return_exceptions=True)
-        return await self._end()
+        return await record_end(self._supervisor.core)
 
     async def _until_quiet(
         self, workers: dict[asyncio.Future[Outcome], str], ground: asyncio.Future[None] | None
@@ -83,8 +72,10 @@ class Coordinator:
                 moved,
                 *([ground] if ground is not None and not ground.done() else []),
             ]
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            moved.cancel()
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                moved.cancel()
 
     def _is_quiet(self) -> bool:
         """Nothing can go on by itself, and nobody watches who could answer."""
@@ -101,35 +92,3 @@ class Coordinator:
 
     def _ground_waits(self) -> bool:
         return any(row.gate.type == "remediation" for row in self._supervisor.core.head.open_gates())
-
-    async def _end(self) -> RunResult:
-        core = self._supervisor.core
-        result = result_of(core.head, accept_unverified=core.accept_unverified)
-        if result.exit_code == 3:
-            core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
-        else:
-            counts = Counter(_word(row) for row in core.head.tasks.values())
-            core.append(e.RunEnded(exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts)))
-        await core.journal.committed()
-        return result
-
-
-def _word(row: TaskRow) -> str:
-    return row.status or row.state
-
-
-def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:
-    """What the state of a quiet run means for its caller."""
-    run = state.run
-    if run.failed:
-        return RunResult(exit_reason="halted", exit_code=4)
-    if run.stopping == "budget":
-        return RunResult(exit_reason="budget", exit_code=5)
-    if run.stopping:
-        return RunResult(exit_reason="interrupted", exit_code=130)
-    if state.open_gates():
-        return RunResult(exit_reason="needs_person", exit_code=3)
-    good = {"succeeded", "unverified"} if accept_unverified else {"succeeded"}
-    if all(row.status in good for row in state.tasks.values()):
-        return RunResult(exit_reason="succeeded", exit_code=0)
-    return RunResult(exit_reason="incomplete", exit_code=1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unstuck.clock import Clock
-from unstuck.contract import Actor, Answer, Gate
+from unstuck.contract import Actor, Answer, Gate, Task
 from unstuck.detection import LoopDetector
 from unstuck.escalation import Limits
 from unstuck.record.events import Event
@@ -61,7 +61,12 @@ class Core:
     policy: GatePolicy = lambda gate: None
     person: bool = False
     baseline_check: Callable[[], Awaitable[None]] | None = None
+    making_ready: asyncio.Semaphore = field(init=False)
     _changed: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # A hundred tasks that are ready at once do not all make their trees before the first may start.
+        self.making_ready = asyncio.Semaphore(self.settings.max_parallel)
 
     @property
     def head(self) -> State:
@@ -80,6 +85,10 @@ class Core:
     @property
     def accept_unverified(self) -> bool:
         return self.settings.unverified == "accept"
+
+    def limit_of(self, task: Task) -> float:
+        """The time limit of an attempt at ``task``, in seconds."""
+        return task.timeout_s or self.settings.timeout_for(task.agent_type)
 
     def row(self, task: str) -> TaskRow:
         return self.head.tasks[task]

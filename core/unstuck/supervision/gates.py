@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
@@ -61,6 +62,8 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
     if answer.choice == "show_me" and not answer.text.strip():
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
+    if answer.number is not None and not math.isfinite(answer.number):
+        raise AnswerRefused(f"{spoken} needs a number, not {answer.number}")
     if answer.choice == "extend" and not (answer.number and answer.number > 0):
         raise AnswerRefused(f"extend needs a duration above zero: unstuck answer {gate.id} extend 15m")
     if answer.choice == "choose":

@@ -56,10 +56,11 @@ class FailureHandler:
         """What answers ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
         diagnosis = self._diagnosis(failure)
         fresh = diagnosis.identity not in self.climb.seen
-        noted = self.climb.noting(diagnosis.identity, self.climb.approach)
         current = execution.current_approach
         name = getattr(current, "name", None) or (current if isinstance(current, str) else "")
-        ways = alternatives(diagnosis.cause, failed={*noted.failed_approaches, name} - {""})
+        climb = replace(self.climb, approach=name or self.climb.approach)
+        noted = climb.noting(diagnosis.identity, climb.approach)
+        ways = alternatives(diagnosis.cause, failed=noted.failed_approaches)
         rung = next_rung(
             noted,
             diagnosis.cause,

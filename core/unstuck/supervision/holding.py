@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import FIRST_COMPLETED
+from collections import OrderedDict
 from dataclasses import replace
 
 from unstuck.clock import iso
@@ -17,7 +19,9 @@ from unstuck.text import Clean, admit
 __all__ = ["Holding"]
 
 _GO_ON = Directive(kind="go_on")
+_ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
 _STEP_LIMIT = 2_000
+_IDS_KEPT = 1_024
 
 
 class Holding:
@@ -28,6 +32,7 @@ class Holding:
         self._actions: dict[str, str] = {}
         self._failing: set[str] = set()
         self._refused: dict[str, int] = {}
+        self._seen: OrderedDict[str, None] = OrderedDict()
 
     def forget(self) -> None:
         """The attempt is over."""
@@ -37,7 +42,7 @@ class Holding:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
         core = self._core
         row = core.row(self._task)
-        if row.state != "running":
+        if row.state != "running" or self._is_repeated(observation):
             return None
         text = admit(observation.text, limit=_STEP_LIMIT)
         identity = self._identity(observation) if observation.kind == "failure" else ""
@@ -48,14 +53,42 @@ class Holding:
             exit_code=observation.exit_code,
             identity=identity,
             agent_id=observation.agent_id,
+            role=observation.role or "",
         )
         core.append(step, task=self._task, attempt=row.attempt, actor="agent")
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
-        if self._count(observation, text, identity):
-            self._open(identity, core.settings.window_size)
+        looping = self._count(observation, text, identity)
+        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
+        signature = identity or (verdict.pattern if verdict is not None else "")
+        if (looping or verdict is not None) and self._is_dismissed(signature):
+            return None
+        if looping:
+            self._open(signature, core.settings.window_size)
         elif verdict is not None and not verdict.nudge:
-            self._open(verdict.pattern, verdict.repeats)
+            self._open(signature, verdict.repeats)
         return verdict
+
+    def _is_dismissed(self, signature: str) -> bool:
+        """Whether a person has said that this, or whatever this task repeats, is no loop."""
+        for row in self._core.head.gates.values():
+            gate, answer = row.gate, row.answer
+            if (gate.task, gate.type) != (self._task, "loop_detected") or answer is None or answer.choice != "continue":
+                continue
+            same = gate.context.get("error_signature") == signature
+            if answer.scope == "task" or (answer.scope == "pattern" and same):
+                return True
+        return False
+
+    def _is_repeated(self, observation: Observation) -> bool:
+        """Whether this call, or this result, has been seen under the same id."""
+        if not observation.id:
+            return False
+        key = f"{observation.kind == 'action'}:{observation.id}"
+        repeated = key in self._seen
+        self._seen[key] = None
+        if len(self._seen) > _IDS_KEPT:
+            self._seen.popitem(last=False)
+        return repeated
 
     def _identity(self, observation: Observation) -> str:
         found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
@@ -95,7 +128,7 @@ class Holding:
     async def step(self, observation: Observation, *, within: float | None) -> Directive:
         """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
         if self._is_stopping():
-            return Directive(kind="stop", text=Clean("The person has ended this task."))
+            return _ENDED
         verdict = self.note(observation)
         if observation.kind == "action":
             held = await self._hold(observation, within)
@@ -118,7 +151,10 @@ class Holding:
         if row.gate and not await self._answered(row.gate, within):
             return await self._refuse(row.gate)
         gate = self._undelivered()
-        return await self._hand_over(gate, observation) if gate is not None else None
+        if gate is not None:
+            return await self._hand_over(gate, observation)
+        # The answer to another question may have ended the task meanwhile.
+        return _ENDED if self._is_stopping() else None
 
     async def _answered(self, gate: str, within: float | None) -> bool:
         """Wait for the gate's answer; False when ``within`` seconds have passed first."""
@@ -129,9 +165,11 @@ class Holding:
             while core.head.gates[gate].status == "open":
                 changed = core.changed(f"gate {gate}")
                 changed.clear()
-                waits = [asyncio.ensure_future(changed.wait())]
-                await asyncio.wait([*waits, *([patience] if patience else [])], return_when=asyncio.FIRST_COMPLETED)
-                waits[0].cancel()
+                answered = asyncio.ensure_future(changed.wait())
+                try:
+                    await asyncio.wait([answered, *([patience] if patience else [])], return_when=FIRST_COMPLETED)
+                finally:
+                    answered.cancel()
                 if patience is not None and patience.done():
                     break
         finally:
@@ -164,10 +202,7 @@ class Holding:
         core, answer = self._core, gate.answer
         assert answer is not None
         row = core.row(self._task)
-        core.detector.record_success(self._task)
-        if answer.choice == "continue" and answer.scope != "once":
-            pattern = str(gate.gate.context.get("error_signature", ""))
-            core.detector.dismiss(self._task, None if answer.scope == "task" else pattern)
+        core.detector.answered(self._task)
         sent = e.AnswerSent(gate=gate.id, call=observation.id, incarnation=row.attempt)
         core.append(sent, task=self._task, attempt=row.attempt)
         await core.journal.committed()

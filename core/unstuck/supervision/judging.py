@@ -24,11 +24,12 @@ from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.environment import explained
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.verification import Check, read_output
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
 
-__all__ = ["check", "decide_next", "finish", "integrate"]
+__all__ = ["check", "decide_next", "finish", "follow_answer", "integrate"]
 
 _NO_REPORT = Report()
 _SAME_CAUSE = 0.7
@@ -43,6 +44,9 @@ async def check(core: Core, row: TaskRow) -> None:
         core.append(
             e.CheckFlaked(command=done.command, exit_code=done.first_exit_code), task=row.id, attempt=row.attempt
         )
+    trouble, problem = "", done.problem
+    if done.result == "could_not_run":
+        trouble, problem = await explained(core, row, done)
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
     stated = row.climb.approach or report.approach or ""
@@ -56,7 +60,8 @@ async def check(core: Core, row: TaskRow) -> None:
             exit_code=done.exit_code,
             seconds=round(done.seconds, 3),
             output=done.output,
-            problem=done.problem,
+            problem=problem,
+            trouble=trouble,
             diagnosis=diagnosis.as_dict() if diagnosis else None,
             evidence=done.evidence,
             circular=circular,
@@ -64,6 +69,22 @@ async def check(core: Core, row: TaskRow) -> None:
         task=row.id,
         attempt=row.attempt,
     )
+    if done.result != "passed":
+        _say_how_it_failed(core, row, report)
+
+
+def _say_how_it_failed(core: Core, row: TaskRow, report: Report) -> None:
+    """An agent that failed itself is on record, whatever is decided about it."""
+    agent = row.task.agent or row.task.agent_type
+    event: e.AgentCrashed | e.SignalParseFailure
+    if report.how in ("crashed", "not_started"):
+        message = report.error or Clean("it said nothing")
+        event = e.AgentCrashed(agent_id=agent, task_id=row.id, error_message=message)
+    elif report.how in ("no_signal", "bad_signal"):
+        event = e.SignalParseFailure(agent_id=agent, task_id=row.id, raw_output_sample=report.sample or Clean(""))
+    else:
+        return
+    core.append(event, task=row.id, attempt=row.attempt)
 
 
 def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
@@ -99,12 +120,18 @@ async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | 
     if text is None and report.output:
         text = await read_output(core.folder / report.output)
     return diagnose(
-        text or f"the agent ended with exit code {report.exit_code}",
+        text or _how_it_ended(report),
         exit_code=report.exit_code if report.exit_code else None,
         root=str(core.tree_of(row)),
         task_id=row.id,
         agent_id=row.task.agent,
     )
+
+
+def _how_it_ended(report: Report) -> str:
+    if report.how == "timed_out":
+        return "the agent used up its time"
+    return f"the agent ended with exit code {report.exit_code}" if report.exit_code else "the agent crashed"
 
 
 def _explains(own: Diagnosis) -> bool:
@@ -118,12 +145,13 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
     if row.state != "undecided":
         return
     if answered := pending_answer(core.head, row):
-        _follow_answer(core, row, answered)
+        follow_answer(core, row, answered)
         return
     report = row.report or _NO_REPORT
     facts = Facts(
         check=row.check.result if row.check else "none",
         check_problem=row.check.problem if row.check else "",
+        check_trouble=row.check.trouble if row.check else "",
         report=report,
         diagnosis=row.diagnosis,
         climb=row.climb,
@@ -135,6 +163,8 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
     )
     decision = decide(facts, core.limits)
     match decision:
+        case Direct() | Redispatch() | Halt() if _does_not_pass(core, row):
+            _escalate_transient(core, row)
         case Finish(status=status):
             if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
                 await integrate(core, row)
@@ -150,7 +180,7 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
         case Direct():
             _direct(core, row, decision)
         case Redispatch():
-            _redispatch(core, row, report, decision)
+            _redispatch(core, row, decision)
         case Block(issue=issue):
             core.append(e.InfrastructureBlocked(issue=admit(issue, limit=500), reported_by=row.id), task=row.id)
         case Halt(reason=reason, details=details):
@@ -183,18 +213,19 @@ def _alternatives(core: Core, row: TaskRow, report: Report) -> tuple[Approach, .
     )
 
 
-def _follow_answer(core: Core, row: TaskRow, gate: str) -> None:
-    """An answer given while the attempt ran goes into the next one."""
+def follow_answer(core: Core, row: TaskRow, gate: str) -> None:
+    """An answer given while the attempt ran goes into the next one, with those that an interrupted one was told."""
     answer = core.head.gates[gate].answer
     assert answer is not None
+    told_before = row.prepared.answers if row.prepared is not None else ()
     core.append(
         e.DirectiveIssued(
             level="human",
             line=0,
-            climb=row.climb.answered(),
+            climb=row.climb.answered(answer.choice, answer.text),
             answer=answer.text,
             approach=answer.text if answer.choice == "retry" else Clean(""),
-            answers=(gate,),
+            answers=(*told_before, gate),
             fresh=answer.choice == "retry",
         ),
         task=row.id,
@@ -220,11 +251,6 @@ def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
 
 
 def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
-    if row.climb.transient >= core.limits.transient_retries and not row.climb.transient_over:
-        diagnosis = row.diagnosis
-        if diagnosis is not None and diagnosis.category is ErrorCategory.TRANSIENT:
-            _escalate_transient(core, row, diagnosis)
-            return
     _remember_failed(core, row, decision)
     core.append(
         e.DirectiveIssued(
@@ -237,10 +263,18 @@ def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
             restore=decision.restore,
             checkpoint=decision.checkpoint,
             reason=admit(decision.reason, limit=500),
+            limit=_limit(core, decision),
         ),
         task=row.id,
         attempt=row.attempt,
     )
+
+
+def _limit(core: Core, decision: Direct) -> int:
+    """How often this rung may be used, for people to read beside its number."""
+    limits = core.limits
+    of = {"retry": limits.max_retries, "pivot": limits.max_pivots, "research": limits.max_research}
+    return of.get(decision.level, 0) if decision.line == 10 else 0
 
 
 def _remember_failed(core: Core, row: TaskRow, decision: Direct) -> None:
@@ -260,26 +294,22 @@ def _remember_failed(core: Core, row: TaskRow, decision: Direct) -> None:
             )
 
 
-def _escalate_transient(core: Core, row: TaskRow, diagnosis: Diagnosis) -> None:
+def _does_not_pass(core: Core, row: TaskRow) -> bool:
+    """Whether a trouble that should have passed is still there after its last retry, and nobody has said so yet."""
+    transient = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
+    return transient and not row.climb.transient_over and row.climb.transient >= core.limits.transient_retries
+
+
+def _escalate_transient(core: Core, row: TaskRow) -> None:
     event = e.TransientErrorEscalated(
-        error_type=diagnosis.signature.error_type.value,
+        error_type=row.diagnosis.signature.error_type.value if row.diagnosis else "UNKNOWN",
         reason=f"still there after {row.climb.transient} retries",
         climb=replace(row.climb, transient_over=True),
     )
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _redispatch(core: Core, row: TaskRow, report: Report, decision: Redispatch) -> None:
-    agent = row.task.agent or row.task.agent_type
-    if report.how == "crashed" or report.how == "not_started":
-        message = report.error or Clean(decision.error_type)
-        core.append(
-            e.AgentCrashed(agent_id=agent, task_id=row.id, error_message=message), task=row.id, attempt=row.attempt
-        )
-    elif report.how in ("no_signal", "bad_signal"):
-        sample = report.sample or Clean("")
-        event = e.SignalParseFailure(agent_id=agent, task_id=row.id, raw_output_sample=sample)
-        core.append(event, task=row.id, attempt=row.attempt)
+def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
     core.append(
         e.AgentFailure(
             task_id=row.id,
@@ -311,13 +341,16 @@ async def integrate(core: Core, row: TaskRow) -> None:
             row.id, f"{row.id}: {row.task.prompt.splitlines()[0][:60] if row.task.prompt else ''}"
         )
     except IntegrationConflict as conflict:
-        context = {"task_id": row.id, "paths": list(conflict.paths), "problem": str(conflict)}
+        paths = [one_line(path) for path in conflict.paths]
+        context = {"paths": paths, "problem": admit(str(conflict), limit=2_000)}
     except WorkspaceError as error:
-        context = {"task_id": row.id, "paths": [], "problem": admit(str(error), limit=500)}
+        context = {"paths": [], "problem": admit(str(error), limit=500)}
     else:
         core.append(e.ResultIntegrated(task_id=row.id, commit=commit or "unchanged"), task=row.id)
         return
     if core.may_ask:
+        # Where the person can resolve it, and what has to go in there.
+        context |= {"task_id": row.id, "tree": str(core.tree_of(row)), "branch": core.worktrees.branch}
         open_gate(core, "integration", task=row.id, key="integration", context=context)
     else:
         halt(core, row, "integration_conflict", str(context["problem"]))
@@ -329,11 +362,12 @@ async def finish(core: Core, row: TaskRow) -> None:
         diagnosis = row.diagnosis
         error_type = diagnosis.signature.error_type.value if diagnosis else "UNKNOWN"
         core.append(e.TransientErrorResolved(error_type=error_type, total_retries=row.climb.transient), task=row.id)
-    if row.diagnosis is not None and row.climb.approach:
+    worked = row.climb.approach or (row.report.approach if row.report else "")
+    if row.diagnosis is not None and worked:
         core.memory.remember(
             "approach",
             signature=row.diagnosis.identity,
-            approach=row.climb.approach,
+            approach=worked,
             outcome="worked",
             cause=row.diagnosis.cause.value,
             task=row.id,

@@ -26,12 +26,19 @@ _NAMED = 50
 
 
 async def tree_ready(core: Core, row: TaskRow) -> Path:
-    """Make the task's work tree, save it as the baseline, and return where in it the agent works."""
+    """Make the task's work tree, save it as the baseline, and return where in it the agent works.
+
+    What has come to the run's branch since the tree was made is brought in before the task's first attempt, and again
+    when the ground under it was mended.
+    """
+    stale = row.attempts == 0 or row.saved_at < core.head.run.restored
     if row.task.isolation == "worktree" and core.worktrees is not None:
         tree = await core.worktrees.create(row.id)
+        if stale:
+            await core.worktrees.refresh(row.id, f"{row.id}: so far")
     else:
         tree = core.root
-    if not core.row(row.id).baseline:
+    if stale:
         await _checkpoint(core, row, tree, "baseline", purpose="baseline")
     workdir = core.workdir(tree)
     workdir.mkdir(parents=True, exist_ok=True)
@@ -44,6 +51,9 @@ async def set_up(core: Core, row: TaskRow, workdir: Path) -> Report | None:
         return None
     done = await core.verifier.check(core.setup, tree=workdir, label=f"{row.attempt}.setup", again=False)
     passed = done.exit_code == 0
+    if passed:
+        # What was set up is part of what every attempt starts from.
+        await _checkpoint(core, row, core.tree_of(row), "baseline", purpose="baseline")
     core.append(e.SetupFinished(passed=passed, seconds=round(done.seconds, 3)), task=row.id, attempt=row.attempt)
     if passed:
         return None
@@ -84,6 +94,8 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
         note = "The files are as you left them: they are not set back without a yes."
     elif not target or target == "none" or directive.saved == "none":
         note = "The files are as you left them: there is no checkpoint to go back to."
+    elif core.repository is None:
+        note = "The files are as you left them: without git nothing is set back."
     elif core.others_worked_in(row):
         note = "The files are as you left them: another task has worked in this tree since."
     if note:
@@ -99,7 +111,7 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
         target=target,
         safety=done.safety.id,
         changed=len(done.changes),
-        note=admit(f"Your earlier edits were set back ({len(done.changes)} files).", limit=500),
+        note=admit(f"Your earlier edits were set back (files: {len(done.changes)}).", limit=500),
     )
     core.append(event, task=row.id, attempt=row.attempt)
 
@@ -157,9 +169,9 @@ async def ask(core: Core, row: TaskRow) -> None:
     open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
 
 
-def first_guidance(row: TaskRow) -> Guidance:
+def first_guidance(row: TaskRow, can: Capabilities) -> Guidance:
     """What the first attempt is told."""
-    text = compose(Brief(prompt=row.task.prompt, check=row.task.verify or ""))
+    text = compose(Brief(prompt=row.task.prompt, check=row.task.verify or "", signals=can.signals))
     return Guidance(attempt="", number=0, level="first", text=text, workdir=Path())
 
 
@@ -168,25 +180,29 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     directive = row.directive
     assert directive is not None
     if directive.level == "first":
-        _same_again(core, row)
+        _same_again(core, row, can)
         return
     climb = row.climb
     human = directive.level == "human"
+    session = row.session if can.resume and not directive.fresh else None
+    # A session that is resumed remembers what it was told; a new one has to hear it again.
+    gathered = directive.level in ("research", "human") or session is None
     brief = Brief(
         prompt=row.task.prompt,
         level=directive.level,
         hint=directive.hint,
         approach=directive.approach,
         answer=_answer_text(directive.answer, directive.approach) if human else "",
+        advice=() if session else tuple(said for said in climb.advice if said != directive.answer),
         diagnosis=row.diagnosis,
         evidence=row.check.evidence if row.check else "",
         repeats=climb.repeats,
         failed=climb.failed_approaches,
-        insights=climb.insights if directive.level in ("research", "human") else (),
+        insights=climb.insights if gathered else (),
         restored=directive.restored_note,
         check=row.task.verify or "",
+        signals=can.signals,
     )
-    session = row.session if can.resume and not directive.fresh else None
     core.append(
         e.DirectivePrepared(
             level=directive.level,
@@ -205,10 +221,10 @@ def _answer_text(answer: str, approach: str) -> str:
     return answer or "Try again with a different approach."
 
 
-def _same_again(core: Core, row: TaskRow) -> None:
+def _same_again(core: Core, row: TaskRow, can: Capabilities) -> None:
     """The last attempt's words once more: it was not its work that failed."""
     last = core.head.attempts.get(row.attempt)
-    guidance = last.guidance if last is not None else first_guidance(row)
+    guidance = last.guidance if last is not None else first_guidance(row, can)
     core.append(
         e.DirectivePrepared(
             level=guidance.level, text=guidance.text, approach=guidance.approach, session=guidance.session

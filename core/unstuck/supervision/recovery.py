@@ -11,15 +11,15 @@ __all__ = ["interrupt_running"]
 
 async def interrupt_running(core: Core) -> None:
     """End what survived of a dead supervisor's agents and record each running attempt as interrupted."""
-    running = [row for row in core.head.tasks.values() if row.state == "running"]
-    attempts = [core.head.attempts[row.attempt] for row in running]
+    attempts = [attempt for attempt in core.head.attempts.values() if attempt.is_live]
     identities = [(attempt.pid, attempt.spawned) for attempt in attempts if attempt.pid]
     if identities:
         receipt = await end_survivors(identities)
         if receipt.ended or receipt.alive:
             core.append(e.StopReceipt(ended=receipt.ended, alive=receipt.alive))
-    for row in running:
-        if row.gate:
-            event = e.GateWithdrawn(gate=row.gate, reason="the attempt has ended")
-            core.append(event, task=row.id, attempt=row.attempt)
-        core.append(e.AttemptInterrupted(reason="the supervisor ended"), task=row.id, attempt=row.attempt)
+    for attempt in attempts:
+        for row in core.head.open_gates():
+            if row.gate.attempt == attempt.id:
+                event = e.GateWithdrawn(gate=row.id, reason="the attempt has ended")
+                core.append(event, task=attempt.task, attempt=attempt.id)
+        core.append(e.AttemptInterrupted(reason="the supervisor ended"), task=attempt.task, attempt=attempt.id)

@@ -7,17 +7,17 @@ agent is sent, a few times, then a person is asked, or the run halts where nobod
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 
 from unstuck.contract import Agent, Directive, Guidance, Observation, Task
 from unstuck.diagnosis import diagnose
-from unstuck.errors import AgentNotFound
+from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.verification import Check
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
+from unstuck.workspace import REMEDIATION
 
 __all__ = ["HALT_MESSAGE", "Ground", "NullObserver"]
 
@@ -39,6 +39,7 @@ class Ground:
         self._core, self._verify, self._agent, self._limit = core, verify, agent, limit
         self._changed = core.changed("ground")
         self._checking = asyncio.Lock()
+        self._set_up = False
         core.baseline_check = self.check_baseline
 
     async def check_baseline(self) -> None:
@@ -52,12 +53,15 @@ class Ground:
         worktrees = self._core.worktrees
         if worktrees is None:
             return Check(result="none"), "", Clean("")
-        async with worktrees.baseline() as tree:
-            if self._core.setup:
-                await self._core.verifier.check(
-                    self._core.setup, tree=self._core.workdir(tree), label=f"{label}.setup", again=False
-                )
-            return await self._judge(tree, label)
+        try:
+            async with worktrees.baseline() as tree:
+                if self._core.setup:
+                    await self._core.verifier.check(
+                        self._core.setup, tree=self._core.workdir(tree), label=f"{label}.setup", again=False
+                    )
+                return await self._judge(tree, label)
+        except WorkspaceError as error:
+            return Check(result="could_not_run"), "", one_line(str(error))
 
     async def _judge(self, tree: Path, label: str) -> tuple[Check, str, Clean]:
         check = await self._core.verifier.check(self._verify, tree=self._core.workdir(tree), label=label)
@@ -83,24 +87,60 @@ class Ground:
         if core.head.run.remediation != number:
             core.append(e.RemediationDispatched(attempt=number, issue=issue))
         await core.journal.committed()
-        assert core.worktrees is not None
-        tree = await core.worktrees.create("_remediation")
+        tree = await self._tree()
         prompt = admit(
             "The project's own check fails before any task was begun. Mend it.\n\n"
             f"Problem: {issue}\n\nCheck: {self._verify}"
         )
-        task = Task(id="_remediation", prompt=prompt, agent="remediation")
+        task = Task(id=REMEDIATION, prompt=prompt, agent="remediation")
         guidance = Guidance(
-            attempt=f"_remediation.{number}", number=number, level="first", text=prompt, workdir=core.workdir(tree)
+            attempt=f"{REMEDIATION}.{number}", number=number, level="first", text=prompt, workdir=core.workdir(tree)
         )
-        with suppress(AgentNotFound):
-            await agent.attempt(task, guidance, NullObserver())
-        check, _, headline = await self._judge(tree, f"remediation.{number}")
-        if check.result == "passed":
-            await core.worktrees.integrate("_remediation", "remediation: the shared check passes again")
+        await self._within_limit(agent, task, guidance)
+        headline = await self._problem(tree, f"remediation.{number}")
+        if headline is None:
             core.append(e.InfrastructureRestored(attempts_used=number))
         else:
             core.append(e.RemediationFailed(attempt=number, issue=headline))
+
+    async def _tree(self) -> Path:
+        """Where the ground is mended: a tree of its own with all results so far, set up like a task's."""
+        core = self._core
+        assert core.worktrees is not None
+        tree = await core.worktrees.create(REMEDIATION)
+        await core.worktrees.refresh(REMEDIATION, "remediation: so far")
+        if core.setup and not self._set_up:
+            await core.verifier.check(core.setup, tree=core.workdir(tree), label="remediation.setup", again=False)
+            self._set_up = True
+        return tree
+
+    async def _within_limit(self, agent: Agent, task: Task, guidance: Guidance) -> None:
+        """One attempt, ended when its time is up; whatever becomes of it, the check that follows decides."""
+        core = self._core
+        work = asyncio.ensure_future(agent.attempt(task, guidance, NullObserver()))
+        patience = asyncio.ensure_future(core.clock.sleep(core.settings.timeout_for(task.agent_type)))
+        try:
+            await asyncio.wait((work, patience), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                await agent.stop(guidance.attempt)
+                await asyncio.wait((work,))
+        finally:
+            patience.cancel()
+            work.cancel()
+            await asyncio.gather(patience, work, return_exceptions=True)
+
+    async def _problem(self, tree: Path, label: str) -> Clean | None:
+        """What the shared check still says in the mended tree; None where it passes, and the result is brought in."""
+        assert self._core.worktrees is not None
+        check, _, headline = await self._judge(tree, label)
+        if check.result != "passed":
+            return headline
+        try:
+            await self._core.worktrees.integrate(REMEDIATION, "remediation: the shared check passes again")
+        except WorkspaceError as error:
+            # A task that was at work meanwhile may have brought in something that does not fit.
+            return one_line(str(error))
+        return None
 
     async def _give_up(self) -> None:
         """Ask, or halt; a person's retry looks at the base again."""
@@ -125,24 +165,38 @@ class Ground:
                 )
             )
             return
-        context = {"problem": run.blocked, "attempts": run.remediation_failed, "check": self._verify}
-        gate = open_gate(core, "remediation", task="", key="ground", context=context)
+        gate = self._answered_before()
+        if not gate:
+            context = {
+                "problem": run.blocked,
+                "attempts": run.remediation_failed,
+                "check": self._verify,
+                "tree": str(await self._tree()),
+            }
+            gate = open_gate(core, "remediation", task="", key="ground", context=context)
         while core.head.gates[gate].status == "open":
             self._changed.clear()
             await self._changed.wait()
         await self._after_answer(gate)
+
+    def _answered_before(self) -> str:
+        """A gate that was answered while nobody worked on the run."""
+        gates = self._core.head.gates.values()
+        return next((row.id for row in gates if row.gate.type == "remediation" and row.status == "answered"), "")
 
     async def _after_answer(self, gate: str) -> None:
         core = self._core
         row = core.head.gates[gate]
         core.append(e.AnswerDelivered(gate=gate))
         if row.effect == "halt":
-            core.append(e.StopRequested(reason="abandoned"))
+            details = admit(f"the ground was given up: {core.head.run.blocked}", limit=500)
+            event = e.WorkflowFailed(reason="remediation_abandoned", details=details, last_state="blocked")
+            core.append(event, actor=row.by or "human")
         elif row.answer is not None and row.answer.choice == "skip":
             core.append(e.InfrastructureRestored(attempts_used=core.head.run.remediation_failed))
         else:
-            check, _, _ = await self._judge_base("baseline-again")
-            if check.result == "passed":
+            # The person has mended the surroundings, or the files in this tree.
+            if await self._problem(await self._tree(), "remediation.again") is None:
                 core.append(e.InfrastructureRestored(attempts_used=core.head.run.remediation_failed))
 
 

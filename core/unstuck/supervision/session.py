@@ -7,9 +7,12 @@ the log does not know.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
+from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision import judging, preparing
@@ -19,6 +22,8 @@ from unstuck.supervision.steps import Step, next_step
 from unstuck.text import admit
 
 __all__ = ["Session"]
+
+_Result = TypeVar("_Result")
 
 
 class Session:
@@ -39,10 +44,9 @@ class Session:
 
     async def end(self, attempt: str, report: Report) -> Directive:
         """The attempt is over: check, diagnose, decide, prepare. A stale attempt id changes nothing."""
-        row = self.row
-        if row.state == "running" and row.attempt == attempt:
-            started = self._core.head.attempts[attempt].started
-            seconds = round(self._core.clock.monotonic() - started, 3)
+        live = self._core.head.attempts.get(attempt)
+        if live is not None and live.is_live and live.task == self._task:
+            seconds = round(self._core.clock.monotonic() - live.started, 3)
             self._core.append(
                 e.AttemptEnded(report=report, seconds=seconds), task=self._task, attempt=attempt, actor="agent"
             )
@@ -68,10 +72,15 @@ class Session:
 
     async def interrupt(self, attempt: str, reason: str) -> Directive:
         """The attempt was ended by us, not by its own: it can be gone on with later."""
-        row = self.row
-        if row.state == "running" and row.attempt == attempt:
-            self._core.append(e.AttemptInterrupted(reason=reason), task=self._task, attempt=attempt)
+        self.abandon(attempt, reason)
         return await self._drive()
+
+    def abandon(self, attempt: str, reason: str) -> None:
+        """Record that the attempt was ended by us; a stale attempt id changes nothing."""
+        live = self._core.head.attempts.get(attempt)
+        if live is not None and live.is_live and live.task == self._task:
+            self._core.append(e.AttemptInterrupted(reason=reason), task=self._task, attempt=attempt)
+            self._holding.forget()
 
     async def _drive(self) -> Directive:
         while True:
@@ -94,7 +103,28 @@ class Session:
             elif step.kind.startswith("wait_"):
                 await changed.wait()
             else:
-                await self._perform(step)
+                await self.unless_stopped(self._perform(step))
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
+        """The result of ``work``; None where the run was stopped first: then it is left, and done again on resume.
+
+        A check may take minutes, and whoever stops a run does not wait for it.
+        """
+        changed = self._core.changed(self._task)
+        working = asyncio.ensure_future(work)
+        try:
+            while not working.done() and self._core.head.run.state != "draining":
+                changed.clear()
+                moved = asyncio.ensure_future(changed.wait())
+                try:
+                    await asyncio.wait((working, moved), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    moved.cancel()
+        finally:
+            if not working.done():
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+        return None if working.cancelled() else working.result()
 
     def _next(self) -> Step:
         row = self.row
@@ -114,6 +144,8 @@ class Session:
             case "skip":
                 reason = admit(f"{step.about} was not done", limit=200)
                 core.append(e.TaskEnded(task_id=task, status="skipped", reason=reason), task=task)
+            case "recover" if step.about:
+                judging.follow_answer(core, self.row, step.about)
             case "recover":
                 core.append(e.RecoveryDecided(choice="continue"), task=task)
             case "check":
@@ -137,19 +169,31 @@ class Session:
 
     async def _start(self) -> Directive | None:
         """Record the next attempt, unless something came between while its tree was made ready."""
-        core, row = self._core, self.row
-        workdir = await preparing.tree_ready(core, row)
-        row = self.row
-        if self._next().kind != "start":
+        core = self._core
+        async with core.making_ready:
+            if self._next().kind != "start":
+                return None
+            row, problem = self.row, None
+            try:
+                workdir = await preparing.tree_ready(core, row)
+            except (WorkspaceError, OSError) as error:
+                workdir, problem = core.workdir(core.tree_of(row)), error
+            row = self.row
+            if self._next().kind != "start":
+                return None
+            attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
+            guidance = replace(self._guidance(row), attempt=attempt, number=number, workdir=workdir)
+            event = e.AttemptStarted(guidance=guidance, limit_s=core.limit_of(row.task) if self.can.stop else 0.0)
+            core.append(event, task=row.id, attempt=attempt)
+        if problem is not None:
+            report = Report(how="not_started", error=admit(f"no work tree: {problem}", limit=2_000))
+            core.append(e.AttemptEnded(report=report), task=row.id, attempt=attempt)
             return None
-        guidance = self._guidance(row)
-        guidance = replace(guidance, attempt=f"{row.id}.{row.attempts + 1}", number=row.attempts + 1, workdir=workdir)
-        core.append(e.AttemptStarted(guidance=guidance), task=row.id, attempt=guidance.attempt)
         await core.journal.committed()
         return Directive(kind="start", guidance=guidance, text=guidance.text)
 
     def _guidance(self, row: TaskRow) -> Guidance:
-        return row.prepared or preparing.first_guidance(row)
+        return row.prepared or preparing.first_guidance(row, self.can)
 
     async def _back_off(self) -> None:
         """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""

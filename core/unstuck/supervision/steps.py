@@ -58,7 +58,7 @@ def next_step(state: State, row: TaskRow, *, max_parallel: int, tree: str, accep
         case "parked":
             return Step("wait_ground", state.run.blocked)
         case "interrupted":
-            return Step("recover")
+            return Step("wait_gate", row.gate) if row.gate else Step("recover", pending_answer(state, row))
 
 
 def _needs(state: State, row: TaskRow, accept_unverified: bool) -> Step:
@@ -92,7 +92,10 @@ def fallen(state: State, row: TaskRow) -> str:
 def _ready(state: State, row: TaskRow, max_parallel: int, tree: str) -> Step:
     if state.run.state == "blocked":
         return Step("wait_ground", state.run.blocked)
-    working = [other for other in state.tasks.values() if other.id != row.id and other.state in _WORKING]
+    if state.run.kind == "watch":
+        # Agents that somebody else runs work whether we count them or not.
+        return Step("start")
+    working = [other for other in state.tasks.values() if other.id != row.id and _is_working(state, other)]
     if len(working) >= max_parallel:
         return Step("wait_slot")
     for other in working:
@@ -100,6 +103,12 @@ def _ready(state: State, row: TaskRow, max_parallel: int, tree: str) -> Step:
         if attempt is not None and str(attempt.guidance.workdir) == tree:
             return Step("wait_tree", other.id)
     return Step("start")
+
+
+def _is_working(state: State, row: TaskRow) -> bool:
+    """Whether ``row`` uses its tree: an agent that is being stopped does, though its task has ended."""
+    attempt = state.attempts.get(row.attempt)
+    return row.state in _WORKING or (attempt is not None and attempt.is_live)
 
 
 def _judging(row: TaskRow) -> Step:

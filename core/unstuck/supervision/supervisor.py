@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -25,13 +26,14 @@ from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
 from unstuck.supervision.core import Core, GatePolicy, limits_of
+from unstuck.supervision.ending import record_end
 from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running
 from unstuck.supervision.session import Session
 from unstuck.supervision.timeouts import TimeoutMonitor
 from unstuck.supervision.verification import Verifier
-from unstuck.text import secret_values, set_secret_values
-from unstuck.workspace import CheckpointStore, Repository, Worktrees, find_repository, project_home
+from unstuck.text import is_text, one_line, secret_values, set_secret_values
+from unstuck.workspace import CheckpointStore, Repository, Worktrees, find_repository, project_home, record_home
 
 __all__ = ["Project", "Supervisor", "locate"]
 
@@ -67,9 +69,11 @@ async def locate(directory: Path) -> Project:
     directory = directory.resolve()
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
+    if not is_text(str(directory)):
+        raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
     repository = await find_repository(directory)
     root = repository.root if repository is not None else directory
-    return Project(directory, root, repository, project_home(root, repository))
+    return Project(directory, root, repository, record_home(root, repository))
 
 
 class Supervisor:
@@ -109,7 +113,7 @@ class Supervisor:
         place = project if isinstance(project, Project) else await locate(project)
         if settings is None:
             settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
-        place.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        project_home(place.root, place.repository)
         run = resume or _new_run(place.runs, clock)
         lock = ProjectLock(place.home / "lock", run=run)
         lock.acquire()
@@ -124,6 +128,7 @@ class Supervisor:
             stack.push_async_callback(supervisor._monitor.stop)
             await stack.enter_async_context(supervisor._serving(environ))
             yield supervisor
+            await supervisor._leave()
 
     @classmethod
     def _assembled(
@@ -183,16 +188,24 @@ class Supervisor:
         if policy is not None:
             core.policy = policy(core.head)
         if core.head.run.state == "new":
-            event = start or e.RunStarted(project=self.project.root.name, kind="embedded")
+            event = start or e.RunStarted(project=one_line(self.project.root.name), kind="embedded")
             update = {"settings": core.settings.frozen(), "version": __version__, "pid": os.getpid()}
             core.append(event.model_copy(update=update))
         else:
             await interrupt_running(core)
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             for row in core.head.open_gates():
-                apply_policy(core, row.gate)
+                if core.head.gates[row.id].status == "open":  # an answer to another may have closed it
+                    apply_policy(core, row.gate)
         await core.journal.committed()
         await self._monitor.start()
+
+    async def _leave(self) -> None:
+        """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""
+        head = self.core.head
+        over = all(row.state == "ended" for row in head.tasks.values())
+        if head.run.kind == "embedded" and head.run.state == "running" and over:
+            await record_end(self.core)
 
     @asynccontextmanager
     async def _serving(self, environ: Mapping[str, str]) -> AsyncIterator[None]:
@@ -252,9 +265,13 @@ class Supervisor:
         directive = await session.begin()
         while directive.kind == "start" and directive.guidance is not None:
             guidance = directive.guidance
-            report = await set_up(self.core, session.row, guidance.workdir)
+            report = await session.unless_stopped(set_up(self.core, session.row, guidance.workdir))
             if report is None:
-                report = await run_attempt(self.core, self._monitor, agent, task, guidance, session)
+                try:
+                    report = await run_attempt(self.core, self._monitor, agent, task, guidance, session)
+                except asyncio.CancelledError:
+                    session.abandon(guidance.attempt, "the caller was cancelled")
+                    raise
             if self.core.head.run.state == "draining":
                 directive = await session.interrupt(guidance.attempt, self.core.head.run.stopping)
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -74,6 +74,7 @@ class TimeoutMonitor:
         self._count = 0
         self._runner: asyncio.Task[None] | None = None
         self._nearer = asyncio.Event()
+        self._callbacks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Begin to watch; calling it twice is harmless."""
@@ -86,6 +87,8 @@ class TimeoutMonitor:
         if runner is not None:
             runner.cancel()
             await asyncio.gather(runner, return_exceptions=True)
+        for follow in self._callbacks - {asyncio.current_task()}:
+            follow.cancel()
 
     async def monitor_task(
         self,
@@ -156,8 +159,7 @@ class TimeoutMonitor:
             if due > 0:
                 await self._wait(due)
                 continue
-            watch = heapq.heappop(self._heap)[2]
-            await self._fire(watch)
+            self._fire(heapq.heappop(self._heap)[2])
 
     async def _wait(self, seconds: float) -> None:
         """Until ``seconds`` have passed or a nearer deadline has come in."""
@@ -170,27 +172,39 @@ class TimeoutMonitor:
             nearer.cancel()
             await asyncio.gather(sleeping, nearer, return_exceptions=True)
 
-    async def _fire(self, watch: _Watch) -> None:
+    def _fire(self, watch: _Watch) -> None:
+        """What follows runs by itself: neither a slow callback nor one that raises may delay another deadline."""
         self._watched.pop(watch.task_id, None)
         watch.live = False
-        if self._gates is not None:
-            await self._gates.create_gate(
-                "timeout",
-                task_id=watch.task_id,
-                agent_id=watch.agent_id,
-                context=timeout_context(
+        elapsed = self._clock.monotonic() - watch.started
+        follow = asyncio.ensure_future(self._follow(watch, elapsed))
+        self._callbacks.add(follow)
+        follow.add_done_callback(self._callbacks.discard)
+
+    async def _follow(self, watch: _Watch, elapsed: float) -> None:
+        """Open the gate, then tell the caller; what either raises is reported to the loop, as for any callback."""
+        try:
+            if self._gates is not None:
+                context = timeout_context(
                     task_id=watch.task_id,
                     agent_id=watch.agent_id,
-                    elapsed=self._clock.monotonic() - watch.started,
+                    elapsed=elapsed,
                     limit=watch.limit,
                     started_at=watch.started_at,
-                ),
-            )
-        if watch.on_timeout is not None:
-            result = watch.on_timeout()
+                )
+                await self._gates.create_gate(
+                    "timeout", task_id=watch.task_id, agent_id=watch.agent_id, context=context
+                )
+        except Exception as error:
+            _report(watch, error)
+        try:
+            result = watch.on_timeout() if watch.on_timeout is not None else None
             if inspect.isawaitable(result):
-                await _awaited(result)
+                await result
+        except Exception as error:
+            _report(watch, error)
 
 
-async def _awaited(result: Awaitable[object]) -> None:
-    await result
+def _report(watch: _Watch, error: Exception) -> None:
+    message = f"the time-out of task {watch.task_id} could not be followed up"
+    asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})

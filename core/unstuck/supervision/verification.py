@@ -99,7 +99,7 @@ class Verifier:
         except TimeoutError:
             problem = admit(f"the check took longer than {self._timeout:.0f} seconds: {command}", limit=500)
             return Check(result="could_not_run", command=command, problem=problem, output=output.name)
-        except AgentNotFound as error:
+        except (AgentNotFound, OSError) as error:
             return Check(result="could_not_run", command=command, problem=admit(str(error), limit=500))
         text = await read_output(output)
         code = done.code if done.code is not None else -(done.signal or 1)

@@ -17,6 +17,7 @@ __all__ = [
     "PLACEHOLDER",
     "Clean",
     "admit",
+    "is_text",
     "one_line",
     "redact",
     "sanitise",
@@ -54,6 +55,11 @@ def one_line(raw: str | bytes | bytearray | None, limit: int = 200) -> Clean:
     limit = max(0, limit)
     text = " ".join(admit(raw, limit=max(20_000, 4 * limit)).split())
     return _fitted(lambda room: clip(text, room), limit)
+
+
+def is_text(value: str) -> bool:
+    """Whether ``value`` can be written as UTF-8: names and arguments of other bytes reach us with lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _decoded(raw: str | bytes | bytearray | None) -> str:

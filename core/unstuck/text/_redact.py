@@ -48,6 +48,11 @@ _NAME = (
     r"(?:pass(?:word|wd|phrase)|pwd(?![\"']?[:=] ?[\"']?[/~])|secret|credentials?|(?<!expected )token"
     r"|(?:api|access|secret|private|signing|encryption|account)[_-]?key)"
 )
+# Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
+_NAME_HINTS = (
+    "password passwd passphrase pwd secret credential token _key -key"
+    " apikey accesskey privatekey signingkey encryptionkey accountkey"
+)
 _IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
 _TO_DELIMITER = r"(?:[^\s\"'\\,;&]|\\(?![nrt\"']))++"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
@@ -80,7 +85,7 @@ _RULES = (
         "authorization", rf"(?!\[redacted\]|…){_TO_DELIMITER}", keep=rf"authorization{_IS}(?:\\?[\"'])?(?:{_SCHEME})?+"
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,}", keep=r"\bbearer[ \t]{1,8}"),
-    _rule("pass pwd secret credential token key", _VALUE, keep=rf"{_NAME}{_IS}(?:\\?[\"'])?"),
+    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:\\?[\"'])?"),
     _rule(
         "--",
         rf"(?!-|is\b|or\b|and\b){_NO_VALUE}{_TO_DELIMITER}",

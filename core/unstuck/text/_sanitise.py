@@ -25,6 +25,8 @@ _INVISIBLE = (
 )
 _DROPPED = re.compile("|".join((*_SEQUENCES, rf"[{_CONTROLS}{_INVISIBLE}]+")))
 _SUSPECT = re.compile(rf"[{_CONTROLS}{_INVISIBLE}\r\u2028\u2029\ud800-\udfff]")
+# Nearly all text is plain ASCII, and taking out what is suspect in that is ten times faster than looking for it.
+_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _SUSPECT.match(chr(code)))
 
 _SPLIT_CHARACTER = re.compile(r"[\udcc2-\udcf4][\udc80-\udcbf]{1,2}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -37,7 +39,8 @@ def sanitise(text: str) -> str:
 
     Line feed and tab stay; every other line end becomes a line feed; lone surrogates become U+FFFD. Takes linear time.
     """
-    if not _SUSPECT.search(text):
+    suspect = text.translate(_WITHOUT_CONTROLS) != text if text.isascii() else _SUSPECT.search(text)
+    if not suspect:
         return text
     if _SURROGATE.search(text):
         text = _SPLIT_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text).translate(_EIGHT_BIT)

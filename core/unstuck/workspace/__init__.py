@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, Restored
 from unstuck.workspace.gather import Insight, gather
-from unstuck.workspace.git import Repository, Result, dirty, find_repository, head, project_home, run_git
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.git import Repository, Result, dirty, find_repository, head, project_home, record_home, run_git
+from unstuck.workspace.worktrees import REMEDIATION, Worktrees
 
 __all__ = [
+    "REMEDIATION",
     "Change",
     "Checkpoint",
     "CheckpointStore",
@@ -21,5 +22,6 @@ __all__ = [
     "gather",
     "head",
     "project_home",
+    "record_home",
     "run_git",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstuck.errors import GitError, WorkspaceError
+from unstuck.errors import GitError, RecordError, WorkspaceError
 from unstuck.text import one_line
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "join_paths",
     "path_hash",
     "project_home",
+    "record_home",
     "run_git",
     "split_paths",
 ]
@@ -96,7 +97,8 @@ async def run_git(
     the user's own git would. After ``most`` bytes of output git is stopped and the code is 0. ``inherit`` are
     descriptors that git holds too, so that a lock on one of them lasts until git has ended even if we are killed.
 
-    Raises GitError for a non-zero exit (unless ``check`` is off) and WorkspaceError where git cannot be started.
+    Raises GitError for a non-zero exit (unless ``check`` is off) or where git was killed, which is no answer to any
+    question, and WorkspaceError where git cannot be started.
     """
     process = await _start(
         cwd, arguments, _environment(environment, user_config), stdin is not None, user_config, inherit
@@ -112,7 +114,7 @@ async def run_git(
         await _end(process)
         raise
     result = Result(0 if most is not None and len(out) >= most else code, out, err.decode("utf-8", "replace"))
-    if check and result.code:
+    if result.code < 0 or (check and result.code):
         raise GitError(arguments, code, _complaint(result.err))
     return result
 
@@ -241,21 +243,26 @@ async def dirty(repo: Repository) -> tuple[str, ...]:
     return tuple(sorted(row[3:] for row in split_paths(result.out)))
 
 
-def project_home(path: Path, repo: Repository | None) -> Path:
-    """Where a project's record and checkpoints lie, created on first use.
+def record_home(path: Path, repo: Repository | None) -> Path:
+    """Where a project's record and checkpoints lie, whether or not there are any yet.
 
     Inside the git directory where there is one (a linked work tree has its own), because ``git clean -fdx`` would
     take anything in the tree with it; otherwise ``.unstuck`` in the project, which ignores itself.
     """
     if repo is None:
-        home = path.resolve() / ".unstuck"
-        home.mkdir(exist_ok=True)
-        ignore = home / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
-        return home
+        return path.resolve() / ".unstuck"
     home = repo.common / "unstuck"
-    if repo.git_dir != repo.common:
-        home = home / "worktrees" / path_hash(repo.root)
-    home.mkdir(parents=True, exist_ok=True)
+    return home if repo.git_dir == repo.common else home / "worktrees" / path_hash(repo.root)
+
+
+def project_home(path: Path, repo: Repository | None) -> Path:
+    """The folder that :func:`record_home` names, created on first use. Raises RecordError."""
+    home = record_home(path, repo)
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if repo is None and not (ignore := home / ".gitignore").exists():
+            ignore.write_text("*\n")
+    except OSError as problem:
+        said = problem.strerror or problem
+        raise RecordError(f"{home}: the record cannot be kept here: {said}; make it a writable directory") from problem
     return home

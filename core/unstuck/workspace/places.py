@@ -74,9 +74,10 @@ class TreePlace:
         (git_dir / _MARKER).write_text(start + "\n")
 
     async def unlock(self) -> None:
-        """Remove the index lock of a git that died with its agent."""
+        """Remove the locks of a git that was killed, or died with its agent: on the index and on HEAD."""
         if git_dir := self._git_dir():
-            (git_dir / "index.lock").unlink(missing_ok=True)
+            for name in ("index", "HEAD", "ORIG_HEAD"):
+                (git_dir / f"{name}.lock").unlink(missing_ok=True)
 
     async def dispose(self) -> None:
         """Take the tree away, whatever is in it. One rename decides: before it nothing, after it everything is gone."""

@@ -21,7 +21,10 @@ from unstuck.workspace.git import Repository, Result, head, path_hash, run_git, 
 from unstuck.workspace.places import TreePlace, safe_name, sweep
 from unstuck.workspace.staging import Scan, scan, stage
 
-__all__ = ["Worktrees"]
+__all__ = ["REMEDIATION", "Worktrees"]
+
+REMEDIATION = "_remediation"
+"""The name of the tree in which the ground under all tasks is mended; no task can have it."""
 
 _BRANCHES = "refs/heads/"
 _INTEGRATION = "_run"
@@ -29,6 +32,15 @@ _BASELINE = "_baseline-"
 _OWN = ".unstuck"
 _MESSAGE_LIMIT = 10_000
 _DIGEST_LIMIT = 10 * 2**20
+_MERGE = (
+    "--ff",
+    "--no-edit",
+    "--no-verify",
+    "--no-verify-signatures",
+    "--no-gpg-sign",
+    "--no-log",
+    "--no-autostash",
+)
 
 
 class Worktrees:
@@ -65,11 +77,11 @@ class Worktrees:
     async def create(self, task: str) -> Path:
         """The work tree of ``task``, new ones at the run's tip. A half-made tree is made again."""
         async with self._lock:
-            return (await self._tree(safe_name(task))).path
+            return (await self._tree(_own_name(task))).path
 
     def path(self, task: str) -> Path:
         """Where the work tree of ``task`` is, or will be."""
-        return self._place(safe_name(task)).path
+        return self._place(_own_name(task)).path
 
     async def tip(self) -> str:
         """The commit the run's results have come to."""
@@ -77,6 +89,28 @@ class Worktrees:
         if tip is None:
             raise WorkspaceError(f"the branch {self._name}/{_INTEGRATION} is gone: start a new run")
         return tip
+
+    @property
+    def branch(self) -> str:
+        """The branch on which the results come together."""
+        return f"{self._name}/{_INTEGRATION}"
+
+    async def refresh(self, task: str, message: str) -> bool:
+        """Bring what the run's branch has by now into the task's tree, which keeps its own work; whether it changed.
+
+        Work that does not fit stays as it is, without what is new: it will be a conflict when it is integrated.
+        """
+        async with self._lock:
+            place, tip = self._existing(task), await self.tip()
+            if await self._unresolved(place):  # by a refresh that was killed before it could take its merge back
+                await place.git("merge", "--abort")
+            if await self._contains(await self._checked_out(place) or tip, tip):
+                return False
+            await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT))
+            merged = await place.git("merge", "--quiet", *_MERGE, "-m", f"Bring in {self.branch}", tip, check=False)
+            if merged.code:
+                await place.git("merge", "--abort", check=False)
+            return merged.code == 0
 
     async def integrate(self, task: str, message: str) -> str | None:
         """Commit all of the task's work and merge it into the run's branch; its agent must have ended.
@@ -86,7 +120,9 @@ class Worktrees:
         """
         async with self._lock:
             place, text = self._existing(task), admit(message, limit=_MESSAGE_LIMIT)
-            commit = await self._commit_all(safe_name(task), place, text)
+            if unresolved := await self._unresolved(place):
+                raise IntegrationConflict(unresolved)
+            commit = await self._commit_all(_own_name(task), place, text)
             tip = await self.tip()
             if commit == place.start:
                 return None
@@ -100,7 +136,7 @@ class Worktrees:
         False, and both stay, where anything in them has not reached the run's branch.
         """
         async with self._lock:
-            name = safe_name(task)
+            name = _own_name(task)
             place, branch, tip = self._place(name), await self._commit(self._branch(name)), await self.tip()
             if place.path.exists() and not await self._is_merged(place, tip):
                 return False
@@ -150,7 +186,7 @@ class Worktrees:
         return TreePlace(self._repo, self._directory / name)
 
     def _existing(self, task: str) -> TreePlace:
-        place = self._place(safe_name(task))
+        place = self._place(_own_name(task))
         if place.start is None:
             raise WorkspaceError(f"task {task} has no work tree: it was removed, or never made")
         return place
@@ -165,7 +201,12 @@ class Worktrees:
     async def _point(self, reference: str, commit: str, *, unless_there: bool = False) -> None:
         if unless_there and await self._commit(reference):
             return
+        self._unlock(reference)
         await self._git("update-ref", reference, commit)
+
+    def _unlock(self, reference: str) -> None:
+        """Remove the lock that a killed git has left on a reference of ours; nobody else writes those."""
+        (self._repo.common / f"{reference}.lock").unlink(missing_ok=True)
 
     async def _contains(self, tip: str, commit: str) -> bool:
         return (await self._git("merge-base", "--is-ancestor", commit, tip, check=False)).code == 0
@@ -195,13 +236,24 @@ class Worktrees:
         tree = (await place.git("write-tree")).line
         branch = self._branch(name)
         parent = await self._checked_out(place) or await self._commit(branch) or await self.tip()
+        # A merge that somebody has resolved and not committed is one all the same.
+        merging = await place.git("rev-parse", "--verify", "--quiet", "MERGE_HEAD", check=False)
+        merged = ("-p", merging.line) if merging.code == 0 else ()
         commit = parent
-        if tree != (await self._git("rev-parse", parent + "^{tree}")).line:
-            arguments = ("commit-tree", "--no-gpg-sign", tree, "-p", parent, "-F", "-")
+        if merged or tree != (await self._git("rev-parse", parent + "^{tree}")).line:
+            arguments = ("commit-tree", "--no-gpg-sign", tree, "-p", parent, *merged, "-F", "-")
             commit = (await place.git(*arguments, stdin=message.encode("utf-8", "replace"))).line
         await self._point(branch, commit)
+        if merged:
+            await place.git("merge", "--quit")
         await place.git("symbolic-ref", "HEAD", branch)
         return commit
+
+    @staticmethod
+    async def _unresolved(place: TreePlace) -> tuple[str, ...]:
+        """The files of a merge in the tree that still show both sides."""
+        unmerged = split_paths((await place.git("diff", "--name-only", "--diff-filter=U", "-z")).out)
+        return tuple(path for path in unmerged if _has_markers(place.path / path))
 
     @staticmethod
     async def _checked_out(place: TreePlace) -> str | None:
@@ -211,19 +263,11 @@ class Worktrees:
     async def _merge(self, commit: str, message: str) -> str:
         place = await self._tree(_INTEGRATION)
         await place.unlock()
+        self._unlock(self._branch(_INTEGRATION))
         # Nobody works in this tree, so whatever a killed merge left in it may go.
         await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
         await place.git("clean", "-fdq")
-        options = (
-            "--ff",
-            "--no-edit",
-            "--no-verify",
-            "--no-verify-signatures",
-            "--no-gpg-sign",
-            "--no-log",
-            "--no-autostash",
-        )
-        merged = await place.git("merge", "--quiet", *options, "-m", message, commit, check=False)
+        merged = await place.git("merge", "--quiet", *_MERGE, "-m", message, commit, check=False)
         if merged.code == 0:
             return await self.tip()
         unmerged = await place.git("diff", "--name-only", "--diff-filter=U", "-z")
@@ -245,6 +289,17 @@ class Worktrees:
         tracked = await place.git("diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", since)
         untracked = _without_ours(await scan(place.git)).untracked
         return tuple(sorted({*split_paths(tracked.out), *untracked}))
+
+
+def _own_name(task: str) -> str:
+    return task if task == REMEDIATION else safe_name(task)
+
+
+def _has_markers(file: Path) -> bool:
+    try:
+        return any(line.startswith(b"<<<<<<< ") for line in file.read_bytes().splitlines())
+    except OSError:
+        return False
 
 
 def _without_ours(found: Scan) -> Scan:

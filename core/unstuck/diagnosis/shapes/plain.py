@@ -22,8 +22,9 @@ CONTEXT_EXHAUSTED = re.compile(
     re.IGNORECASE,
 )
 ERRNO = (
-    "ECONNREFUSED|ECONNRESET|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|EADDRINUSE|ETIMEDOUT|ESOCKETTIMEDOUT"
-    "|ENOENT|EACCES|EPERM|ENOSPC|EBUSY|EMFILE|EEXIST|EISDIR|ENOTDIR|ENOTEMPTY|EROFS|ENOMEM|ETXTBSY|MODULE_NOT_FOUND"
+    "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE EADDRINUSE ETIMEDOUT "
+    "ESOCKETTIMEDOUT ENOENT EACCES EPERM ENOSPC EBUSY EMFILE EEXIST EISDIR ENOTDIR ENOTEMPTY EROFS ENOMEM ETXTBSY "
+    "MODULE_NOT_FOUND"
 )
 
 CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}\.){0,8}"
@@ -52,7 +53,7 @@ _TABLE = (
     (56, "ERROR:  ", r"ERROR:  (?P<msg>.*)", "run"),
     (57, "in prepare", r"Error: (?P<msg>in prepare, .*)", "run"),
     (55, "command not found", r".*command not found.*", "run"),
-    (52, "E", rf".*?\b(?P<code>{ERRNO})\b.*", "run"),
+    *((52, code, rf".*?\b(?P<code>{code})\b.*", "run") for code in ERRNO.split()),
     (50, "panic", r"panic: .*", "run"),
     (45, "rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20})?: .*", "run"),
     (46, "Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?", "run"),
@@ -70,8 +71,9 @@ CONTEXT_GATES = ("too long", "ontext", "token", "maximum length")
 
 
 @cache
-def _rules() -> tuple[tuple[int, str, re.Pattern[str], str], ...]:
-    return tuple((weight, gate, re.compile(pattern), kind) for weight, gate, pattern, kind in _TABLE)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled at first use: most outputs need few of the patterns."""
+    return re.compile(pattern)
 
 
 class PlainShape:
@@ -80,7 +82,9 @@ class PlainShape:
     gates: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, text: str) -> None:
-        self._rules = tuple(rule for rule in _rules() if rule[1] in text)
+        self._rules = tuple(
+            (weight, gate, _compiled(pattern), kind) for weight, gate, pattern, kind in _TABLE if gate in text
+        )
         self._says_context = any(gate in text for gate in CONTEXT_GATES)
         self._best: Finding | None = None
         self._context: Finding | None = None

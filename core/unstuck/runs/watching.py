@@ -1,0 +1,65 @@
+"""Alongside: a run that attends agents which somebody else runs, through their hooks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from unstuck.agents.bridge import HookBridge
+from unstuck.clock import Clock
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.state import State
+from unstuck.settings import Settings
+from unstuck.supervision.coordinator import record_end
+from unstuck.supervision.core import GatePolicy
+from unstuck.supervision.supervisor import Project, Supervisor
+from unstuck.text import one_line
+
+__all__ = ["HOLD_LIMIT_S", "watch"]
+
+HOLD_LIMIT_S = 540.0
+"""How long a hook is held: below the 600 seconds after which Claude Code would go on by itself."""
+
+
+@asynccontextmanager
+async def watch(
+    place: Project,
+    settings: Settings | None = None,
+    *,
+    verify: str | None = None,
+    hold_limit_s: float = HOLD_LIMIT_S,
+    policy: Callable[[State], GatePolicy] | None = None,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+    listener: Callable[[Record], None] | None = None,
+    warn: Callable[[str], None] = lambda line: None,
+) -> AsyncIterator[Supervisor]:
+    """Attend every agent session in ``place`` until left; ``verify`` is the check of each.
+
+    ``warn`` gets one line for whatever went wrong that the agent was spared. Raises what ``Supervisor.open`` does.
+    """
+    start = e.RunStarted(project=one_line(place.root.name), kind="watch")
+    async with Supervisor.open(
+        place,
+        settings,
+        start=start,
+        clock=clock,
+        policy=policy,
+        person=True,
+        environ=environ,
+        listener=listener,
+    ) as supervisor:
+        core = supervisor.core
+        bridge = HookBridge(supervisor.session, verify=verify, clock=core.clock, hold_limit_s=hold_limit_s, warn=warn)
+        supervisor.hooks = bridge
+        try:
+            yield supervisor
+        finally:
+            supervisor.hooks = None
+            await bridge.close()
+            for row in list(core.head.tasks.values()):
+                if row.state == "running":
+                    interrupted = e.AttemptInterrupted(reason="the watch has ended")
+                    core.append(interrupted, task=row.id, attempt=row.attempt)
+            await record_end(core)

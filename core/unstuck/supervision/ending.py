@@ -1,0 +1,53 @@
+"""How a run ends: what its state means for its caller, and the last record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from unstuck.record import events as e
+from unstuck.record.state import State, TaskRow
+from unstuck.supervision.core import Core
+
+__all__ = ["RunResult", "record_end", "result_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended: its reason in a word, and the exit code that goes with it."""
+
+    exit_reason: str
+    exit_code: int
+
+
+async def record_end(core: Core) -> RunResult:
+    """Record how a quiet run ended, or that it is parked."""
+    result = result_of(core.head, accept_unverified=core.accept_unverified)
+    if result.exit_code == 3:
+        core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
+    else:
+        counts = Counter(_word(row) for row in core.head.tasks.values())
+        core.append(e.RunEnded(exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts)))
+    await core.journal.committed()
+    return result
+
+
+def _word(row: TaskRow) -> str:
+    return row.status or row.state
+
+
+def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:
+    """What the state of a quiet run means for its caller."""
+    run = state.run
+    if run.failed:
+        return RunResult(exit_reason="halted", exit_code=4)
+    if run.stopping == "budget":
+        return RunResult(exit_reason="budget", exit_code=5)
+    if run.stopping:
+        return RunResult(exit_reason="interrupted", exit_code=130)
+    if state.open_gates():
+        return RunResult(exit_reason="needs_person", exit_code=3)
+    good = {"succeeded", "unverified"} if accept_unverified else {"succeeded"}
+    if all(row.status in good for row in state.tasks.values()):
+        return RunResult(exit_reason="succeeded", exit_code=0)
+    return RunResult(exit_reason="incomplete", exit_code=1)
