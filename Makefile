@@ -18,8 +18,9 @@ help: ## show this list
 
 setup: $(READY) ## make .venv and install what is needed (every target does it by itself)
 
-# The stamp is newer than what it was made from, so nothing is installed twice. A venv whose Python has gone is made anew.
-$(READY): pyproject.toml constraints.txt
+# The stamp is newer than what it was made from, so nothing is installed twice; the hook forwarder is installed as a copy.
+# A venv whose Python has gone is made anew.
+$(READY): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	@if ! $(BIN)/python -c '$(RECENT)' 2>/dev/null; then \
 	    found=; \
 	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from unstuck.errors import UnstuckError
+from unstuck_tui.cli.streams import discard, keep_standard_streams
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["main"]
 
@@ -16,7 +20,7 @@ _COMMANDS = {
     "answer": "Answer an open gate, from anywhere.",
     "diagnose": "What is this failure, and what would be done about it.",
     "doctor": "What is installed, what is in the way, and where everything lies.",
-    "run": "Run a plan of tasks, or one command, until it is done or needs you.",
+    "run": "Run a plan, or one command, until it is done or needs you.",
     "runs": "The runs of this project.",
     "show": "One run: its tasks and open gates.",
     "verify": "Check that a run's record can be trusted.",
@@ -24,7 +28,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Commands by name; only the one that is called is imported."""
+    """Commands by name: the list, its short helps and completion come from the table, the command from its module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -32,20 +36,20 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        if ctx.resilient_parsing or ctx.invoked_subcommand is not None or cmd_name in sys.argv[1:]:
-            module = importlib.import_module(f"unstuck_tui.cli.{cmd_name}")
-            command: click.Command = module.command
-            command.short_help = _COMMANDS[cmd_name]
-            return command
-        return click.Command(cmd_name, help=_COMMANDS[cmd_name], short_help=_COMMANDS[cmd_name])
+        command: click.Command = importlib.import_module(f"unstuck_tui.cli.{cmd_name}").command
+        return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name in _COMMANDS:
-            return name, importlib.import_module(f"unstuck_tui.cli.{name}").command, args[1:]
-        return super().resolve_command(ctx, args)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=_COMMANDS[name]) for name in names]
+        # Past the group's own way of completing, which imports every command for its short help.
+        return found + super(click.Group, self).shell_complete(ctx, incomplete)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -60,18 +64,36 @@ def cli() -> None:
 
 def main() -> None:
     """The ``unstuck`` command."""
+    keep_standard_streams()
     try:
         # Without its standalone mode click returns the exit code of a command that chose one.
         sys.exit(cli.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else "unstuck"
+        _complain(f"{error.format_message()} ({path} --help)", 2)
+    except click.ClickException as error:
+        _complain(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except UnstuckError as error:
-        click.echo(f"unstuck: {error}", err=True)
-        sys.exit(error.exit_code)
+        _complain(str(error), error.exit_code)
     except BrokenPipeError:
-        # The reader has gone; what is left in the buffer must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         sys.exit(141)
+    except OSError as error:
+        discard(sys.stdout)
+        _complain(str(error), 1)
+
+
+def _complain(message: str, code: int) -> NoReturn:
+    """Say what is wrong on standard error and end; nothing in the message can move the cursor."""
+    from unstuck.text import sanitise
+
+    try:
+        click.echo(f"unstuck: {sanitise(message)}", err=True)
+    except OSError:
+        discard(sys.stderr)
+    sys.exit(code)

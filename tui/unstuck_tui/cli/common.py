@@ -27,7 +27,7 @@ def here(directory: Path) -> Project:
 
 def echo(line: str) -> None:
     """One line for people; what the terminal's encoding lacks becomes a question mark."""
-    encoding = sys.stdout.encoding or "ascii"
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     click.echo(line.encode(encoding, "replace").decode(encoding))
 
 

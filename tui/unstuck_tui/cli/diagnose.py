@@ -41,6 +41,8 @@ def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
 
 def _read(file: Path | None) -> bytes:
     if file is None or str(file) == "-":
+        if sys.stdin is None:
+            raise UsageError("standard input is closed: name a file with the failure's output")
         return sys.stdin.buffer.read()
     try:
         return file.read_bytes()

@@ -46,7 +46,7 @@ def _rows(place: Project, environ: dict[str, str]) -> Iterator[dict[str, Any]]:
     yield _git()
     repository = place.repository
     yield _row("project", f"{place.root} ({'git' if repository else 'no git: no work trees, pivots keep the files'})")
-    yield _row("record", str(place.home))
+    yield _row("record", str(place.home), ok=place.home.is_dir() or not place.home.exists())
     yield _row("work trees", str(state_dir(environ) / "worktrees"))
     yield _settings(place, environ)
     yield _socket(place, environ)

@@ -14,14 +14,15 @@ import click
 from unstuck.agents.prompting import stated_task
 from unstuck.errors import UsageError
 from unstuck.record.envelope import Record
+from unstuck.record.events import ResultIntegrated, RunParked
 from unstuck.runs.answers import load_answers
 from unstuck.runs.plan import Plan, load_plan, one_task_plan
 from unstuck.runs.running import RunOptions, find_run, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
 from unstuck.supervision.supervisor import Project, locate
-from unstuck.workspace import head
 from unstuck_tui.cli.common import echo, project_option
-from unstuck_tui.render.lines import line_of
+from unstuck_tui.cli.streams import discard
+from unstuck_tui.render.lines import lines_of, summary
 
 __all__ = ["command"]
 
@@ -123,12 +124,10 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
     only = [f"--{name.replace('_', '-')}" for name in ("task", "verify", "agent_type", "timeout") if options[name]]
     if only:
         raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
-    parallel = place.repository is not None and await head(place.repository) is not None
-    plan = load_plan(Path(words[0]), parallel_worktrees=parallel)
+    plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     if plan.project is not None:
         place = await locate(plan.project)
-        parallel = place.repository is not None and await head(place.repository) is not None
-        plan = load_plan(Path(words[0]), parallel_worktrees=parallel)
+        plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     return plan, place
 
 
@@ -139,23 +138,42 @@ def _direct(plan: Plan) -> Plan:
 
 
 class _Output:
-    """Prints a run as it goes."""
+    """Prints a run as it goes. A reader that goes away takes nothing with it: the run goes on, unseen."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._run = ""
+        self._gone = False
+        self._branch = ""
+        self._gates: tuple[str, ...] = ()
 
     def started(self, run: str) -> None:
         self._run = run
 
     def show(self, record: Record) -> None:
         if self._as_json:
-            click.echo(json.dumps(record.as_dict(), ensure_ascii=True))
-        elif (line := line_of(record)) is not None:
-            echo(line)
-        sys.stdout.flush()
+            self._print(json.dumps(record.as_dict(), ensure_ascii=True))
+            return
+        for line in lines_of(record):
+            self._print(line)
+        if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
+            self._branch = f"unstuck/{self._run}/_run"
+        elif isinstance(record.event, RunParked):
+            self._gates = record.event.gates
 
     def finish(self, result: RunResult) -> None:
         if self._as_json:
             row = {"run": self._run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
-            click.echo(json.dumps(row))
+            self._print(json.dumps(row))
+            return
+        for line in summary(self._run, result.exit_reason, gates=self._gates, branch=self._branch):
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        if self._gone:
+            return
+        try:
+            echo(line)
+        except OSError:
+            self._gone = True
+            discard(sys.stdout)

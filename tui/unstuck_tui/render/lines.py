@@ -1,137 +1,303 @@
-"""One readable line per event, for runs without a screen. Pure."""
+"""What an event says, as lines for people, for runs without a screen. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
 
-__all__ = ["line_of"]
+__all__ = ["lines_of", "summary"]
 
 _WIDTH = 160
-_LIMITS = {"retry": "told_retries", "pivot": "told_pivots", "research": "told_research"}
+_NAME_WIDTH = 40
+_AT_LEAST = 60
+_PARAGRAPH = 100
+_ANALYSIS = 600
+
+_Said = str | Sequence[str] | None
+_ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "extend": "DURATION", "choose": "N"}
+_TRIED = {
+    "retries": ("retry", "retries"),
+    "pivots": ("alternative approach", "alternative approaches"),
+    "research": ("round of research", "rounds of research"),
+    "sessions": ("new session", "new sessions"),
+    "waits": ("wait", "waits"),
+    "agent_failures": ("failure of the agent", "failures of the agent"),
+}
+_REASONS = {
+    "succeeded": "every task succeeded",
+    "incomplete": "not every task succeeded",
+    "needs_person": "a person is needed",
+    "halted": "halted",
+    "budget": "the budget is used up",
+    "interrupted": "interrupted",
+}
 
 
-def line_of(record: Record) -> str | None:
-    """The line for ``record``; None for events that only the record needs."""
-    text = _text(record)
-    if text is None:
-        return None
-    about = f"{record.task}  " if record.task else ""
-    return f"{record.time[11:19]}  {about}{one_line(text, _WIDTH)}"
+def lines_of(record: Record) -> tuple[str, ...]:
+    """The lines for ``record``; none for an event that only the record needs."""
+    start = f"{one_line(record.time[11:19])}  " + (f"{one_line(record.task, _NAME_WIDTH)}  " if record.task else "")
+    room = max(_AT_LEAST, _WIDTH - len(start))
+    said = _said(record)
+    texts = (said,) if isinstance(said, str) else said or ()
+    return tuple(start + _indented(text, room) for text in texts)
 
 
-def _text(record: Record) -> str | None:
+def summary(run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: str = "") -> tuple[str, ...]:
+    """The last lines of a run: how it ended, where its results are, and what a person has to do now."""
+    lines = [f"run {run}: {_REASONS.get(exit_reason, exit_reason)}"]
+    if branch:
+        lines.append(f"  the results are on the branch {branch}; take them with: git merge {branch}")
+    if gates:
+        questions = "the question" if len(gates) == 1 else f"{len(gates)} questions"
+        lines.append(f"  answer {questions} ({', '.join(gates)}) with `unstuck answer`, see `unstuck show {run}`")
+    if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
+        lines.append(f"  {'then ' if gates else ''}go on with: unstuck run --resume {run}")
+    return tuple(_indented(line, _WIDTH) for line in lines)
+
+
+def _indented(text: str, room: int) -> str:
+    indent = len(text) - len(text.lstrip(" "))
+    return " " * indent + one_line(text, room - indent)
+
+
+def _said(record: Record) -> _Said:
     if isinstance(record.event, e.Unknown):
         return f"({record.name}: an event of a later version)"
     writer = _WRITERS.get(type(record.event))
     return writer(record.event, record) if writer is not None else None
 
 
-def _ended(event: e.AttemptEnded, record: Record) -> str | None:
+def _plural(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def _run_started(event: e.RunStarted, record: Record) -> _Said:
+    return f"run {record.run} in {event.project}", *(f"! {warning}" for warning in event.warnings)
+
+
+def _parked(event: e.RunParked, record: Record) -> _Said:
+    return f"parked: {_plural(len(event.gates), 'question waits', 'questions wait')} for a person"
+
+
+def _run_ended(event: e.RunEnded, record: Record) -> _Said:
+    counts = ", ".join(f"{count} {word}" for word, count in event.counts.items())
+    return f"ended: {event.exit_reason}" + (f" ({counts})" if counts else "")
+
+
+def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Said:
+    if event.details.startswith("WORKFLOW FAILED"):
+        # A whole message of its own, to be read as it was written.
+        return [line for line in event.details.splitlines() if line]
+    lines = [f"WORKFLOW FAILED ({event.reason}): {event.details}"]
+    if event.last_issue:
+        tried = f" after {_plural(event.attempts, 'attempt', 'attempts')}" if event.attempts is not None else ""
+        lines.append(f"  last issue{tried}: {event.last_issue}")
+    return lines
+
+
+def _attempt_started(event: e.AttemptStarted, record: Record) -> _Said:
+    guidance = event.guidance
+    return f"▶ attempt {guidance.number}" + (f" ({guidance.level})" if guidance.level != "first" else "")
+
+
+def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Said:
     report = event.report
-    how = {"ended": "", "crashed": "crashed", "timed_out": "timed out", "stopped": "stopped"}.get(
-        report.how, report.how
-    )
-    code = f"exit code {report.exit_code}" if report.exit_code is not None else ""
-    return f"  agent ended: {', '.join(part for part in (how, code) if part) or 'done'} ({event.seconds:.0f} s)"
+    how = {
+        "ended": "ended",
+        "timed_out": "ran out of time",
+        "not_started": "could not start",
+        "no_signal": "ended without a signal line",
+        "bad_signal": "ended with a signal line that cannot be used",
+    }.get(report.how, report.how)
+    code = f"exit code {report.exit_code}, " if report.exit_code else ""
+    problem = f": {report.error}" if report.error and report.how in ("crashed", "not_started") else ""
+    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}"
 
 
-def _check(event: e.CheckFinished, record: Record) -> str | None:
+def _check(event: e.CheckFinished, record: Record) -> _Said:
     if event.result == "passed":
         return f"  ✓ {event.command}"
     if event.result == "could_not_run":
-        return f"  ! {event.problem}"
+        return f"  ! {event.problem or 'the check could not run'}"
     diagnosis = event.diagnosis or {}
-    headline = diagnosis.get("headline") or f"exit code {event.exit_code}"
+    if event.result == "none" and not diagnosis:
+        return None
     location = (diagnosis.get("signature") or {}).get("location")
-    return f"  ✗ {headline}" + (f"  {location}" if location else "") if event.result == "failed" or diagnosis else None
+    return f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
 
 
-def _directive(event: e.DirectiveIssued, record: Record) -> str | None:
+def _directive(event: e.DirectiveIssued, record: Record) -> _Said:
     climb = event.climb
+    of = f"/{event.limit}" if event.limit else ""
     match event.level:
+        case "retry" if event.line == 4:
+            return f"  → Retry, {event.reason}: {event.hint}"
         case "retry":
-            return f"  → Retry {climb.retries or climb.told_retries + 1}: {event.hint or event.reason}"
+            return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot":
-            return f"  → Pivot {climb.pivots}: {event.approach}"
+            return f"  → Pivot {climb.pivots}{of}: {event.approach}"
         case "research":
-            return f"  → Research {climb.research}: reading the code round the failure"
+            return f"  → Research {climb.research}{of}: Reading the code round the failure"
         case "continue":
             return "  → New session: the last one ran out of context"
-        case "human" if not event.answers:
-            return f"  ! stuck: {event.reason}"
     return None
 
 
-def _gate(event: e.GateOpened, record: Record) -> str | None:
-    choices = " | ".join(choice.replace("_", "-") for choice in event.choices)
-    context: dict[str, Any] = event.context
-    about = context.get("problem") or context.get("question") or context.get("error_signature") or ""
-    return f"? {event.type} {event.gate}: {one_line(str(about), 80)}  (unstuck answer {event.gate} {choices})"
+def _checkpoint(event: e.CheckpointCreated, record: Record) -> _Said:
+    if event.id == "none":
+        return f"  ! no checkpoint: {event.reason}"
+    return f"  checkpoint {event.id} ({event.reason})" if event.purpose == "directive" else None
 
 
-def _answered(event: e.GateAnswered, record: Record) -> str | None:
+def _restored(event: e.RestoreDone, record: Record) -> _Said:
+    if not event.target:
+        return f"  {event.note}"
+    return f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
+
+
+def _gate(event: e.GateOpened, record: Record) -> _Said:
+    context = event.context
+    writer = _QUESTIONS.get(event.type, _question)
+    choices = " | ".join(
+        " ".join(filter(None, (choice.replace("_", "-"), _ARGUMENTS.get(choice)))) for choice in event.choices
+    )
+    return (
+        *writer(event, context),
+        *_details(event, record),
+        f"  ? {event.type} {event.gate}: unstuck answer {event.gate} {choices}",
+    )
+
+
+def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    """What a person needs to decide: what was tried, what it looks like, where the files are safe."""
+    lines = ["! I am stuck and need help."]
+    attempts = context.get("attempts")
+    if isinstance(attempts, Mapping):
+        tried = [_plural(count, *_TRIED.get(kind, (kind, kind))) for kind, count in attempts.items() if count]
+        lines.append(f"    tried: {', '.join(tried) or 'one attempt'}")
+    lines += [f"      - {way}" for way in context.get("approaches") or ()]
+    where = f"  {context['location']}" if context.get("location") else ""
+    lines.append(f"    problem: {context.get('problem', '')}{where}")
+    analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
+    lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
+    if checkpoint := context.get("checkpoint"):
+        lines.append(f"    checkpoint saved: {checkpoint}")
+    if touches := context.get("touches"):
+        lines.append(f"    waiting for this task: {', '.join(map(str, touches))}")
+    return lines
+
+
+def _details(event: e.GateOpened, record: Record) -> list[str]:
+    return [f"    details: unstuck show {record.run}"] if event.report else []
+
+
+def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    about = context.get("question") or context.get("problem") or context.get("error_signature") or event.key
+    options = context.get("options") or ()
+    return [f"! {about}", *(f"    {number}. {option}" for number, option in enumerate(options, 1))]
+
+
+def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    limit = context.get("timeout_seconds")
+    return ["! its time is up" + (f" (limit {limit:g} s)" if isinstance(limit, int | float) else "")]
+
+
+def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    return [f"! goes round in circles: {context.get('error_signature', '')} {context.get('window_size', '')} times"]
+
+
+def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    lines = [f"! {context.get('problem') or 'the result does not fit'}"]
+    places = (("resolve in:", "tree"), ("merge:", "branch"))
+    return lines + [f"    {label} {context[key]}" for label, key in places if context.get(key)]
+
+
+_QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = {
+    "stuck": _stuck,
+    "timeout": _timeout,
+    "loop_detected": _loop,
+    "integration": _integration,
+}
+
+
+def _answered(event: e.GateAnswered, record: Record) -> _Said:
     text = f": {event.text}" if event.text else ""
-    return f"  answered {event.gate} by {record.actor}: {event.choice.replace('_', '-')}{text}"
+    by = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}[record.actor]
+    return f"  {event.gate} answered by {by}: {event.choice.replace('_', '-')}{text}"
 
 
-def _task_ended(event: e.TaskEnded, record: Record) -> str | None:
+def _task_ended(event: e.TaskEnded, record: Record) -> _Said:
     glyph = {"succeeded": "✓", "unverified": "~", "skipped": "-", "abandoned": "×", "failed": "✗", "cancelled": "-"}
     return f"{glyph[event.status]} {event.status}" + (f": {event.reason}" if event.reason else "")
 
 
-def _run_started(event: e.RunStarted, record: Record) -> str:
-    warnings = "".join(f" ! {warning}" for warning in event.warnings)
-    return f"run {record.run} in {event.project}{warnings}"
+def _stopped(event: e.StopReceipt, record: Record) -> _Said:
+    alive = f", {len(event.alive)} would not" if event.alive else ""
+    return f"  stopped {_plural(len(event.ended), 'process', 'processes')}{alive}"
 
 
-_Writer = Callable[[Any, Record], str | None]
+def _recovered(event: e.RecoveryDecided, record: Record) -> _Said:
+    words = {"continue": "goes on", "retry": "starts again from the baseline", "done": "is taken for done"}
+    return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}"
+
+
+_Writer = Callable[[Any, Record], _Said]
 _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunStarted: _run_started,
     e.RunResumed: lambda event, record: f"run {record.run} goes on",
-    e.RunParked: lambda event, record: (
-        f"parked: {len(event.gates)} open, go on with: unstuck run --resume {record.run}"
-    ),
-    e.RunEnded: lambda event, record: f"run {record.run} ended: {event.exit_reason}",
-    e.StopRequested: lambda event, record: f"stopping: {event.reason}",
+    e.RunParked: _parked,
+    e.RunEnded: _run_ended,
+    e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
     e.LogRepaired: lambda event, record: f"a torn last record ({event.bytes} bytes) was moved to {event.file}",
-    e.WorkflowFailed: lambda event, record: f"WORKFLOW FAILED ({event.reason}): {event.details}",
-    e.BaselineChecked: lambda event, record: f"baseline check: {event.result} {event.headline}",
-    e.InfrastructureBlocked: lambda event, record: f"blocked: the project's own check is broken: {event.issue}",
-    e.RemediationDispatched: lambda event, record: f"remediation {event.attempt}: {event.issue}",
-    e.RemediationFailed: lambda event, record: f"remediation {event.attempt} failed: {event.issue}",
-    e.InfrastructureRestored: lambda event, record: f"infrastructure restored after {event.attempts_used} attempts",
-    e.AttemptStarted: lambda event, record: f"▶ attempt {event.guidance.number} ({event.guidance.level})",
-    e.AttemptEnded: _ended,
+    e.WorkflowFailed: _workflow_failed,
+    e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
+    e.InfrastructureBlocked: lambda event, record: f"! blocked: the project's own check is broken: {event.issue}",
+    e.RemediationDispatched: lambda event, record: f"  remediation {event.attempt}: {event.issue}",
+    e.RemediationFailed: lambda event, record: f"  remediation {event.attempt} failed: {event.issue}",
+    e.InfrastructureRestored: lambda event, record: (
+        f"✓ the project's own check passes again (remediation attempts: {event.attempts_used})"
+    ),
+    e.TaskReopened: lambda event, record: "offered again",
+    e.AttemptStarted: _attempt_started,
+    e.AttemptEnded: _attempt_ended,
     e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
+    e.RecoveryDecided: _recovered,
     e.SetupFinished: lambda event, record: None if event.passed else "  ✗ setup failed",
     e.CheckFinished: _check,
     e.CheckFlaked: lambda event, record: f"  ~ flaky: failed once, then passed: {event.command}",
     e.DirectiveIssued: _directive,
     e.TransientErrorRetry: lambda event, record: (
-        f"  … {event.error_type}: again in {event.delay_seconds:g} s ({event.retry})"
+        f"  … {event.error_type} may pass: again in {event.delay_seconds:g} s (wait {event.retry})"
+    ),
+    e.TransientErrorResolved: lambda event, record: (
+        f"  {event.error_type} has passed after {_plural(event.total_retries, 'wait', 'waits')}"
     ),
     e.TransientErrorEscalated: lambda event, record: f"  {event.error_type} does not pass: {event.reason}",
-    e.AgentFailure: lambda event, record: f"  agent failure {event.attempt} ({event.error_type}), dispatching again",
-    e.AgentTimeout: lambda event, record: f"  ◷ time is up after {event.elapsed_ms / 1000:.0f} s",
+    e.AgentFailure: lambda event, record: (
+        f"  the agent failed, not its work ({event.error_type}, {event.attempt}): dispatched again"
+    ),
+    e.AgentTimeout: lambda event, record: f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}",
+    e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
-    e.CheckpointCreated: lambda event, record: (
-        f"  checkpoint {event.id} ({event.reason})" if event.purpose == "directive" else None
-    ),
-    e.RestoreDone: lambda event, record: (
-        f"  restored {event.target} ({event.changed} files)" if event.target else f"  {event.note}"
-    ),
-    e.ResearchDone: lambda event, record: f"  → found {len(event.insights)} insights",
+    e.CheckpointCreated: _checkpoint,
+    e.RestoreDone: _restored,
+    e.ResearchDone: lambda event, record: f"  → Found {_plural(len(event.insights), 'insight', 'insights')}",
     e.GateOpened: _gate,
     e.GateAnswered: _answered,
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
+    e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
     e.TaskEnded: _task_ended,
-    e.ResultIntegrated: lambda event, record: f"  integrated {event.commit[:10]}",
-    e.StopReceipt: lambda event, record: (
-        f"  stopped {len(event.ended)} processes" + (f", {len(event.alive)} would not" if event.alive else "")
+    e.ResultIntegrated: lambda event, record: (
+        f"  integrated {event.commit[:10]}" if event.commit not in ("none", "unchanged") else None
     ),
+    e.StopReceipt: _stopped,
 }
