@@ -56,3 +56,19 @@ def test_the_name_alone_is_light() -> None:
         "print(sorted(new & {'pydantic', 'asyncio', 'yaml'}))\n"
     )
     assert fresh(program) == "[]"
+
+
+def test_help_is_light() -> None:
+    """``unstuck --help`` and completing a command's name import no command, and nothing heavy."""
+    program = (
+        "import os, sys\nfrom unstuck_tui.cli import cli\n"
+        "try:\n    cli.main(['--help'], prog_name='unstuck')\nexcept SystemExit:\n    pass\n"
+        "os.environ |= {'_UNSTUCK_COMPLETE': 'bash_complete', 'COMP_WORDS': 'unstuck r', 'COMP_CWORD': '1'}\n"
+        "try:\n    cli.main([], prog_name='unstuck')\nexcept SystemExit:\n    pass\n"
+        "heavy = {'pydantic', 'asyncio', 'yaml', 'textual', 'rich', 'subprocess', 'unstuck_tui.cli.run'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    said = fresh(program)
+    assert "diagnose" in said
+    assert "plain,runs" in said
+    assert said.splitlines()[-1] == "[]"

@@ -1,26 +1,23 @@
-"""Measure the log: `python tests/bench/bench_log.py [DIRECTORY]`. Ratios of one run count, absolute numbers do not."""
+"""What it costs to be told that a record is on the disk, beside one write and one sync for each of them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from bench_kit import Bench, seconds
 
 from unstuck.record.log import LogWriter, read_lines, verify
 
 BODY = json.dumps({"time": "2026-11-21T20:14:09.565Z", "event": "step_recorded", "data": {"text": "x" * 250}}).encode()
-
-
-def rate(count: int, work: Callable[[], object]) -> float:
-    """How often a second ``work``, which does ``count`` things, does one."""
-    began = time.perf_counter()
-    work()
-    return count / (time.perf_counter() - began)
+RECORDS = 200_000
+ALONE = 100
+EACH = 100
+PRODUCERS = (1, 10, 100, 1_000)
 
 
 def one_by_one(path: Path, count: int) -> None:
@@ -61,25 +58,43 @@ def long_log(path: Path, count: int) -> None:
     asyncio.run(main())
 
 
-def main(directory: Path, records: int = 200_000) -> None:
-    single = rate(300, lambda: one_by_one(directory / "single", 300))
-    print(f"one sync per record          {single:12,.0f} /s")
-    for producers in (1, 10, 100, 1000):
-        path = directory / f"together-{producers}"
-        each = max(20, 300 // producers)
-        many = rate(producers * each, lambda path=path, p=producers, n=each: together(path, p, n))  # type: ignore[misc]
-        print(f"acknowledged, {producers:4} producers {many:12,.0f} /s   {many / single:6.1f} x")
-    path = directory / "long"
-    print(f"appended, not awaited        {rate(records, lambda: long_log(path, records)):12,.0f} /s")
-    print(f"checked                      {rate(records, lambda: verify(path)):12,.0f} /s")
-    near = next(line.end for line in read_lines(path, after=records - 1_000))
-    last = rate(1, lambda: verify(path, start=near))
-    print(f"checked from a snapshot      {1000 / last:12.2f} ms for the last 1,000 of {records:,}")
+def each(count: int, work: Callable[[Path], object]) -> Callable[[], float]:
+    """A measurement of ``work``, which writes ``count`` records into an empty directory: microseconds a record."""
+
+    def measure() -> float:
+        # Beside the project, because a file system in memory has nothing to sync.
+        with tempfile.TemporaryDirectory(prefix=".bench-", dir=".") as scratch:
+            return seconds(lambda: work(Path(scratch) / "log")) * 1e6 / count
+
+    return measure
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(Path(sys.argv[1]))
-    else:
-        with tempfile.TemporaryDirectory(dir=".") as scratch:
-            main(Path(scratch))
+def benches() -> Iterable[Bench]:
+    """Acknowledged by few and by many at once, each against one sync for each record; then reading back."""
+    alone = each(ALONE, lambda path: one_by_one(path, ALONE))
+    for producers in PRODUCERS:
+        yield Bench(
+            name=f"acknowledged, {producers:,} producers (ratio to a sync each)",
+            unit="µs",
+            measure=each(producers * EACH, lambda path, p=producers, n=EACH: together(path, p, n)),  # type: ignore[misc]
+            against=alone,
+            budget="ratio 0.1" if producers == 100 else "",
+        )
+    yield Bench(
+        name="appended, not awaited", unit="µs", measure=each(RECORDS, lambda path: long_log(path, RECORDS)), rounds=1
+    )
+    with tempfile.TemporaryDirectory(prefix=".bench-", dir=".") as scratch:
+        path = Path(scratch) / "log"
+        long_log(path, RECORDS)
+        near = next(line.end for line in read_lines(path, after=RECORDS - 1_000))
+        yield Bench(
+            name=f"checked, {RECORDS:,} records",
+            unit="µs",
+            measure=lambda: seconds(lambda: verify(path)) * 1e6 / RECORDS,
+            rounds=3,
+        )
+        yield Bench(
+            name="checked from a snapshot, the last 1,000",
+            unit="ms",
+            measure=lambda: seconds(lambda: verify(path, start=near)) * 1e3,
+        )

@@ -1,28 +1,32 @@
-"""How long a person waits for ``unstuck --help``, and an agent for a hook with nobody listening."""
+"""How long a person waits for ``unstuck --help``, and an agent for a hook with and without somebody listening."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench_kit import Bench, seconds
 
 import unstuck
+from unstuck.channel import ChannelServer, Message, Peer
 
 BIN = Path(sys.executable).parent
 PAYLOAD = b'{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}'
 
 
-def milliseconds(command: Sequence[str], stdin: bytes = b"") -> Callable[[], float]:
-    """A measurement of one start of ``command``, in a place where nobody listens."""
+def milliseconds(command: Sequence[str], stdin: bytes = b"", **variables: str) -> Callable[[], float]:
+    """A measurement of one start of ``command``, in a place where nobody listens unless ``variables`` say so."""
 
     def measure() -> float:
         with tempfile.TemporaryDirectory(prefix="u-") as empty:
-            environment = {**os.environ, "UNSTUCK_RUNTIME_DIR": empty}
+            environment = {**os.environ, "UNSTUCK_RUNTIME_DIR": empty, **variables}
             return 1e3 * seconds(
                 lambda: subprocess.run(
                     command, input=stdin, cwd=empty, env=environment, capture_output=True, check=True
@@ -30,6 +34,32 @@ def milliseconds(command: Sequence[str], stdin: bytes = b"") -> Callable[[], flo
             )
 
     return measure
+
+
+@contextmanager
+def listening() -> Iterator[Path]:
+    """A supervisor's socket that lets every hook go on at once, served by another thread."""
+
+    async def reply(message: Message, peer: Peer) -> Message:
+        return {"v": 1, "output": {}}
+
+    async def serve(path: Path, ready: threading.Event, over: threading.Event) -> None:
+        server = ChannelServer(path, reply)
+        await server.start()
+        ready.set()
+        await asyncio.to_thread(over.wait)
+        await server.close()
+
+    with tempfile.TemporaryDirectory(prefix="u-", dir="/tmp") as directory:
+        path, ready, over = Path(directory) / "bench.sock", threading.Event(), threading.Event()
+        thread = threading.Thread(target=lambda: asyncio.run(serve(path, ready, over)))
+        thread.start()
+        try:
+            ready.wait(10)
+            yield path
+        finally:
+            over.set()
+            thread.join()
 
 
 def benches() -> Iterable[Bench]:
@@ -44,6 +74,15 @@ def benches() -> Iterable[Bench]:
         budget="ratio 4",
         rounds=15,
     )
+    with listening() as path:
+        yield Bench(
+            name="a hook with a supervisor that lets it go on",
+            unit="ms",
+            measure=milliseconds(forwarder, PAYLOAD, UNSTUCK_SOCKET=str(path)),
+            against=python,
+            budget="ratio 4",
+            rounds=15,
+        )
     if (BIN / "unstuck").exists():
         yield Bench(
             name="unstuck --help",

@@ -86,14 +86,16 @@ async def test_a_stop_climbs_until_a_deaf_process_is_dead(lab: Any) -> None:
     assert (await process.wait()).signal == 9
 
 
-async def test_a_second_stop_makes_a_patient_one_quick(lab: Any) -> None:
+async def test_a_second_stop_makes_a_patient_one_quick(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who stops again, and harder, does not wait for the first stop's minutes."""
+    monkeypatch.setattr("unstuck.processes.runner._MARGIN", 600.0)  # the shim itself must hear the second stop
     process = await lab.shell("trap '' INT TERM; echo ready; while :; do sleep 0.02; done")
     await lab.hears("ready")
     patient = asyncio.create_task(process.stop(interrupt=300, terminate=300))
     await asyncio.sleep(0)
     quick = await process.stop(interrupt=0, terminate=0)
     assert await patient is quick
+    assert (process.pid, process.start_time, "killed") in quick.ended
 
 
 async def test_who_keeps_the_pipe_open_from_a_session_of_its_own_is_ended_and_listed(lab: Any) -> None:

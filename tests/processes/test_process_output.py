@@ -90,3 +90,9 @@ def test_a_supervisor_that_stands_still_does_not_stop_the_reports() -> None:
     reports.send({"to": "nobody"})
     assert not reports.behind
     os.close(writing)
+
+
+async def test_a_child_may_finish_its_sentence_after_the_agent_has_exited(lab: Any) -> None:
+    """What a background child prints just after its parent's end is kept before it is swept away."""
+    await (await lab.shell("me=$$; (while kill -0 $me 2>&-; do :; done; echo last words) & exit 0")).wait()
+    assert lab.output.read_text() == "last words\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import select
@@ -97,7 +98,7 @@ async def test_wait_returns_when_the_shim_is_killed(lab: Any) -> None:
     os.kill(psutil.Process(process.pid).ppid(), signal.SIGKILL)
     end = await process.wait()
     assert (end.code, end.signal) == (None, 9)
-    assert left in {pid for pid, _, _ in end.receipt.ended}
+    assert {process.pid, left} <= {pid for pid, _, _ in end.receipt.ended}
     await_death(left)
     assert not is_alive(process.pid, process.start_time)
 
@@ -144,6 +145,32 @@ async def test_an_escapee_is_known_by_its_tag_alone() -> None:
             assert escapee.pid not in tagged("1:2.0")
         finally:
             escapee.kill()
+
+
+def test_without_a_subreaper_the_tag_still_finds_who_escaped(tmp_path: Path) -> None:
+    """On a system that gives a shim no orphans, what left the session is ended and listed all the same."""
+    without = (
+        "from unstuck.processes.shim import attendant; attendant.process_control = lambda *_: None; attendant.main()"
+    )
+    order = {
+        "command": ["sh", "-c", "setsid sleep 1000 & echo left $!"],
+        "cwd": str(tmp_path),
+        "env": dict(os.environ),
+        "output": str(tmp_path / "out"),
+        "stdin": None,
+        "limit": 1000,
+    }
+    command = [sys.executable, "-c", without]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as shim:
+        assert shim.stdin
+        assert shim.stdout
+        print(json.dumps(order), file=shim.stdin, flush=True)
+        assert "spawned" in shim.stdout.readline()
+        print(json.dumps({"go": f"test:{shim.pid}"}), file=shim.stdin, flush=True)
+        report = json.loads(shim.stdout.readlines()[-1])
+    left = int((tmp_path / "out").read_text().split()[1])
+    assert left in {pid for pid, _, _ in report["ended"]}
+    await_death(left)
 
 
 async def test_stopping_one_leaves_the_others_alone(lab: Any) -> None:

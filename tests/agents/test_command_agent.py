@@ -1,0 +1,267 @@
+"""The command agent with real processes: what it is told, how it ends, and that stop means stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck.agents.command import CommandAgent, CommandSpec, require_program
+from unstuck.contract import Directive, Guidance, Observation, Report, Task
+from unstuck.errors import AgentNotFound
+from unstuck.text import Clean
+
+TELL = """
+import json, os, sys
+names = ("UNSTUCK_TASK", "UNSTUCK_ATTEMPT", "UNSTUCK_PROMPT_FILE")
+told = {name: os.environ.get(name) for name in names}
+told["file"] = open(told["UNSTUCK_PROMPT_FILE"], encoding="utf-8").read()
+told["arguments"] = sys.argv[1:]
+told["input"] = sys.stdin.read()
+told["here"] = os.getcwd()
+json.dump(told, open("told.json", "w"))
+"""
+
+
+class Watcher:
+    """An observer that only knows when the process is there."""
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.there = asyncio.Event()
+
+    def see(self, observation: Observation) -> None:
+        """Nothing to note."""
+
+    async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
+        """Never asked."""
+        raise AssertionError(observation)
+
+    async def delivered(self, directive: Directive) -> None:
+        """Nothing to note."""
+
+    async def spawned(self, pid: int, start: float) -> None:
+        """The process is there."""
+        self.pid = pid
+        self.there.set()
+
+
+class Lab:
+    """One agent in a directory of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.work, self.run = folder / "work", folder / "run"
+        self.work.mkdir()
+        (self.run / "output").mkdir(parents=True)
+        self.watcher = Watcher()
+
+    def agent(self, *command: str, **changes: Any) -> CommandAgent:
+        """An agent that runs ``command``."""
+        limits = {"limit": changes.pop("limit", 2**20), "prompt_limit": 100_000}
+        environ = {**os.environ, "UNSTUCK_TASK": "another's"}
+        return CommandAgent(CommandSpec(command=command, **changes), folder=self.run, environ=environ, **limits)
+
+    async def attempt(self, agent: CommandAgent, text: str = "Build it", *, session: str | None = None) -> Report:
+        """One attempt with ``text``."""
+        guidance = Guidance(
+            attempt="web.1", number=1, level="first", text=Clean(text), workdir=self.work, session=session
+        )
+        return await agent.attempt(Task(id="web", prompt=Clean(text)), guidance, self.watcher)
+
+    async def shell(self, script: str, **changes: Any) -> Report:
+        """One attempt of a shell script."""
+        return await self.attempt(self.agent("sh", "-c", script, **changes))
+
+    def told(self) -> dict[str, Any]:
+        """What the program was told."""
+        told: dict[str, Any] = json.loads((self.work / "told.json").read_text(encoding="utf-8"))
+        return told
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """A place for one agent."""
+    return Lab(tmp_path)
+
+
+async def test_any_program_finds_its_task(lab: Lab) -> None:
+    """In the file the environment names; standard input is at its end, so nothing waits for a person."""
+    report = await lab.attempt(lab.agent(sys.executable, "-c", TELL, "an argument"), "Build {prompt} ü")
+    assert (report.how, report.exit_code) == ("ended", 0)
+    told = lab.told()
+    assert (told["UNSTUCK_TASK"], told["UNSTUCK_ATTEMPT"]) == ("web", "web.1")
+    assert told["file"] == "Build {prompt} ü"
+    assert told["arguments"] == ["an argument"]
+    assert told["input"] == ""
+    assert told["here"] == str(lab.work)
+    assert Path(told["UNSTUCK_PROMPT_FILE"]).stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_prompt_as_an_argument(lab: Lab) -> None:
+    """A program with `{prompt}` gets exactly the text, whatever is in it."""
+    text = "$(touch evil) [/b] \\ 'x' \n--two"
+    await lab.attempt(lab.agent(sys.executable, "-c", TELL, "{prompt}", "{session}"), text, session="s-1")
+    assert lab.told()["arguments"] == [text, "s-1"]
+    assert not (lab.work / "evil").exists()
+
+
+async def test_the_prompt_on_standard_input(lab: Lab) -> None:
+    """Only where it is asked for."""
+    await lab.attempt(lab.agent(sys.executable, "-c", TELL, prompt="stdin"), "x" * 200_000)
+    assert lab.told()["input"] == "x" * 200_000
+
+
+async def test_a_prompt_that_is_too_long_for_an_argument_goes_by_file(lab: Lab) -> None:
+    """Linux refuses one argument of 128 KiB; the program is pointed to the file instead."""
+    text = "é" * 100_000
+    await lab.attempt(lab.agent(sys.executable, "-c", TELL, "{prompt}"), text)
+    told = lab.told()
+    assert told["file"] == text
+    assert told["UNSTUCK_PROMPT_FILE"] in told["arguments"][0]
+
+
+async def test_the_exit_code_is_the_agents_own(lab: Lab) -> None:
+    """A bad exit code is an account, not a crash."""
+    report = await lab.shell("echo trouble; exit 7")
+    assert (report.how, report.exit_code, report.error) == ("ended", 7, None)
+    assert (lab.run / report.output).read_text() == "trouble\n"
+
+
+async def test_an_agent_that_a_signal_ended_has_crashed(lab: Lab) -> None:
+    """A kill from outside is the agent's failure, and the report says by which signal."""
+    report = await lab.shell("kill -9 $$")
+    assert (report.how, report.exit_code) == ("crashed", None)
+    assert "signal 9" in (report.error or "")
+
+
+async def test_a_signal_line_is_read(lab: Lab) -> None:
+    """What the agent says about itself is in its report, the question with its options too."""
+    line = '{"signal": "needs_guidance", "question": "Which?", "options": ["a"], "approach": "x", "session": "s-2"}'
+    report = await lab.shell(f"echo 'UNSTUCK {line}'")
+    assert (report.signal, report.question, report.options) == ("needs_guidance", "Which?", ("a",))
+    assert (report.approach, report.session, report.how) == ("x", "s-2", "ended")
+
+
+@pytest.mark.parametrize(
+    ("output", "how"),
+    [
+        ("just words", "no_signal"),
+        ("UNSTUCK {nonsense", "bad_signal"),
+        ('UNSTUCK {"signal": "complete", "task": "shop"}', "bad_signal"),
+        ('UNSTUCK {"signal": "complete", "task": "web"}', "ended"),
+    ],
+)
+async def test_an_agent_that_has_to_signal(lab: Lab, output: str, how: str) -> None:
+    """Where a signal is required its absence is the agent's failure, with a sample of what was there instead."""
+    report = await lab.shell(f"printf '%s' '{output}'", signals=True)
+    assert report.how == how
+    assert (report.sample == output) == (how != "ended")
+    assert (await lab.shell(f"printf '%s' '{output}'")).how == "ended"
+
+
+async def test_output_that_is_no_text(lab: Lab) -> None:
+    """Bytes are kept as they are and harm nothing; a signal among them is read."""
+    script = r"""printf '\377\376\000\033]0;evil\007\n'; echo 'UNSTUCK {"signal": "complete"}'"""
+    report = await lab.shell(script)
+    assert report.signal == "complete"
+    assert (lab.run / report.output).read_bytes().startswith(b"\xff\xfe\x00\x1b]0;evil\x07\n")
+
+
+async def test_endless_output_is_cut_and_its_end_is_kept(lab: Lab) -> None:
+    """The file stays small and the signal at the end is not lost."""
+    script = "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done; "
+    report = await lab.shell(script + """echo 'UNSTUCK {"signal": "complete"}'""", limit=8_192)
+    assert report.signal == "complete"
+    assert (lab.run / report.output).stat().st_size < 20_000
+
+
+async def test_a_program_that_cannot_start_is_one_clear_error(lab: Lab) -> None:
+    """Missing and not executable, before and at the start."""
+    with pytest.raises(AgentNotFound, match="no-such-program"):
+        await lab.attempt(lab.agent("no-such-program"))
+    (lab.work / "plain.sh").write_text("echo hi\n")
+    for command, words in (
+        (["no-such-program"], "was not found on PATH"),
+        (["./missing.sh"], "does not exist"),
+        (["./plain.sh"], "may not be run"),
+    ):
+        with pytest.raises(AgentNotFound, match=words):
+            require_program(command, lab.work, os.environ)
+    require_program(["sh"], lab.work, os.environ)
+
+
+async def running(lab: Lab, agent: CommandAgent) -> asyncio.Task[Report]:
+    """An attempt that has really begun: it has written to a fifo."""
+    fifo, begun = lab.work / "begun", asyncio.Event()
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    asyncio.get_running_loop().add_reader(reader, begun.set)
+    work = asyncio.ensure_future(lab.attempt(agent))
+    waiting = asyncio.ensure_future(begun.wait())
+    try:
+        await asyncio.wait((work, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        asyncio.get_running_loop().remove_reader(reader)
+        os.close(reader)
+    assert not work.done()
+    return work
+
+
+WAITING = "sleep 1000 & echo $! > begun; wait"
+
+
+async def test_stop_ends_everything_and_says_so(lab: Lab) -> None:
+    """The program and its children are dead when stop returns, and the receipt lists them."""
+    agent = lab.agent("sh", "-c", WAITING)
+    work = await running(lab, agent)
+    family = [lab.watcher.pid, *(child.pid for child in psutil.Process(lab.watcher.pid).children(recursive=True))]
+    receipt = await agent.stop("web.1")
+    report = await work
+    assert len(family) >= 2
+    assert not any(psutil.pid_exists(pid) for pid in family)
+    assert lab.watcher.pid in [pid for pid, _, _ in receipt.ended]
+    assert receipt.alive == ()
+    assert report.receipt == receipt
+
+
+async def test_cancelling_stops_first(lab: Lab) -> None:
+    """Whoever goes away leaves no process behind."""
+    work = await running(lab, lab.agent("sh", "-c", WAITING))
+    family = [lab.watcher.pid, *(child.pid for child in psutil.Process(lab.watcher.pid).children(recursive=True))]
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    assert work.cancelled()
+    assert not any(psutil.pid_exists(pid) for pid in family)
+
+
+async def test_a_frozen_agent_stands_still_and_goes_on(lab: Lab) -> None:
+    """Freezing stops the whole group, thawing lets it end by itself."""
+    os.mkfifo(lab.work / "go")
+    agent = lab.agent("sh", "-c", "echo $$ > begun; read word < go; echo $word > got")
+    work = await running(lab, agent)
+    process = psutil.Process(lab.watcher.pid)
+    agent.freeze("web.1")
+    while process.status() != psutil.STATUS_STOPPED:
+        await asyncio.sleep(0)
+    agent.thaw("web.1")
+    writer = os.open(lab.work / "go", os.O_RDWR)
+    os.write(writer, b"hello\n")
+    assert (await work).exit_code == 0
+    os.close(writer)
+    assert (lab.work / "got").read_text() == "hello\n"
+
+
+async def test_an_attempt_that_is_over_can_be_stopped_frozen_and_thawed(lab: Lab) -> None:
+    """A late order is nothing to fall over."""
+    agent = lab.agent("true")
+    await lab.attempt(agent)
+    agent.freeze("web.1")
+    agent.thaw("web.1")
+    assert (await agent.stop("web.1")).ended == ()

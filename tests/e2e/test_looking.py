@@ -1,0 +1,243 @@
+"""Looking at runs, checking their record, answering their questions and asking what a failure is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMANDS = ("answer", "diagnose", "doctor", "run", "runs", "show", "verify")
+
+
+@pytest.fixture
+def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
+    """A run that waits at its stuck gate."""
+    assert unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
+    gate: dict[str, Any] = unstuck.only_gate()
+    return gate
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
+    """--help of each command says how it is used and what its options mean, and ends with 0."""
+    done = unstuck(command, "--help")
+    assert (done.code, done.errors) == (0, "")
+    assert done.out.startswith(f"Usage: unstuck {command} ")
+    assert command in unstuck("--help").out
+
+
+# --- runs and show ---------------------------------------------------------------------------------------------------
+
+
+def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
+    """`runs --json` has one object per run, oldest first, with its end; people see the same."""
+    assert unstuck("runs", "--json").rows == []
+    assert unstuck("runs").out == "no runs here yet\n"
+    for check in ("true", "false"):
+        unstuck("run", "--headless", "--ask", "never", "--direct", "--verify", check, "--", "true")
+    rows = unstuck("runs", "--json").rows
+    assert [row["run"] for row in rows] == [path.name for path in unstuck.runs]
+    assert [(row["state"], row["exit_code"], row["tasks"]) for row in rows] == [
+        ("ended", 0, {"succeeded": 1}),
+        ("ended", 4, {"failed": 1}),
+    ]
+    first, second = unstuck("runs").out.splitlines()
+    assert "succeeded" in first
+    assert "halted" in second
+
+
+def test_looking_changes_nothing(unstuck: Any) -> None:
+    """Commands that only look make no file, not even in a project that has no record yet."""
+    before = sorted(unstuck.root.rglob("*"))
+    for command in ("runs", "doctor", "show", "verify"):
+        unstuck(command)
+    assert sorted(unstuck.root.rglob("*")) == before
+
+
+def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -> None:
+    """`show --json` has the run, its task and the open gate with its question; people see how to answer it."""
+    run, task, gate = unstuck("show", unstuck.runs[0].name, "--json").rows
+    assert (run["run"], run["state"], run["exit_code"], run["open_gates"]) == (unstuck.runs[0].name, "parked", 3, 1)
+    assert (task["task"], task["state"], task["location"]) == ("task", "waiting", "app.py:3")
+    assert gate == parked
+    shown = unstuck("show").out
+    assert "I am stuck on: AssertionError: assert 1 == 2" in shown
+    assert "Try again with a different approach: [describe]" in shown
+    assert f"unstuck answer {gate['gate']} show-me | skip | abandon | retry" in shown
+    # The beginning of a run's name is enough.
+    assert unstuck("show", run["run"][:8]).code == 0
+
+
+def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None:
+    """A run that is not there is one clear line, for every command that takes one."""
+    for command in (("show",), ("verify",), ("run", "--headless", "--resume")):
+        done = unstuck(*command, "nosuch")
+        assert (done.code, done.out) == (2, "")
+        assert done.errors == "unstuck: there is no run nosuch; `unstuck runs` lists them\n"
+
+
+# --- verify ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None:
+    """`verify` ends with 0 on an untouched record and says how much it has read."""
+    log = unstuck.runs[0] / "events.jsonl"
+    (row,) = unstuck("verify", "--json").rows
+    assert row == {
+        "run": unstuck.runs[0].name,
+        "records": len(log.read_bytes().splitlines()),
+        "bytes": log.stat().st_size,
+        "torn": 0,
+        "ok": True,
+    }
+
+
+def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None:
+    """Whichever byte of the log is changed, `verify` ends with 6 and names file, line and byte; nothing is resumed."""
+    log = unstuck.runs[0] / "events.jsonl"
+    whole = log.read_bytes()
+    for offset in (0, len(whole) // 8, whole.index(b"\n"), len(whole) // 2, len(whole) - 1):
+        raw = bytearray(whole)
+        raw[offset] ^= 0x01
+        log.write_bytes(raw)
+        line, start = whole.count(b"\n", 0, offset) + 1, whole.rfind(b"\n", 0, offset) + 1
+        done = unstuck("verify")
+        assert (done.code, done.out) == (6, ""), offset
+        assert done.errors.startswith(f"unstuck: {log}: line {line}, byte {start}: ")
+        assert len(done.errors.splitlines()) == 1
+    damaged = log.read_bytes()
+    assert unstuck("run", "--headless", "--resume", "last").code == 6
+    assert log.read_bytes() == damaged
+    (row,) = unstuck("runs", "--json").rows
+    assert row["state"] == "damaged"
+
+
+# --- answer ----------------------------------------------------------------------------------------------------------
+
+
+def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, Any]) -> None:
+    """An unknown gate, a choice the gate has not, a missing text and an unknown word are refused with what to do."""
+    gate = parked["gate"]
+    log = unstuck.runs[0] / "events.jsonl"
+    before = log.read_bytes()
+    for words, said in (
+        (("g9-zzzz", "skip"), "no gate g9-zzzz: `unstuck show RUN` lists the open ones"),
+        ((gate, "choose", "1"), f"choose is not an answer to {gate} (stuck); it takes: show-me, skip, abandon, retry"),
+        ((gate, "show-me"), "show-me needs the text"),
+        ((gate, "skip", "because"), "skip takes no text"),
+        ((gate, "skp"), "no such answer: skp (did you mean `skip`?)"),
+        ((gate, "extend", "soon"), "extend: "),
+    ):
+        done = unstuck("answer", *words)
+        assert (done.code, done.out) == (2, ""), words
+        assert said in done.errors
+        assert len(done.errors.splitlines()) == 1
+    assert log.read_bytes() == before
+
+
+def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) -> None:
+    """The second answer to a gate is refused, and says who answered first."""
+    assert unstuck("answer", parked["gate"], "retry", "use a dict").code == 0
+    done = unstuck("answer", parked["gate"], "skip")
+    assert done.code == 2
+    assert f"gate {parked['gate']} is closed: human at 20" in done.errors
+
+
+def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+    """While one task works, the other one's question is answered through the socket, and the agent reads the answer."""
+    os.mkfifo(unstuck.seen / "pipe")
+    asking = unstuck.script("asking.sh", 'grep -q "use plan B" "$UNSTUCK_PROMPT_FILE" && touch done; exit 0')
+    working = unstuck.script("working.sh", 'read line < "$SEEN/pipe"; echo "$line" > worked')
+    plan = {
+        "max_parallel": 2,
+        "agents": {"asks": {"command": ["sh", asking]}, "works": {"command": ["sh", working]}},
+        "tasks": [
+            {"id": "one", "agent": "asks", "prompt": "Ask", "verify": failing},
+            {"id": "two", "agent": "works", "prompt": "Work", "verify": "test -f worked"},
+        ],
+    }
+    (unstuck.root / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
+    for arguments in (("add", "-A"), ("commit", "-q", "-m", "Plan")):
+        subprocess.run(["git", *arguments], cwd=unstuck.root, check=True, capture_output=True)
+    process = unstuck.start("run", "--json", "plan.yaml", env=no_climb)
+    opened = json.loads(unstuck.until(process, b'"gate_opened"').splitlines()[-1])
+    answered = unstuck("answer", opened["data"]["gate"], "retry", "use plan B")
+    assert (answered.code, answered.errors) == (0, "")
+    assert "--resume" not in answered.out
+    (unstuck.seen / "pipe").write_text("woken\n", encoding="utf-8")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, b"")
+    (given,) = [row for row in map(json.loads, out.splitlines()) if row.get("event") == "gate_answered"]
+    assert (given["actor"], given["data"]["text"]) == ("human", "use plan B")
+    assert "Approach: use plan B" in (unstuck.seen / "one.3").read_text(encoding="utf-8")
+
+
+def test_a_live_run_refuses_what_does_not_fit(unstuck: Any, failing: str) -> None:
+    """A wrong answer to a live run comes back as the same clear line, and the run goes on."""
+    os.mkfifo(unstuck.seen / "pipe")
+    agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
+    process = unstuck.start("run", "--headless", "--verify", failing, "--", "sh", agent)
+    unstuck.until(process, b"attempt 1")
+    done = unstuck("answer", "g1-abcd", "skip")
+    assert (done.code, done.errors) == (2, "unstuck: no gate g1-abcd: `unstuck show RUN` lists the open ones\n")
+    (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
+    assert process.wait(60) == 0
+
+
+# --- diagnose and doctor ---------------------------------------------------------------------------------------------
+
+OUTPUT = 'Traceback (most recent call last):\n  File "app.py", line 7, in run\n    x\nTypeError: bad operand\n'
+
+
+def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -> None:
+    """The same output gives the same diagnosis from a file and from a pipe, for people and for programs."""
+    file = tmp_path / "output.txt"
+    file.write_text(OUTPUT, encoding="utf-8")
+    said = unstuck("diagnose", str(file))
+    assert said.code == 0
+    assert "TypeError: bad operand" in said.out
+    assert "app.py:7" in said.out
+    assert unstuck("diagnose", input=OUTPUT.encode()).out == said.out
+    assert unstuck("diagnose", "-", input=OUTPUT.encode()).out == said.out
+    (row,) = unstuck("diagnose", str(file), "--json").rows
+    assert row["failure"] is True
+    assert (row["signature"]["error_type"], row["signature"]["location"]) == ("TYPE_ERROR", "app.py:7")
+
+
+def test_an_exit_code_of_zero_is_no_failure(unstuck: Any) -> None:
+    """With --exit-code 0 there is no failure, whatever the output looks like."""
+    assert unstuck("diagnose", "--exit-code", "0", input=OUTPUT.encode()).out == "no failure\n"
+    assert unstuck("diagnose", "--exit-code", "0", "--json", input=OUTPUT.encode()).rows == [{"failure": False}]
+
+
+def test_diagnose_without_its_file_says_so(unstuck: Any, tmp_path: Path) -> None:
+    """A file that is missing, or a directory, is one line and exit code 2."""
+    for path in (tmp_path / "missing.txt", tmp_path):
+        done = unstuck("diagnose", str(path))
+        assert (done.code, done.out) == (2, "")
+        assert done.errors.startswith(f"unstuck: {path}: ")
+        assert len(done.errors.splitlines()) == 1
+
+
+def test_doctor_says_where_everything_lies(unstuck: Any) -> None:
+    """`doctor` ends with 0 where all is well, and names the places that matter."""
+    done = unstuck("doctor", "--json")
+    assert done.code == 0
+    rows = {row["what"]: row for row in done.rows}
+    assert set(rows) >= {"unstuck", "python", "git", "project", "record", "work trees", "settings", "socket", "agents"}
+    assert rows["record"]["value"] == str(unstuck.root / ".git" / "unstuck")
+    assert all(row["ok"] is True for row in done.rows)
+
+
+def test_doctor_finds_what_is_in_the_way(unstuck: Any) -> None:
+    """A wrong setting and a record that cannot be written are marked, and the exit code is 1."""
+    (unstuck.root / "unstuck.yaml").write_text("frobnicate: 1\n", encoding="utf-8")
+    (unstuck.root / ".git" / "unstuck").write_text("", encoding="utf-8")
+    done = unstuck("doctor", "--json")
+    assert done.code == 1
+    assert {row["what"] for row in done.rows if not row["ok"]} == {"settings", "record"}
+    assert "!!  settings" in unstuck("doctor").out

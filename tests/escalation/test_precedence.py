@@ -1,0 +1,287 @@
+"""One failure, one answer: every line of the precedence table, and each line before its neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from unstuck.contract import Report
+from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType
+from unstuck.escalation import (
+    AskQuestion,
+    BackOff,
+    Block,
+    Climb,
+    Decision,
+    Direct,
+    Facts,
+    Finish,
+    Halt,
+    Limits,
+    Redispatch,
+    decide,
+)
+from unstuck.text import Clean
+
+Make = Callable[..., Any]
+
+LIMITS = Limits(skip_to_ask=("EACCES",), auto_resolve=(("node_modules", "run npm install"),))
+ASKS = Report(exit_code=0, signal="needs_guidance", question=Clean("Which port?"), options=(Clean("80"), Clean("81")))
+CRASHED = Report(exit_code=None, how="crashed", error=Clean("killed"))
+
+
+def line(decision: Decision) -> int:
+    """The line of the table that gave ``decision``."""
+    match decision:
+        case Finish():
+            return 1
+        case Direct(line=number) | AskQuestion(line=number):
+            return number
+        case BackOff():
+            return 6
+        case Block():
+            return 7
+        case Redispatch():
+            return 8
+    raise AssertionError(decision)
+
+
+def test_a_passed_check_is_success_whatever_the_agent_says(facts: Make) -> None:
+    """The check decides, not the agent's exit code, signal or question."""
+    for report in (Report(exit_code=1), ASKS, CRASHED, Report(how="no_signal")):
+        assert decide(facts(check="passed", report=report, diagnosis=None), LIMITS) == Finish(status="succeeded")
+
+
+def test_no_check_and_a_good_end_is_unverified(facts: Make) -> None:
+    """Without a check a task is never called succeeded."""
+    for signal in (None, "complete"):
+        decision = decide(facts(check="none", report=Report(exit_code=0, signal=signal), diagnosis=None), LIMITS)
+        assert decision == Finish(status="unverified")
+
+
+def test_no_check_and_a_bad_exit_code_is_a_failure(facts: Make) -> None:
+    """An agent that says by its exit code that it failed is believed."""
+    assert line(decide(facts(check="none", report=Report(exit_code=2)), LIMITS)) == 10
+
+
+def test_an_attempt_that_its_own_person_stopped_is_cancelled(facts: Make) -> None:
+    """Stopping an agent by hand starts no ladder."""
+    assert decide(facts(check="none", report=Report(how="stopped")), LIMITS) == Finish(status="cancelled")
+
+
+def test_a_check_that_could_not_run_is_a_question(facts: Make) -> None:
+    """A missing test runner is not the agent's failure: a person is asked, with the problem and a way to go on."""
+    decision = decide(facts(check="could_not_run", check_problem="pytest: not found", diagnosis=None), LIMITS)
+    assert isinstance(decision, AskQuestion)
+    assert "pytest: not found" in decision.question
+    assert decision.options == ("run the check again",)
+
+
+def test_a_pattern_goes_straight_to_a_person(facts: Make, failure: Make) -> None:
+    """skip_to_ask asks on the first failure that matches and uses up no rung."""
+    decision = decide(facts(diagnosis=failure("EACCES: permission denied")), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.line, decision.climb.directives) == ("human", 3, 0)
+
+
+def test_a_known_answer_is_given_once_for_each_failure(facts: Make, failure: Make) -> None:
+    """auto_resolve's action is the hint of one retry; the same failure again climbs the ladder."""
+    first = decide(facts(diagnosis=failure("node_modules missing")), LIMITS)
+    assert isinstance(first, Direct)
+    assert (first.level, first.line, first.hint) == ("retry", 4, "run npm install")
+    assert (first.climb.retries, first.climb.told_retries, first.climb.directives) == (0, 1, 1)
+    again = decide(facts(diagnosis=failure("node_modules missing"), climb=first.climb), LIMITS)
+    assert line(again) == 10
+    other = decide(facts(diagnosis=failure("node_modules missing: left-pad"), climb=first.climb), LIMITS)
+    assert line(other) == 4
+
+
+def test_a_known_answer_that_did_not_help_is_not_given_again_after_a_person_was_asked(
+    facts: Make, failure: Make
+) -> None:
+    """A person who was asked because the hint failed does not see it tried once more."""
+    first = decide(facts(diagnosis=failure("node_modules missing")), LIMITS)
+    assert isinstance(first, Direct)
+    after = decide(facts(diagnosis=failure("node_modules missing"), climb=first.climb.answered("show_me", "x")), LIMITS)
+    assert line(after) == 10
+
+
+def test_a_full_context_goes_on_in_a_new_session_three_times(facts: Make, failure: Make) -> None:
+    """The work is kept and the approach with it; the fourth time it is a failure like any other."""
+    full = failure("context", failure_type=FailureType.CONTEXT_EXHAUSTED)
+    climb = Climb(approach="use a table")
+    for _ in range(3):
+        decision = decide(facts(diagnosis=full, climb=climb), LIMITS)
+        assert isinstance(decision, Direct)
+        assert (decision.level, decision.line, decision.fresh, decision.restore) == ("continue", 5, True, "")
+        assert (decision.checkpoint, decision.approach) == ("progress", "use a table")
+        climb = decision.climb
+    assert climb.failed_approaches == ()
+    assert line(decide(facts(diagnosis=full, climb=climb), LIMITS)) == 10
+
+
+def test_a_passing_trouble_is_waited_for_one_two_and_four_seconds(facts: Make, failure: Make) -> None:
+    """Three waits that double, then the failure is answered like any other."""
+    busy = failure("503", category=ErrorCategory.TRANSIENT)
+    climb, delays = Climb(approach="use a table"), []
+    for _ in range(3):
+        decision = decide(facts(diagnosis=busy, climb=climb), LIMITS)
+        assert isinstance(decision, BackOff)
+        delays.append(decision.delay)
+        climb = decision.climb
+    assert delays == [1, 2, 4]
+    assert (climb.failed_approaches, climb.seen, climb.directives) == ((), (), 0)
+    assert line(decide(facts(diagnosis=busy, climb=climb), LIMITS)) == 10
+    assert line(decide(facts(diagnosis=busy, climb=climb, report=CRASHED), LIMITS)) == 8
+
+
+def test_what_the_other_side_asks_to_wait_wins(facts: Make, failure: Make) -> None:
+    """A Retry-After is kept to, even for hours."""
+    busy = failure("429", category=ErrorCategory.TRANSIENT, retry_after="7200")
+    decision = decide(facts(diagnosis=busy), LIMITS)
+    assert isinstance(decision, BackOff)
+    assert decision.delay == 7200
+
+
+@pytest.mark.parametrize(
+    ("signal", "options", "error_type"),
+    [
+        ("needs_guidance", ("80", "81"), "ambiguous_requirement"),
+        ("needs_guidance", (), "missing_info"),
+        ("blocked", (), "missing_info"),
+    ],
+)
+def test_an_agent_that_asks_is_heard_at_once(
+    facts: Make, signal: Any, options: tuple[str, ...], error_type: str
+) -> None:
+    """A stated question goes to a person on the first attempt, with the agent's options."""
+    report = Report(exit_code=0, signal=signal, question=Clean("Which?"), options=tuple(map(Clean, options)))
+    decision = decide(facts(report=report), LIMITS)
+    assert isinstance(decision, AskQuestion)
+    assert (decision.line, decision.question, decision.options) == (7, "Which?", options)
+    assert decision.error_type == error_type
+
+
+def test_a_broken_ground_stops_the_work_and_not_the_agent(facts: Make) -> None:
+    """What fails on the untouched base too is nobody's failure: everything waits until it is mended."""
+    assert decide(facts(infrastructure=True), LIMITS) == Block(issue="boom")
+
+
+@pytest.mark.parametrize(
+    ("how", "error_type"),
+    [
+        ("crashed", "agent_crash"),
+        ("not_started", "agent_crash"),
+        ("timed_out", "agent_timeout"),
+        ("no_signal", "signal_missing"),
+        ("bad_signal", "parse_failure"),
+    ],
+)
+def test_a_failing_agent_is_dispatched_twice_more_and_then_a_person_is_asked(
+    facts: Make, how: Any, error_type: str
+) -> None:
+    """An agent's own failures never use up a rung; the third one is a question."""
+    climb = Climb(retries=1)
+    for number in (1, 2):
+        decision = decide(facts(report=Report(how=how), climb=climb), LIMITS)
+        assert isinstance(decision, Redispatch)
+        assert (decision.failures, decision.error_type) == (number, error_type)
+        climb = decision.climb
+    last = decide(facts(report=Report(how=how), climb=climb), LIMITS)
+    assert isinstance(last, Direct)
+    assert (last.level, last.line, last.checkpoint) == ("human", 8, "ask")
+    assert last.climb.retries == 1
+
+
+def test_failing_checks_never_count_as_failures_of_the_agent(facts: Make, failure: Make) -> None:
+    """However often the tests fail, the agent's limit is not reached by it."""
+    climb = Climb()
+    for number in range(8):
+        decision = decide(facts(diagnosis=failure(f"boom {number}"), climb=climb), Limits(task_failure_limit=1))
+        assert isinstance(decision, Direct)
+        climb = decision.climb
+    assert climb.agent_failures == 0
+
+
+def test_circles_end_at_a_person(facts: Make) -> None:
+    """The same idea again and again is not answered with a further rung."""
+    decision = decide(facts(circular=True), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.line, decision.checkpoint) == ("human", 9, "ask")
+
+
+def test_everything_else_is_the_ladder(facts: Make) -> None:
+    """A plain failing test is a retry with its hint."""
+    decision = decide(facts(), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.line, decision.climb.retries) == ("retry", 10, 1)
+
+
+CONTEXT = {"failure_type": FailureType.CONTEXT_EXHAUSTED}
+PASSING = {"category": ErrorCategory.TRANSIENT}
+# For each line what makes it apply, as (changed facts, headline of the failure, changes of the failure).
+LINES: dict[int, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    1: ({"check": "passed"}, "", {}),
+    2: ({"check": "could_not_run"}, "", {}),
+    3: ({}, "EACCES", {}),
+    4: ({}, "node_modules", {}),
+    5: ({}, "", CONTEXT),
+    6: ({}, "", PASSING),
+    7: ({"infrastructure": True}, "", {}),
+    8: ({"report": CRASHED}, "", {}),
+    9: ({"circular": True}, "", {}),
+    10: ({}, "", {}),
+}
+
+
+@pytest.mark.parametrize("number", range(1, 10))
+def test_the_first_line_that_applies_wins(facts: Make, failure: Make, number: int) -> None:
+    """Where a line and any later one apply, the earlier decides."""
+    changes, headline, kind = LINES[number]
+    for later in range(number + 1, 11):
+        other, words, other_kind = LINES[later]
+        diagnosis: Diagnosis = failure(f"{headline} {words} boom", **{**other_kind, **kind})
+        given: Facts = facts(**{**other, **changes, "diagnosis": diagnosis})
+        assert line(decide(given, LIMITS)) == number, f"line {number} and line {later}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"check": "could_not_run", "diagnosis": None}, "env_unavailable"),
+        ({"report": ASKS}, "missing_info"),
+        ({"circular": True}, "task_limit_exceeded"),
+        ({"report": CRASHED, "climb": Climb(agent_failures=2)}, "task_limit_exceeded"),
+        ({"climb": Climb(directives=20)}, "task_limit_exceeded"),
+    ],
+)
+def test_where_nobody_may_be_asked_the_run_halts(facts: Make, changes: dict[str, Any], reason: str) -> None:
+    """With `ask: never` every question is an end of the run with its reason."""
+    decision = decide(facts(**changes, may_ask=False), LIMITS)
+    assert isinstance(decision, Halt)
+    assert decision.reason == reason
+    assert decision.details
+
+
+def test_a_pattern_halts_where_nobody_may_be_asked(facts: Make, failure: Make) -> None:
+    """skip_to_ask cannot ask then, and says what it would have asked about."""
+    decision = decide(facts(diagnosis=failure("EACCES: no"), may_ask=False), LIMITS)
+    assert isinstance(decision, Halt)
+    assert "EACCES: no" in decision.details
+
+
+def test_a_pattern_that_is_no_pattern_is_compared_as_text(facts: Make, failure: Make) -> None:
+    """A half-open bracket in the settings matches itself and never ends the run."""
+    limits = replace(LIMITS, skip_to_ask=("[oops",))
+    assert line(decide(facts(diagnosis=failure("saw [oops here")), limits)) == 3
+    assert line(decide(facts(), limits)) == 10
+
+
+def test_a_broken_build_goes_back_before_its_retry(facts: Make, failure: Make) -> None:
+    """Code that does not even load is set back to the last good state, and saved first."""
+    decision = decide(facts(diagnosis=failure("x", failure_type=FailureType.BROKEN_BUILD)), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.restore, decision.checkpoint) == ("retry", "good", "rollback")

@@ -1,0 +1,132 @@
+"""What an attempt is told, word for word, and that no prompt is more than text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from unstuck.contract import Level
+from unstuck.diagnosis import Diagnosis, diagnose
+from unstuck.escalation import Brief, compose
+
+LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")
+
+
+def found() -> Diagnosis:
+    """A real failure with a place."""
+    diagnosis = diagnose(
+        'Traceback (most recent call last):\n  File "calc.py", line 2, in add\nTypeError: no plus', exit_code=1
+    )
+    assert diagnosis is not None
+    return diagnosis
+
+
+def told(level: Level, **parts: Any) -> str:
+    """The text of an attempt on ``level``."""
+    return compose(Brief(prompt="Build the page", level=level, check="pytest -q", **parts))
+
+
+def test_the_first_attempt() -> None:
+    """The task and what counts as done, nothing else."""
+    assert told("first") == "Build the page\n\nYour work is done when this passes: pytest -q"
+
+
+def test_a_retry() -> None:
+    """The problem, how often it was there, a hint and what the check printed."""
+    assert told("retry", diagnosis=found(), hint="convert it", evidence="\nE  no plus\n", repeats=2) == (
+        "Build the page\n\n"
+        "The last attempt did not pass the check. Keep the approach and fix this problem:\n\n"
+        "Problem: TypeError: no plus (calc.py:2)\nThis is the same failure 2 times in a row.\n\n"
+        "Hint: convert it\n\n"
+        "What the check printed:\nE  no plus\n\n"
+        "Your work is done when this passes: pytest -q"
+    )
+
+
+def test_a_pivot() -> None:
+    """The approach, what failed before, and what happened to the files."""
+    assert told("pivot", approach="use a table", failed=["a loop", "two\nlines"], restored="Set back.") == (
+        "Build the page\n\n"
+        "The last approach did not work. Take a different one, from the start:\n\n"
+        "Approach: use a table\n\n"
+        "Already tried without success:\n- a loop\n- two lines\n\n"
+        "Set back.\n\n"
+        "Your work is done when this passes: pytest -q"
+    )
+
+
+def test_research() -> None:
+    """What was gathered is handed over."""
+    assert told("research", insights=["calc.py:\n1 | def add"]) == (
+        "Build the page\n\n"
+        "Several attempts failed. First understand the problem, then name a new approach and follow it:\n\n"
+        "Gathered:\ncalc.py:\n1 | def add\n\n"
+        "Your work is done when this passes: pytest -q"
+    )
+
+
+def test_a_persons_answer() -> None:
+    """The person's words come right after the task, and what was said before is not lost."""
+    assert told("human", answer="Add the numbers.", advice=["The port is 8080."]) == (
+        "Build the page\n\n"
+        "A person has looked at this and says:\n\n"
+        "Add the numbers.\n\n"
+        "A person has said before:\nThe port is 8080.\n\n"
+        "Your work is done when this passes: pytest -q"
+    )
+
+
+def test_going_on_in_a_new_session() -> None:
+    """The new session knows that the work is there."""
+    assert "Its work is in the files. Go on from there:" in told("continue")
+
+
+def test_an_agent_that_has_to_signal_is_told_how() -> None:
+    """Whoever requires the signal line shows it."""
+    assert 'UNSTUCK {"signal": "complete"' in told("first", signals=True)
+    assert "UNSTUCK" not in told("first")
+
+
+HOSTILE = (
+    "\x1b]52;c;ZXZpbA==\x07\x1b[2Jclear",
+    "[/nope] [@click=app.quit]here[/]",
+    "put {prompt} and {prompt_file} and {session} here",
+    "$(touch /tmp/x) `id` %s {0}",
+    "-rf /",
+)
+
+
+@pytest.mark.parametrize("prompt", HOSTILE)
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_hostile_prompt_is_text(prompt: str, level: Level) -> None:
+    """Escapes are gone, and everything else stands there as it was written, at the very beginning."""
+    text = compose(Brief(prompt=prompt, level=level, answer=prompt, approach=prompt, evidence=prompt))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert text.startswith(prompt if "\x1b" not in prompt else "clear")
+
+
+def test_a_task_of_a_megabyte_is_told_whole() -> None:
+    """Whatever a rung adds, nothing of the task is cut away for it."""
+    task = "x" * 1_000_000 + " the end of the task"
+    text = compose(Brief(prompt=task, level="retry", evidence="E\n" * 500_000, insights=["i" * 500_000]))
+    assert text.startswith(f"{task}\n\n")
+    assert len(text) < len(task) + 70_000
+
+
+@pytest.mark.parametrize("part", ["answer", "approach", "hint", "evidence", "restored"])
+def test_secrets_are_not_told(part: str) -> None:
+    """A key that a check printed or a person pasted does not reach the agent's prompt."""
+    secret = "ghp_" + "a1B2" * 10
+    text = told("human", **{part: f"token {secret}"})
+    assert secret not in text
+    assert "[redacted]" in text
+
+
+def test_the_task_is_always_first(failure: Callable[..., Diagnosis]) -> None:
+    """An agent reads its task before anything that is said about it."""
+    for level in LEVELS:
+        text = told(level, diagnosis=failure(), hint="h", answer="a", advice=["b"], insights=["c"], signals=True)
+        assert text.startswith("Build the page\n\n")

@@ -1,0 +1,419 @@
+"""A watched project: recorded Claude Code traffic, each hook its own process, through the installed forwarder."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unstuck.agents
+from unstuck import Supervisor
+from unstuck.errors import ProjectLocked
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.journal import replay
+from unstuck.runs.watching import watch
+from unstuck.settings import Settings
+from unstuck.supervision.supervisor import locate
+
+RECORDED = Path(__file__).parents[1] / "data" / "claude_hooks.jsonl"
+LINES: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
+TASK = "claude-6439288a"
+FAILING = "echo oops >&2; exit 3"
+PATIENCE = 60
+
+
+class Hook:
+    """One hook call: a process of the installed forwarder."""
+
+    def __init__(self, process: asyncio.subprocess.Process, payload: dict[str, Any]) -> None:
+        self.process = process
+        self._talk = asyncio.ensure_future(process.communicate(json.dumps(payload).encode()))
+
+    @property
+    def ended(self) -> bool:
+        return self.process.returncode is not None
+
+    async def output(self) -> dict[str, Any] | None:
+        """What Claude Code would read: JSON, or None for silence. A forwarder always ends with 0 and says no error."""
+        out, err = await asyncio.wait_for(self._talk, PATIENCE)
+        assert (self.process.returncode, err) == (0, b"")
+        return json.loads(out) if out else None
+
+
+class World:
+    """The agent's side: sends hooks from within the project and looks at what was recorded."""
+
+    def __init__(self, repo: Path, supervisor: Supervisor) -> None:
+        self.repo, self.supervisor = repo, supervisor
+        self.numbers = itertools.count(1)
+        self.records: list[Record] = []
+        self.moved = asyncio.Event()
+        supervisor.core.journal.on_append(self._note)
+
+    def _note(self, record: Record) -> None:
+        self.records.append(record)
+        self.moved.set()
+
+    async def until(self, seen: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not seen():
+                self.moved.clear()
+                await self.moved.wait()
+
+    def of(self, event: type[Any]) -> list[Any]:
+        return [record.event for record in self.records if isinstance(record.event, event)]
+
+    async def start(self, event: str, **changes: Any) -> Hook:
+        recorded = next(line for line in LINES if line["hook_event_name"] == event)
+        return await forward(self.repo, {**recorded, **changes})
+
+    async def say(self, event: str, **changes: Any) -> dict[str, Any] | None:
+        return await (await self.start(event, **changes)).output()
+
+    async def call(self, command: str = "make", **changes: Any) -> Hook:
+        """A tool call that is about to be made."""
+        changes = {"tool_use_id": f"call-{next(self.numbers)}", **changes}
+        return await self.start("PreToolUse", tool_name="Bash", tool_input={"command": command}, **changes)
+
+    async def fail(self, times: int = 1, said: str = "oops") -> dict[str, Any] | None:
+        """Calls that are made and fail; what the last one's result hook printed."""
+        printed = None
+        for _ in range(times):
+            use = f"failing-{next(self.numbers)}"
+            assert await (await self.call(FAILING, tool_use_id=use)).output() is None
+            printed = await self.say("PostToolUseFailure", tool_use_id=use, error=f"Exit code 3\n{said}")
+        return printed
+
+    async def held(self) -> Hook:
+        """A call that waits at an open gate: others come and go meanwhile, and it is still there."""
+        hook = await self.call("make again", tool_use_id="held")
+        await self.until(lambda: any(step.text == "make again" for step in self.of(e.StepRecorded)))
+        await self.say("MessageDisplay", index=next(self.numbers))
+        assert not hook.ended
+        return hook
+
+    @property
+    def gate(self) -> str:
+        (row,) = self.supervisor.core.head.open_gates()
+        return row.id
+
+    async def answer(self, *words: str) -> str:
+        """``unstuck answer`` as its own process; what it printed."""
+        return await command(self.repo, "answer", self.gate, *words)
+
+    @property
+    def row(self) -> Any:
+        return self.supervisor.core.head.tasks[TASK]
+
+
+async def forward(repo: Path, payload: dict[str, Any]) -> Hook:
+    program = shutil.which("unstuck-hook")
+    assert program is not None
+    assert Path(program).parent == Path(sys.executable).parent
+    pipe = asyncio.subprocess.PIPE
+    payload = {**payload, "cwd": str(repo)}
+    process = await asyncio.create_subprocess_exec(program, "claude", stdin=pipe, stdout=pipe, stderr=pipe, cwd=repo)
+    return Hook(process, payload)
+
+
+async def command(repo: Path, *words: str) -> str:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec("unstuck", *words, stdout=pipe, stderr=pipe, cwd=repo)
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
+Watching = Callable[..., AbstractAsyncContextManager[World]]
+
+
+@pytest.fixture
+def watching(repo: Path) -> Watching:
+    @asynccontextmanager
+    async def opened(settings: Settings | None = None, **options: Any) -> AsyncIterator[World]:
+        warnings: list[str] = []
+        async with watch(await locate(repo), settings, warn=warnings.append, **options) as supervisor:
+            yield World(repo, supervisor)
+        assert warnings == []
+
+    return opened
+
+
+def test_the_installed_forwarder_is_this_one() -> None:
+    """The command on PATH is the forwarder of this checkout, as a copy that can be run: else `make setup` again."""
+    installed = shutil.which("unstuck-hook")
+    assert installed is not None
+    source = Path(unstuck.agents.__file__).with_name("forwarder.py")
+    assert Path(installed).read_text("utf-8").splitlines()[1:] == source.read_text("utf-8").splitlines()[1:]
+
+
+async def test_a_recorded_session_becomes_one_task(repo: Path, watching: Watching) -> None:
+    """Every hook of a real session, line by line: one task with its steps, and no word to the agent."""
+    async with watching() as world:
+        for line in LINES[:15]:
+            assert await (await forward(repo, line)).output() is None
+        state = world.supervisor.core.head
+        assert list(state.tasks) == [TASK]
+        assert world.row.task.prompt == "do it"
+        steps = world.of(e.StepRecorded)
+        kinds = [step.kind for step in steps]
+        assert kinds == ["message", "action", "success", "failure", "action", "action", "action", "success"]
+        (failure,) = [step for step in steps if step.kind == "failure"]
+        assert (failure.tool, failure.exit_code, failure.text) == ("bash", 3, "oops")
+        assert failure.identity
+        assert {step.agent_id for step in steps} == {"", "a96f19cb22560fb8d", "a1698b95665d89adb"}
+        assert world.row.status == "unverified"
+        log = world.supervisor.core.journal.path
+    ended = replay(log)
+    assert (ended.run.kind, ended.run.state, ended.run.exit_reason) == ("watch", "ended", "incomplete")
+
+
+async def test_the_third_identical_failure_holds_the_next_call(watching: Watching) -> None:
+    """The next tool call waits for the person, whose words reach the agent as the reason of its denial."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(2)
+        assert world.supervisor.core.head.open_gates() == ()
+        await world.fail()
+        hook = await world.held()
+        gate = world.supervisor.core.head.gates[world.gate].gate
+        assert (gate.type, gate.task) == ("loop_detected", TASK)
+        assert gate.context["window_size"] == 3
+        assert gate.context["loop_type"] == "execution_loop"
+        assert gate.context["error_signature"] == world.of(e.StepRecorded)[1].identity
+        said = await world.answer("show-me", "use", "the", "other", "Makefile")
+        assert "answered: show-me" in said
+        printed = await hook.output()
+        assert printed is not None
+        decision = printed["hookSpecificOutput"]
+        assert decision["permissionDecision"] == "deny"
+        assert "use the other Makefile" in decision["permissionDecisionReason"]
+        await world.until(lambda: world.of(e.AnswerDelivered))
+        (answered,) = [record for record in world.records if isinstance(record.event, e.GateAnswered)]
+        assert answered.actor == "human"
+        (sent,) = world.of(e.AnswerSent)
+        assert (sent.gate, sent.call, sent.incarnation) == (gate.id, "held", f"{TASK}.1")
+        order = [type(record.event) for record in world.records]
+        assert order.index(e.GateAnswered) < order.index(e.AnswerSent) < order.index(e.AnswerDelivered)
+        assert await (await world.call()).output() is None
+
+
+async def test_continue_lets_the_held_call_through(watching: Watching) -> None:
+    """*Not a loop*: the call goes on without a word, and three more of the same are needed to ask again."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        hook = await world.held()
+        await world.answer("continue")
+        assert await hook.output() is None
+        await world.fail(2)
+        assert world.supervisor.core.head.open_gates() == ()
+        await world.fail()
+        assert len(world.supervisor.core.head.open_gates()) == 1
+
+
+@pytest.mark.parametrize(("scope", "another_asks"), [("pattern", True), ("task", False)])
+async def test_continue_for_good(watching: Watching, scope: str, another_asks: bool) -> None:
+    """``--for pattern`` never asks about this failure again, ``--for task`` about none of this task."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        await world.answer("continue", "--for", scope)
+        assert await (await world.call()).output() is None
+        printed = await world.fail(5)
+        assert printed is None
+        assert world.supervisor.core.head.open_gates() == ()
+        for _ in range(3):
+            if world.supervisor.core.head.open_gates():
+                break
+            await world.fail(said="KeyError: 'currency'")
+        assert len(world.supervisor.core.head.open_gates()) == another_asks
+
+
+@pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
+async def test_giving_up_ends_the_task_and_stops_the_agent(watching: Watching, choice: str, status: str) -> None:
+    """Skip and abandon deny the held call and all others, and end the agent's turn at its next batch."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        hook = await world.held()
+        await world.answer(choice)
+        printed = await hook.output()
+        assert printed is not None
+        assert printed["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert world.row.status == status
+        more = await (await world.call()).output()
+        assert more is not None
+        assert more["hookSpecificOutput"]["permissionDecision"] == "deny"
+        stopped = await world.say("PostToolBatch")
+        assert stopped is not None
+        assert stopped["continue"] is False
+        attempt = f"{TASK}.1"
+        await world.until(lambda: not world.supervisor.core.head.attempts[attempt].is_live)
+        assert world.row.status == status
+
+
+async def test_retry_tells_the_approach(watching: Watching) -> None:
+    """*Try again with a different approach* is what the denied call says."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        hook = await world.held()
+        await world.answer("retry", "build", "without", "make")
+        printed = await hook.output()
+        assert printed is not None
+        assert "build without make" in printed["hookSpecificOutput"]["permissionDecisionReason"]
+
+
+async def test_the_same_call_twice_changes_nothing(watching: Watching) -> None:
+    """A hook that fires twice for one tool use counts once: two failures stay two."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        for use in ("one", "two"):
+            for _ in range(3):
+                assert await (await world.call(FAILING, tool_use_id=use)).output() is None
+                await world.say("PostToolUseFailure", tool_use_id=use)
+        assert [step.kind for step in world.of(e.StepRecorded)] == ["action", "failure"] * 2
+        assert world.supervisor.core.head.open_gates() == ()
+
+
+async def test_stop_is_blocked_until_the_check_passes(repo: Path, watching: Watching) -> None:
+    """The agent may not stop while the check fails: it is sent on with the retry's guidance."""
+    async with watching(verify="grep -q ready state.txt") as world:
+        (repo / "state.txt").write_text("AssertionError: not yet\n", encoding="utf-8")
+        await world.say("UserPromptSubmit", prompt="make it ready")
+        blocked = await world.say("Stop")
+        assert blocked is not None
+        assert blocked["decision"] == "block"
+        reason = blocked["reason"]
+        assert reason.startswith("make it ready")
+        assert "did not pass the check" in reason
+        assert "grep -q ready state.txt" in reason
+        (directive,) = world.of(e.DirectiveIssued)
+        assert directive.level == "retry"
+        assert world.row.attempts == 2
+        (repo / "state.txt").write_text("ready\n", encoding="utf-8")
+        assert await world.say("Stop", stop_hook_active=True) is None
+        assert world.row.status == "succeeded"
+        log = world.supervisor.core.journal.path
+    assert replay(log).run.exit_code == 0
+
+
+async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watching) -> None:
+    """Without an answer a call is denied three times, then the agent is stopped; the question stays open."""
+    async with watching(hold_limit_s=0.01) as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        for _ in range(3):
+            denied = await (await world.call()).output()
+            assert denied is not None
+            assert "still open" in denied["hookSpecificOutput"]["permissionDecisionReason"]
+        last = await (await world.call()).output()
+        assert last is not None
+        assert "has to answer" in last["hookSpecificOutput"]["permissionDecisionReason"]
+        assert [refused.count for refused in world.of(e.HoldRefused)] == [1, 2, 3, 4]
+        stopped = await world.say("PostToolBatch")
+        assert stopped is not None
+        assert stopped["continue"] is False
+        await world.until(lambda: world.row.state == "waiting")
+        assert world.row.status is None
+        await world.answer("show-me", "look in the cellar")
+        await world.until(lambda: world.row.state == "running")
+        told = await world.say("UserPromptSubmit", prompt="well?")
+        assert told is not None
+        assert "look in the cellar" in told["hookSpecificOutput"]["additionalContext"]
+
+
+async def test_a_stopped_hold_can_be_gone_on_with(watching: Watching) -> None:
+    """*Continue*, given after the agent was stopped for want of an answer, is no end of the task."""
+    async with watching(Settings(hold_limit=0), hold_limit_s=0.01) as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        await (await world.call()).output()
+        await world.say("PostToolBatch")
+        await world.until(lambda: world.row.state == "waiting")
+        await world.answer("continue")
+        await world.until(lambda: world.row.attempts == 2)
+        assert (world.row.state, world.row.status) == ("running", None)
+
+
+async def test_the_persons_own_prompt_begins_anew(repo: Path, watching: Watching) -> None:
+    """Who talks to the agent gives it a fresh start: neither the failures nor the rungs before count."""
+    async with watching(verify="grep -q ready state.txt") as world:
+        await world.say("UserPromptSubmit")
+        await world.say("Stop")
+        assert world.row.climb.retries == 1
+        await world.fail(2)
+        await world.say("UserPromptSubmit", prompt="try with sudo")
+        await world.fail(2)
+        assert world.supervisor.core.head.open_gates() == ()
+        assert world.row.climb.retries == 0
+        await world.fail()
+        assert len(world.supervisor.core.head.open_gates()) == 1
+
+
+async def test_closing_the_agent_ends_the_task(watching: Watching) -> None:
+    """A session that is closed in the middle of its work is cancelled, unless its check passes."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await (await world.call()).output()
+        assert await world.say("SessionEnd") is None
+        await world.until(lambda: world.row.state == "ended")
+        assert world.row.status == "cancelled"
+
+
+async def test_closing_the_agent_with_its_work_done(watching: Watching) -> None:
+    """What the check finds done is done, however the session ended."""
+    async with watching(verify="test -f README.md") as world:
+        await world.say("UserPromptSubmit")
+        await world.say("SessionEnd")
+        await world.until(lambda: world.row.state == "ended")
+        assert world.row.status == "succeeded"
+
+
+async def test_two_sessions_at_once_are_both_attended(watching: Watching) -> None:
+    """Agents that somebody else runs share a tree whether we like it or not: none waits for the other."""
+    async with watching(Settings(max_parallel=1)) as world:
+        await world.say("UserPromptSubmit")
+        await world.say("UserPromptSubmit", session_id="second-one")
+        await world.say("UserPromptSubmit", session_id="third-one")
+        rows = world.supervisor.core.head.tasks
+        assert {name: row.state for name, row in rows.items()} == {
+            TASK: "running",
+            "claude-secondon": "running",
+            "claude-thirdone": "running",
+        }
+
+
+async def test_after_the_watch_the_agent_is_alone(repo: Path, watching: Watching) -> None:
+    """Ending the watch frees the held call at once and leaves no trace in later ones."""
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        await world.fail(3)
+        hook = await world.held()
+        log = world.supervisor.core.journal.path
+    assert await hook.output() is None
+    before = log.read_bytes()
+    for line in LINES[:15]:
+        assert await (await forward(repo, line)).output() is None
+    assert log.read_bytes() == before
+    state = replay(log)
+    assert (state.run.state, state.run.exit_code) == ("parked", 3)
+    assert len(state.open_gates()) == 1
+
+
+async def test_one_watch_in_a_project(repo: Path, watching: Watching) -> None:
+    """A second supervisor is refused with who has the project."""
+    async with watching():
+        with pytest.raises(ProjectLocked, match="another run is live"):
+            async with Supervisor.open(repo):
+                pass

@@ -1,0 +1,83 @@
+"""The supervisor is killed while its agent works: never two at work in one tree, and nobody else is harmed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from unstuck.clock import SystemClock
+from unstuck.contract import Guidance, Task
+from unstuck.record import events as e
+from unstuck.record.journal import LOG_NAME, Journal, read_records, replay
+from unstuck.supervision.supervisor import Supervisor
+from unstuck.text import Clean
+
+SCRIPT = Path(__file__).with_name("scripted_agent.py")
+PATIENCE = 60
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Where the agent says what it does."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    os.mkfifo(folder / "started")
+    os.mkfifo(folder / "never")
+    return folder
+
+
+@pytest.mark.parametrize("with_the_shim", [False, True])
+def test_an_agent_never_works_beside_its_successor(repo: Path, outside: Path, with_the_shim: bool) -> None:
+    """Kill -9 the supervisor (and the helper that would end what is left, too): the resumed run works alone."""
+    command = [sys.executable, str(SCRIPT), str(repo), str(outside)]
+    supervisor = subprocess.Popen(command)
+    assert (outside / "started").read_text() == "started"
+    agent = psutil.Process(int((outside / "pid").read_text()))
+    shims = psutil.Process(supervisor.pid).children()
+    victims = [supervisor.pid, *(shim.pid for shim in shims if with_the_shim)]
+    for victim in victims:
+        os.kill(victim, signal.SIGSTOP)
+    for victim in victims:
+        os.kill(victim, signal.SIGKILL)
+    supervisor.wait(PATIENCE)
+    run = next((repo / ".git" / "unstuck" / "runs").iterdir())
+    done = subprocess.run([*command, run.name], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.stdout, done.stderr) == ("succeeded\n", "")
+    assert (outside / "seen").read_text() == "alone"
+    assert not agent.is_running() or agent.status() == psutil.STATUS_ZOMBIE
+    records = list(read_records(run / LOG_NAME))
+    assert [record.attempt for record in records if record.name == "attempt_interrupted"] == ["only.1"]
+    if with_the_shim:
+        (receipt,) = [record.event for record in records if isinstance(record.event, e.StopReceipt)]
+        assert [ended[0] for ended in receipt.ended] == [agent.pid]
+        assert receipt.alive == ()
+
+
+async def test_a_process_that_only_has_the_same_number_is_left_alone(tmp_path: Path) -> None:
+    """The log names a process that is long gone; whoever got its number since is not touched."""
+    project = tmp_path / "project"
+    project.mkdir()
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        folder = project / ".unstuck" / "runs" / "r1"
+        journal = await Journal.open(folder, run="r1", clock=SystemClock())
+        journal.append(e.RunStarted(project="p"))
+        journal.append(e.TaskAdded(work=Task(id="t", prompt=Clean("Work."))), task="t")
+        guidance = Guidance(attempt="t.1", number=1, level="first", text=Clean("Work."), workdir=project)
+        journal.append(e.AttemptStarted(guidance=guidance), task="t", attempt="t.1")
+        journal.append(e.AgentSpawned(pid=stranger.pid, start=time.time() - 3_600), task="t", attempt="t.1")
+        await journal.close()
+        async with Supervisor.open(project, resume="r1"):
+            assert stranger.poll() is None
+        assert replay(folder / LOG_NAME).tasks["t"].state == "interrupted"
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.communicate()

@@ -1,0 +1,161 @@
+"""A run that is killed at any record goes on to the same end: nothing acknowledged is lost, nothing is done twice.
+
+``UNSTUCK_KILLS=500 pytest -n 2 -m kills tests/kills`` kills it five hundred times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, read_records, replay
+from unstuck.record.log import verify
+from unstuck.record.snapshot import load as load_snapshot
+from unstuck.record.state import load
+
+SCRIPT = Path(__file__).with_name("scripted_run.py")
+KILLS = int(os.environ.get("UNSTUCK_KILLS", "20"))
+RECORDS = 66
+"""About how many a run has: which task gets ahead differs from run to run."""
+
+DONE = "incomplete 1\n"
+PATIENCE = 60
+
+
+def moments(count: int) -> list[tuple[str, int]]:
+    """``count`` moments to die at, spread over the run: each record when it is safe, and when it is only decided."""
+    ways = ("--kill-durable", "--kill-appended")
+    spread = max(1, RECORDS // count)
+    return [(ways[number % 2], 1 + (number * spread + number // RECORDS) % RECORDS) for number in range(count)]
+
+
+@dataclass
+class Child:
+    """The scripted run of one project, as a process of its own."""
+
+    project: Path
+    outside: Path
+    acknowledged: list[bytes] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """The run's own folder."""
+        return next((self.project / ".git" / "unstuck" / "runs").iterdir())
+
+    @property
+    def log(self) -> Path:
+        return self.folder / LOG_NAME
+
+    def work(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Work on until it ends or dies; keep the bytes of what was acknowledged till then."""
+        if (self.project / ".git" / "unstuck" / "runs").is_dir():
+            arguments = (*arguments, "--resume", self.folder.name)
+        reader, writer = os.pipe()
+        command = [sys.executable, str(SCRIPT), str(self.project), str(self.outside), "--acknowledged", str(writer)]
+        try:
+            done = subprocess.run(
+                [*command, *arguments], pass_fds=[writer], capture_output=True, text=True, timeout=PATIENCE, check=False
+            )
+        finally:
+            os.close(writer)
+        with open(reader, "rb") as pipe:
+            numbers = [int(line) for line in pipe.read().split()]
+        if numbers:
+            lines = self.log.read_bytes().splitlines(keepends=True)
+            assert len(lines) >= numbers[-1], "an acknowledged record is not in the log"
+            assert lines[: len(self.acknowledged)] == self.acknowledged, "an acknowledged record has changed"
+            self.acknowledged = lines[: numbers[-1]]
+        return done
+
+
+@pytest.fixture
+def child(repo: Path, tmp_path: Path, scripted: ModuleType) -> Child:
+    """A repository with the scripted run's files."""
+    scripted.make_project(repo)
+    for arguments in (("add", "-A"), ("commit", "-q", "-m", "Files")):
+        subprocess.run(["git", *arguments], cwd=repo, check=True, capture_output=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    return Child(repo, outside)
+
+
+def assert_ended_well(child: Child, scripted: ModuleType) -> None:
+    """The promises, looked up in the log, in the agents' own ledger and in the repository."""
+    assert b"".join(child.acknowledged) == child.log.read_bytes()
+    assert verify(child.log).torn == 0
+    records = list(read_records(child.log))
+    state = replay(child.log)
+    assert {row.id: row.status for row in state.tasks.values()} == scripted.STATUSES
+    assert state.open_gates() == ()
+    snapshot = load_snapshot(child.folder / SNAPSHOT_NAME)
+    assert snapshot is not None
+    live = json.dumps(json.loads(snapshot.state)["state"]).encode()
+    assert load(live) == state, "the live state and the replayed one differ"
+    answered = Counter(record.event.gate for record in records if isinstance(record.event, e.GateAnswered))
+    assert set(answered) == set(state.gates)
+    assert set(answered.values()) == {1}
+    assert_attempts_are_recorded(child, records)
+    branch = f"unstuck/{child.folder.name}/_run"
+    for name in ("climber", "asker"):
+        shown = subprocess.run(
+            ["git", "show", f"{branch}:{name}.txt"], cwd=child.project, capture_output=True, text=True, check=True
+        )
+        assert shown.stdout == f"{name} is good\n"
+
+
+def assert_attempts_are_recorded(child: Child, records: list[Record]) -> None:
+    """What the agents did was recorded first, and each answer was used up once."""
+    started = {r.attempt: r.event.guidance for r in records if isinstance(r.event, e.AttemptStarted)}
+    ended = {r.attempt for r in records if isinstance(r.event, e.AttemptEnded)}
+    ledger = [json.loads(line) for line in (child.outside / "ledger.jsonl").read_text("utf-8").splitlines()]
+    began = Counter(line["attempt"] for line in ledger if line["what"] == "began")
+    assert set(began.values()) == {1}, "an attempt was made twice under one id"
+    for line in ledger:
+        assert line["text"] == started[line["attempt"]].text
+        assert tuple(line["answers"]) == started[line["attempt"]].answers
+    assert ended <= {line["attempt"] for line in ledger if line["what"] == "ended"}
+    used = Counter(gate for attempt, guidance in started.items() if attempt in ended for gate in guidance.answers)
+    assert set(used.values()) == {1}, "an answer was used up by two attempts"
+    assert len(used) == 2, "an answer did not reach an agent"
+
+
+@pytest.mark.kills
+@pytest.mark.parametrize(("how", "number"), moments(KILLS))
+def test_a_killed_run_goes_on_to_the_same_end(child: Child, scripted: ModuleType, how: str, number: int) -> None:
+    """Kill -9 at this record, resume: it ends as if nothing had happened."""
+    killed = child.work(how, str(number))
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = child.work()
+    assert (resumed.stdout, resumed.stderr) == (DONE, "")
+    assert_ended_well(child, scripted)
+
+
+def test_an_unkilled_run_keeps_the_promises_too(child: Child, scripted: ModuleType) -> None:
+    """What the kills are compared with."""
+    done = child.work()
+    assert (done.stdout, done.stderr) == (DONE, "")
+    assert_ended_well(child, scripted)
+    names = {record.name for record in read_records(child.log)}
+    assert {"restore_done", "research_done", "result_integrated", "transient_error_retry"} <= names
+
+
+@pytest.mark.parametrize("first", [9, 27, 43])
+def test_a_run_that_is_killed_again_and_again_still_ends(child: Child, scripted: ModuleType, first: int) -> None:
+    """Three kills in a row, two of them in the middle of picking up the pieces."""
+    assert child.work("--kill-durable", str(first)).returncode == -signal.SIGKILL
+    assert child.work("--kill-appended", str(first + 2)).returncode == -signal.SIGKILL
+    assert child.work("--kill-durable", str(first + 5)).returncode == -signal.SIGKILL
+    resumed = child.work()
+    assert (resumed.stdout, resumed.stderr) == (DONE, "")
+    assert_ended_well(child, scripted)

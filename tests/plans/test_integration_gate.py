@@ -1,0 +1,104 @@
+"""Two results that touch the same lines: the person resolves it, skips one or gives it up."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def two(bench):
+    """Two tasks that start side by side and write the same line; ``two`` ends after ``one`` has been integrated."""
+    bench.write({"line.txt": "base\n"})
+    bench.pipe("door")
+    bench.pipe("in")
+    agents = {
+        "one": bench.agent("one", ': > "$OUT/door"; echo one > line.txt'),
+        "two": bench.agent("two", ': < "$OUT/door"; : < "$OUT/in"; echo two > line.txt; echo x > two.txt'),
+        "bell": bench.agent("bell", ': > "$OUT/in"; touch bell.txt'),
+    }
+    checks = {"one": "grep one line.txt", "two": "test -f two.txt", "bell": "test -f bell.txt"}
+    tasks = [
+        {"id": name, "agent": name, "prompt": name, "verify": check, "needs": ["one"] if name == "bell" else []}
+        for name, check in checks.items()
+    ]
+    return bench.plan(max_parallel=2, agents=agents, tasks=tasks)
+
+
+def resolve(bench, text):
+    """What a person does in the task's tree, with plain git."""
+    (gate,) = bench.gates().values()
+    tree, branch = gate.context["tree"], gate.context["branch"]
+    merged = subprocess.run(["git", "merge", "-q", branch], cwd=tree, capture_output=True, check=False)
+    assert merged.returncode == 1
+    assert Path(tree, "line.txt").read_text().startswith("<<<<<<<")
+    if text:
+        Path(tree, "line.txt").write_text(text)
+    return Path(tree)
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_conflict_is_asked_about_and_retried_when_resolved(bench, committed):
+    """The gate names the file, the tree and the branch; after I have merged there, retry brings the result in."""
+    done = bench.run(two(bench))
+    assert done.code == 3, done.out + done.err
+    (gate,) = bench.gates().values()
+    assert (gate.type, gate.task, gate.context["paths"]) == ("integration", "two", ["line.txt"])
+    assert bench.result("line.txt") == "one\n"
+    resolve(bench, "one and two\n")
+    if committed:
+        bench.git("-C", gate.context["tree"], "commit", "-q", "-a", "-m", "resolved")
+    assert bench.call("answer", gate.id, "retry").code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert bench.result("line.txt") == "one and two\n"
+    assert "two.txt" in bench.results()
+    assert bench.attempts("two") == 1
+    assert (bench.root / "line.txt").read_text() == "base\n"
+
+
+def test_what_was_resolved_is_checked_again(bench):
+    """A resolution that breaks the task's check is not done: it goes back to the agent."""
+    assert bench.run(two(bench)).code == 3
+    (resolve(bench, "one and two\n") / "two.txt").unlink()
+    bench.agent("two", "echo mended > two.txt")
+    assert bench.call("answer", bench.gate(), "retry").code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert bench.attempts("two") == 2
+    assert bench.result("two.txt") == "mended\n"
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_unresolved_conflict_asks_again(bench, begun):
+    """Retry before it is resolved asks the same again: no half-merged file comes in, and nothing is lost."""
+    assert bench.run(two(bench)).code == 3
+    first = bench.gate()
+    if begun:
+        resolve(bench, "")
+    assert bench.call("answer", first, "retry").code == 0
+    assert bench.resume().code == 3
+    assert bench.gate() != first
+    assert bench.result("line.txt") == "one\n"
+    assert bench.git("show", f"unstuck/{bench.folder.name}/two:line.txt") == "two\n"
+
+
+@pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
+def test_a_conflict_may_be_left_out(bench, choice, status):
+    """Skip and abandon leave the run's branch as it was, and the work on the task's own."""
+    done = bench.run(two(bench), "--answers", bench.answers({"gate": "integration", "answer": choice}))
+    assert done.code == 1, done.out + done.err
+    assert bench.statuses() == {"one": "succeeded", "two": status, "bell": "succeeded"}
+    assert bench.result("line.txt") == "one\n"
+    assert "two.txt" not in bench.results()
+    assert bench.git("show", f"unstuck/{bench.folder.name}/two:line.txt") == "two\n"
+
+
+def test_where_nobody_may_be_asked_a_conflict_halts(bench):
+    """With ask: never a conflict ends the run with 4 and names the file."""
+    done = bench.run(two(bench), "--ask", "never")
+    assert done.code == 4, done.out + done.err
+    (failed,) = bench.events("workflow_failed")
+    assert failed["data"]["reason"] == "integration_conflict"
+    assert "line.txt" in done.out

@@ -1,0 +1,131 @@
+"""Every rung of the ladder has its effect in what the agent is told and in its files."""
+
+from __future__ import annotations
+
+CHECK = "import os, app\n\nassert os.path.exists('page.html') or app.page() == 2, 'no page'\n"
+CLIMB = {"max_retries": 1, "max_pivots": 1, "max_research": 1}
+
+
+def alone(bench, script, *, verify, settings=None, **task):
+    """A plan of one task in a work tree of its own."""
+    return bench.plan(
+        agents={"worker": bench.agent("worker", script)},
+        tasks=[{"id": "web", "prompt": "Build the page.", "isolation": "worktree", "verify": verify, **task}],
+        settings=settings or {},
+    )
+
+
+def test_each_rung_is_in_the_prompt_and_in_the_files(bench):
+    """Retry keeps my edits, pivot sets them back and names another way, research hands over what it found."""
+    bench.write({"app.py": "def page():\n    return 1\n", "old.txt": "old\n", "check.py": CHECK})
+    script = (
+        'cat old.txt attempt-* made > "$OUT/saw.$n" 2>/dev/null; echo "mine $n" >> old.txt; echo "$n" > attempt-$n\n'
+        "[ $n != 4 ] || echo right > page.html"
+    )
+    check = "python -B check.py"
+    done = bench.run(alone(bench, script, verify=check, settings={"failure_handler": CLIMB}))
+    assert done.code == 0, done.out + done.err
+    first, retry, pivot, research = (bench.prompt(f"web.{n}") for n in (1, 2, 3, 4))
+    assert first.startswith("Build the page.")
+    assert "did not pass" not in first
+    assert all(text.startswith("Build the page.") for text in (retry, pivot, research))
+    assert "The last attempt did not pass the check" in retry
+    assert "Problem: AssertionError: no page (check.py:3)" in retry
+    assert "Hint: " in retry
+    assert "Take a different one" in pivot
+    approach = next(line for line in pivot.splitlines() if line.startswith("Approach: ")).removeprefix("Approach: ")
+    assert "set back" in pivot
+    assert "First understand the problem" in research
+    assert "Gathered:" in research
+    assert "app.page() == 2" in research
+    assert f"- {approach}" in research
+
+    saw = [(bench.outside / f"saw.{n}").read_text() for n in (1, 2, 3, 4)]
+    assert saw[0] == "old\n"
+    assert saw[1] == "old\nmine 1\n1\n"
+    assert saw[2] == "old\n"
+    assert saw[3] == "old\nmine 3\n3\n"
+    assert bench.result("old.txt") == "old\nmine 3\nmine 4\n"
+    assert "attempt-1" not in bench.results()
+
+
+def test_a_broken_build_goes_back_to_the_last_good_files(bench):
+    """Where the build is broken, the retry starts from the last good checkpoint and says so."""
+    bench.write({"app.py": "x = 1\n"})
+    script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
+    done = bench.run(alone(bench, script, verify="python -B -c 'import app; assert app.x == 2'"))
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw.2").read_text() == "x = 1\n"
+    assert "SyntaxError" in bench.prompt("web.2")
+    assert "set back" in bench.prompt("web.2")
+    assert bench.result("app.py") == "x = 2\n"
+
+
+def test_a_passing_trouble_is_waited_out(bench):
+    """Too many requests: the same words again after a moment, no rung used, and the record says it passed."""
+    script = "[ $n != 1 ] || { echo 'HTTP 429 Too Many Requests' >&2; exit 1; }; echo ok > done.txt"
+    done = bench.run(alone(bench, script, verify="test -f done.txt"))
+    assert done.code == 0, done.out + done.err
+    assert bench.prompt("web.2") == bench.prompt("web.1")
+    (retry,) = bench.events("transient_error_retry")
+    assert (retry["data"]["retry"], retry["data"]["delay_seconds"]) == (1, 1.0)
+    (resolved,) = bench.events("transient_error_resolved")
+    assert resolved["data"]["total_retries"] == 1
+    assert not bench.events("directive_issued")
+
+
+def test_a_full_context_goes_on_in_a_new_session(bench):
+    """Where the context ran out, a new session is told to go on from the files, which stay."""
+    script = (
+        "[ $n = 1 ] || { echo whole >> work.txt; exit; }\n"
+        "echo half > work.txt; echo 'Error: prompt is too long: 210000 tokens > 200000 maximum'; exit 1"
+    )
+    done = bench.run(alone(bench, script, verify="grep -q whole work.txt"))
+    assert done.code == 0, done.out + done.err
+    assert "ran out of context" in bench.prompt("web.2")
+    assert bench.result("work.txt") == "half\nwhole\n"
+    assert [event["data"]["level"] for event in bench.events("directive_issued")] == ["continue"]
+
+
+def test_the_same_idea_in_other_words_asks(bench):
+    """An agent that names the same idea three times is going in circles: the person is asked."""
+    script = (
+        "case $n in 1) w='Using async await with try catch';; 2) w='Trying async await pattern with try catch';;\n"
+        "*) w='Using async await with proper try catch';; esac\n"
+        'echo "UNSTUCK {\\"signal\\": \\"complete\\", \\"approach\\": \\"$w\\"}"'
+    )
+    check = "echo 'AssertionError: assert 1 == 2'; exit 1"
+    done = bench.run(alone(bench, script, verify=check))
+    assert done.code == 3, done.out + done.err
+    assert bench.attempts("web") == 3
+    (gate,) = bench.gates().values()
+    assert gate.type == "stuck"
+    assert bench.events("directive_issued")[-1]["data"]["line"] == 9
+
+
+def test_a_pattern_goes_straight_to_the_person(bench):
+    """What my settings send to me is not tried again first."""
+    settings = {"failure_handler": {"skip_to_ask": ["licen[cs]e"]}}
+    plan = alone(bench, "true", verify="echo 'Error: no license for this'; exit 1", settings=settings)
+    assert bench.run(plan).code == 3
+    assert bench.attempts("web") == 1
+    assert next(iter(bench.gates().values())).type == "stuck"
+
+
+def test_a_known_answer_is_given_once(bench):
+    """A hint from my settings is in the next prompt, once for the same failure."""
+    rule = {"pattern": "no such table", "action": "run the migrations first"}
+    settings = {"failure_handler": {"auto_resolve": [rule], **CLIMB, "max_pivots": 0, "max_research": 0}}
+    plan = alone(bench, "true", verify="echo 'Error: no such table: users'; exit 1", settings=settings)
+    assert bench.run(plan).code == 3
+    assert "run the migrations first" in bench.prompt("web.2")
+    assert "run the migrations first" not in bench.prompt("web.3")
+    assert bench.attempts("web") == 3
+
+
+def test_direct_mode_is_retry_then_ask(bench):
+    """A task in direct mode never pivots or researches."""
+    plan = alone(bench, "true", verify="echo 'AssertionError: 1'; exit 1", mode="direct")
+    assert bench.run(plan).code == 3
+    assert {event["data"]["level"] for event in bench.events("directive_issued")} == {"retry", "human"}
+    assert bench.attempts("web") == 4

@@ -1,0 +1,169 @@
+"""Where tasks work: fresh trees with their setup, shared trees one at a time, and without git."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+
+def test_setup_runs_once_in_each_fresh_tree(bench):
+    """Setup runs before the first attempt in every tree of its own, not again for a retry, and a pivot keeps it."""
+    script = 'cat made-by-setup > "$OUT/$UNSTUCK_TASK.$n"; [ $n = 1 ] || echo x > $UNSTUCK_TASK.txt'
+    plan = bench.plan(
+        setup=f"echo set up >> made-by-setup; echo once >> {bench.outside}/setups",
+        max_parallel=2,
+        agents={"worker": bench.agent("worker", script)},
+        tasks=[{"id": name, "prompt": "x", "verify": f"test -f {name}.txt"} for name in ("a", "b")],
+        settings={"failure_handler": {"max_retries": 0}},
+    )
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "setups").read_text() == "once\nonce\n"
+    assert "set back" in bench.prompt("a.2")
+    for name in ("a.1", "a.2", "b.1", "b.2"):
+        assert (bench.outside / name).read_text() == "set up\n"
+
+
+def test_a_failing_setup_starts_no_agent(bench):
+    """Where setup fails the agent is never started; after three times the person is asked, with its words."""
+    plan = bench.plan(
+        setup="echo 'no network here'; exit 3",
+        agents={"worker": bench.agent("worker", "touch x.txt")},
+        tasks=[{"id": "web", "prompt": "x", "isolation": "worktree", "verify": "test -f x.txt"}],
+    )
+    done = bench.run(plan)
+    assert done.code == 3, done.out + done.err
+    assert bench.attempts("web") == 0
+    crashed = bench.events("agent_crashed")
+    assert len(crashed) == 3
+    assert "no network here" in crashed[0]["data"]["error_message"]
+    assert next(iter(bench.gates().values())).type == "stuck"
+
+
+def test_unverified_may_be_accepted(bench):
+    """A plan without checks ends with 1, and with 0 where it says that this is enough; then its results come in."""
+    parts = {
+        "agents": {"worker": bench.agent("worker", "echo $UNSTUCK_TASK > $UNSTUCK_TASK.txt")},
+        "tasks": [{"id": "a", "prompt": "x"}, {"id": "b", "prompt": "x"}, {"id": "c", "prompt": "x", "needs": ["a"]}],
+        "max_parallel": 2,
+    }
+    assert bench.run(bench.plan(**parts)).code == 1
+    assert bench.statuses() == {"a": "unverified", "b": "unverified", "c": None}
+    assert "a.txt" not in bench.results()
+    done = bench.run(bench.plan(unverified="accept", **parts))
+    assert done.code == 0, done.out + done.err
+    assert bench.statuses() == dict.fromkeys("abc", "unverified")
+    assert {"a.txt", "b.txt", "c.txt"} <= bench.results()
+
+
+def shared(bench, scripts, **more):
+    """Two tasks that share the project's own tree."""
+    agents = {name: bench.agent(name, script) for name, script in scripts.items()}
+    tasks = [
+        {"id": name, "agent": name, "prompt": name, "isolation": "shared", "verify": f"grep -q right {name}.txt"}
+        for name in scripts
+    ]
+    return bench.plan(max_parallel=2, agents=agents, tasks=tasks, **more)
+
+
+def test_two_tasks_are_never_at_once_in_one_tree(bench):
+    """In a shared tree the second waits, also between the first one's attempts while its agent is at work."""
+    busy = 'mkdir "$OUT/busy" || echo "$UNSTUCK_ATTEMPT met another" >> "$OUT/met"\n'
+    work = busy + 'pwd > "$OUT/where"; [ $n = 1 ] || echo right > $UNSTUCK_TASK.txt; sleep 0.2; rmdir "$OUT/busy"'
+    done = bench.run(shared(bench, {"one": work, "two": work}))
+    assert done.code == 0, done.out + done.err
+    assert not (bench.outside / "met").exists()
+    assert (bench.outside / "where").read_text().strip() == str(bench.root)
+    assert (bench.root / "one.txt").read_text() == (bench.root / "two.txt").read_text() == "right\n"
+
+
+def test_a_pivot_erases_nothing_of_another_task(bench):
+    """In a shared tree a pivot keeps the files where another task has worked since, and tells the agent so."""
+    busy = "echo 'HTTP 429 Too Many Requests'; exit 1"
+    scripts = {
+        # While `one` waits for its second turn the tree is free for `two`.
+        "one": f"case $n in 1) {busy};; 2) echo wrong > one.txt;;\n"
+        "*) cat one.txt two.txt > saw; echo right > one.txt;; esac",
+        "two": "echo right > two.txt",
+    }
+    done = bench.run(shared(bench, scripts, settings={"failure_handler": {"max_retries": 0}}))
+    assert done.code == 0, done.out + done.err
+    assert (bench.root / "saw").read_text() == "wrong\nright\n"
+    assert "another task has worked in this tree" in bench.prompt("one.3")
+    assert "Take a different one" in bench.prompt("one.3")
+
+
+def test_without_git_a_pivot_keeps_the_files_and_says_so(bench):
+    """Without git the next approach starts on the files as they are, and the agent is told."""
+    shutil.rmtree(bench.root / ".git")
+    script = 'cat work.txt > "$OUT/saw.$n"; echo wrong > work.txt; [ $n = 1 ] || echo right > work.txt'
+    plan = bench.plan(
+        agents={"worker": bench.agent("worker", script)},
+        tasks=[{"id": "web", "prompt": "x", "verify": "grep -q right work.txt"}],
+        settings={"failure_handler": {"max_retries": 0}},
+    )
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw.2").read_text() == "wrong\n"
+    assert "files are as you left them" in bench.prompt("web.2")
+    assert (bench.root / "work.txt").read_text() == "right\n"
+
+
+def test_a_plan_names_its_project(bench, tmp_path):
+    """A plan may lie elsewhere and name its project; from anywhere, the work is done there."""
+    plan = bench.plan(
+        project="../repo",
+        agents={"worker": bench.agent("worker", "pwd > here.txt")},
+        tasks=[{"id": "web", "prompt": "x", "verify": "test -f here.txt"}],
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    process = bench.start("run", plan, "--headless", "-C", elsewhere)
+    done = bench.end(process)
+    assert done.code == 0, done.out + done.err
+    assert (bench.root / "here.txt").read_text().strip() == str(bench.root)
+    assert not any(elsewhere.iterdir())
+
+
+def test_one_after_another_in_my_own_tree(bench):
+    """With max_parallel: 1 tasks follow each other in the project itself, in the plan's order."""
+    work = 'echo $UNSTUCK_TASK >> "$OUT/order"; ls > "$OUT/$UNSTUCK_TASK"; touch $UNSTUCK_TASK.txt'
+    plan = bench.plan(
+        max_parallel=1,
+        agents={"worker": bench.agent("worker", work)},
+        tasks=[{"id": name, "prompt": "x", "verify": f"test -f {name}.txt"} for name in ("c", "a", "b")],
+    )
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "order").read_text().split() == ["c", "a", "b"]
+    assert (bench.root / "b.txt").exists()
+    assert "a.txt" in (bench.outside / "b").read_text()
+
+
+def test_own_trees_one_at_a_time_start_from_what_is_done(bench):
+    """Tasks with trees of their own that work one after another see what came in before them: no needless conflict."""
+    bench.write({"line.txt": ""})
+    plan = bench.plan(
+        max_parallel=1,
+        agents={"worker": bench.agent("worker", "echo $UNSTUCK_TASK >> line.txt")},
+        tasks=[
+            {"id": name, "prompt": "x", "isolation": "worktree", "verify": f"grep -q {name} line.txt"}
+            for name in ("one", "two", "three")
+        ],
+    )
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert sorted(bench.result("line.txt").split()) == ["one", "three", "two"]
+
+
+def test_a_budget_is_said_not_to_be_enforced(bench):
+    """A budget in a plan stops nothing yet, and the run says so before it starts."""
+    plan = bench.plan(
+        budget={"time": "30m", "tokens": 1000},
+        agents={"worker": bench.agent("worker", "touch x.txt")},
+        tasks=[{"id": "web", "prompt": "x", "verify": "test -f x.txt"}],
+    )
+    done = bench.run(plan, "--json")
+    assert done.code == 0, done.out + done.err
+    warnings = json.loads(done.out.splitlines()[0])["data"]["warnings"]
+    assert any("budget" in warning and "not enforced" in warning for warning in warnings)

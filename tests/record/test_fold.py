@@ -1,0 +1,261 @@
+"""The fold takes any record in any order, and what it makes of them can always be gone on from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unstuck.contract import Guidance, Report, Task
+from unstuck.escalation.climb import Climb
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.fold import fold
+from unstuck.record.state import State, copied, dump, load
+from unstuck.supervision.steps import StepKind, can_progress, next_step
+from unstuck.text import Clean
+
+TASKS = ("a", "b")
+ATTEMPTS = ("a.1", "a.2", "b.1")
+GATES = ("g1", "g2", "g3")
+LIVE = ("running", "judging", "undecided", "preparing", "waiting", "interrupted")
+
+text = st.sampled_from(["", "words"]).map(Clean)
+task_id = st.sampled_from((*TASKS, "stranger"))
+gate_id = st.sampled_from((*GATES, "stranger"))
+answers = st.lists(gate_id, max_size=2).map(tuple)
+climb = st.builds(Climb, retries=st.integers(0, 3))
+guidance = st.builds(
+    Guidance,
+    attempt=st.sampled_from(ATTEMPTS),
+    number=st.integers(1, 3),
+    level=st.sampled_from(["first", "retry", "human"]),
+    text=text,
+    workdir=st.just(Path("/tree")),
+    answers=answers,
+)
+task = st.builds(
+    Task,
+    id=st.sampled_from(TASKS),
+    prompt=text,
+    needs=st.sampled_from([(), ("a",), ("stranger",)]),
+    verify=st.just("true"),
+    isolation=st.sampled_from(["shared", "worktree"]),
+)
+report = st.builds(
+    Report, how=st.sampled_from(["ended", "crashed", "stopped"]), exit_code=st.sampled_from([None, 0, 1])
+)
+diagnosis = st.sampled_from([None, {}, {"cause": "of_a_later_version", "signature": {"hash": "x", "location": None}}])
+
+SPECIAL = {
+    e.RunStarted: st.builds(e.RunStarted, project=st.just("p")),
+    e.TaskAdded: st.builds(e.TaskAdded, work=task, after_skip=st.sampled_from(["block", "run", "skip"])),
+    e.AttemptStarted: st.builds(e.AttemptStarted, guidance=guidance),
+    e.AttemptEnded: st.builds(e.AttemptEnded, report=report),
+    e.CheckFinished: st.builds(
+        e.CheckFinished, result=st.sampled_from(["passed", "failed", "could_not_run", "none"]), diagnosis=diagnosis
+    ),
+    e.GateOpened: st.builds(
+        e.GateOpened,
+        gate=st.sampled_from(GATES),
+        type=st.sampled_from(["stuck", "loop_detected", "timeout", "remediation"]),
+        attempt_id=st.sampled_from(["", *ATTEMPTS]),
+    ),
+    e.GateAnswered: st.builds(
+        e.GateAnswered,
+        gate=gate_id,
+        choice=st.sampled_from(["show_me", "retry", "continue", "skip"]),
+        text=text,
+        effect=st.sampled_from(get_args(e.GateAnswered.model_fields["effect"].annotation)),
+        climb=st.none() | climb,
+    ),
+    e.StopRequested: st.builds(
+        e.StopRequested, reason=st.just("enough"), attempt_id=st.sampled_from(["", *ATTEMPTS, "stranger"])
+    ),
+}
+PLAIN = {
+    "climb": climb,
+    "task_id": task_id,
+    "gate": gate_id,
+    "answers": answers,
+    "delay_seconds": st.floats(0, 100),
+}
+
+
+def strategy(event: type[e.Event]) -> st.SearchStrategy[e.Event]:
+    """Any instance of one kind of event, as far as the fold looks at it."""
+    if event in SPECIAL:
+        return SPECIAL[event]
+    named = {name: value for name, value in PLAIN.items() if name in event.model_fields}
+    required = {name for name, field in event.model_fields.items() if field.is_required()} - named.keys()
+    return st.builds(event, **named, **{name: st.from_type(event.model_fields[name].annotation) for name in required})
+
+
+every_kind = st.one_of(*(strategy(event) for event in e.EVENTS.values()), st.just(e.Unknown(later=1)))  # type: ignore[call-arg]
+any_event = every_kind | st.one_of(*SPECIAL.values())
+any_record = st.tuples(any_event, st.sampled_from(["", *TASKS, "stranger"]), st.sampled_from(["", *ATTEMPTS]))
+any_records = st.lists(any_record, max_size=60)
+
+
+def recorded(events: list[tuple[e.Event, str, str]]) -> list[Record]:
+    """The events as the records of one log."""
+    added = [e.RunStarted(project="p"), *(e.TaskAdded(work=Task(id=name, prompt=Clean("Work."))) for name in TASKS)]
+    return [
+        Record(
+            seq=seq,
+            time="2026-11-21T20:14:09.565Z",
+            mono=float(seq),
+            run="r",
+            actor="policy",
+            event=event,
+            name=event.name,
+            task=about,
+            attempt=attempt,
+        )
+        for seq, (event, about, attempt) in enumerate([*((one, "", "") for one in added), *events], start=1)
+    ]
+
+
+@given(any_records)
+@settings(max_examples=150)
+def test_any_records_in_any_order_are_taken(events: list[tuple[e.Event, str, str]]) -> None:
+    """Stale attempts, unknown tasks and gates, answers twice: nothing raises, and each task has one next step."""
+    state = State()
+    for record in recorded(events):
+        fold(state, record)
+        assert state.seq == record.seq
+        for row in state.tasks.values():
+            step = next_step(state, row, max_parallel=2, tree="/tree")
+            assert step.kind in get_args(StepKind)
+            can_progress(state, row)
+
+
+@given(any_records)
+@settings(max_examples=100)
+def test_nobody_waits_for_an_answer_that_cannot_come(events: list[tuple[e.Event, str, str]]) -> None:
+    """A task that waits for a gate waits for an open one, and an ended task has none of its own open any more."""
+    state, ended = State(), dict[str, str | None]()
+    for record in recorded(events):
+        fold(state, record)
+        for row in state.tasks.values():
+            if row.state == "waiting":
+                assert state.gates[row.gate].status == "open"
+            if row.state == "ended" and row.id not in ended:
+                assert not [gate.id for gate in state.open_gates() if gate.gate.task == row.id]
+        for name, status in ended.items():
+            reopened = isinstance(record.event, e.TaskReopened) and record.task == name
+            assert reopened or (state.tasks[name].state, state.tasks[name].status) == ("ended", status)
+        ended = {row.id: row.status for row in state.tasks.values() if row.state == "ended"}
+
+
+@given(any_records, st.integers(0, 60))
+@settings(max_examples=75)
+def test_a_snapshot_and_the_rest_is_the_same_as_the_whole(events: list[tuple[e.Event, str, str]], at: int) -> None:
+    """Wherever the snapshot was taken, and while its owner went on."""
+    records, state, kept = recorded(events), State(), State()
+    early: State | None = None
+    for record in records:
+        if record.seq == at + 1:
+            kept = copied(state)
+            early = load(dump(state))
+        fold(state, record)
+    assert early is not None or at >= len(records)
+    if early is not None:
+        assert early == kept
+        for record in records[at:]:
+            fold(early, record)
+        assert early == state
+
+
+def started(*events: tuple[e.Event, str, str]) -> State:
+    """A run with the tasks ``a`` and ``b`` in which the first attempt at ``a`` runs, and then ``events`` happen."""
+    told = Guidance(attempt="a.1", number=1, level="first", text=Clean("Work."), workdir=Path("/tree"))
+    state = State()
+    for record in recorded([(e.AttemptStarted(guidance=told), "a", "a.1"), *events]):
+        fold(state, record)
+    return state
+
+
+def opened(gate: str, kind: str = "loop_detected") -> tuple[e.Event, str, str]:
+    return e.GateOpened(gate=gate, type=kind, attempt_id="a.1"), "a", "a.1"  # type: ignore[arg-type]
+
+
+def answered(gate: str, choice: str, effect: str) -> tuple[e.Event, str, str]:
+    return e.GateAnswered(gate=gate, choice=choice, effect=effect, text=Clean("so")), "a", "a.1"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("first", ["g1", "g2"])
+def test_an_answer_counts_whichever_of_two_questions_it_is_for(first: str) -> None:
+    """A loop and a time-out are asked about at once: skipping at either ends the task and withdraws the other."""
+    state = started(opened("g1"), opened("g2", "timeout"), answered(first, "skip", "skipped"))
+    assert (state.tasks["a"].state, state.tasks["a"].status, state.tasks["a"].gate) == ("ended", "skipped", "")
+    assert state.attempts["a.1"].state == "stopping"
+    assert {row.id: row.status for row in state.gates.values()} == {
+        first: "answered",
+        ({"g1", "g2"} - {first}).pop(): "withdrawn",
+    }
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        e.TaskEnded(task_id="a", status="cancelled"),
+        e.WorkflowFailed(reason="task_limit_exceeded", details=Clean("three times")),
+        e.GateAnswered(gate="g2", choice="abandon", effect="abandoned"),
+    ],
+)
+def test_a_task_that_ends_takes_its_questions_with_it(end: e.Event) -> None:
+    """However it ended: nobody is asked about it any more."""
+    state = started(opened("g1"), opened("g2", "timeout"), (end, "a", "a.1"))
+    assert state.tasks["a"].state == "ended"
+    assert state.open_gates() == ()
+
+
+def test_an_attempt_is_held_until_the_last_question_is_answered() -> None:
+    """One of two answers does not set the agent free."""
+    asked = (opened("g1"), opened("g2", "timeout"))
+    state = started(*asked, answered("g2", "continue", "go_on"))
+    assert (state.tasks["a"].gate, state.attempts["a.1"].state) == ("g1", "held")
+    state = started(*asked, answered("g2", "continue", "go_on"), answered("g1", "continue", "go_on"))
+    assert (state.tasks["a"].gate, state.attempts["a.1"].state) == ("", "live")
+
+
+def test_the_first_answer_wins() -> None:
+    """A second answer to the same gate changes nothing."""
+    state = started(opened("g1"), answered("g1", "show_me", "tell"), answered("g1", "skip", "skipped"))
+    assert state.tasks["a"].state == "running"
+    answer = state.gates["g1"].answer
+    assert answer is not None
+    assert answer.choice == "show_me"
+
+
+def test_a_question_that_is_withdrawn_leaves_nobody_waiting() -> None:
+    """The attempt has ended and its question goes away: its work is judged."""
+    ended = (e.AttemptEnded(report=Report()), "a", "a.1")
+    waiting = started(opened("g1"), ended)
+    assert waiting.tasks["a"].state == "waiting"
+    state = started(opened("g1"), ended, (e.GateWithdrawn(gate="g1", reason="gone"), "a", "a.1"))
+    assert (state.tasks["a"].state, state.tasks["a"].gate) == ("judging", "")
+
+
+def test_events_of_a_stale_attempt_change_nothing() -> None:
+    """What a killed attempt's agent still says has no say in the next one."""
+    second = Guidance(attempt="a.2", number=2, level="retry", text=Clean("Again."), workdir=Path("/tree"))
+    gone = ((e.AttemptInterrupted(reason="killed"), "a", "a.1"), (e.RecoveryDecided(choice="continue"), "a", ""))
+    state = started(*gone, (e.AttemptStarted(guidance=second), "a", "a.2"))
+    before = copied(state)
+    late = [(e.AttemptEnded(report=Report()), "a", "a.1"), (e.AttemptInterrupted(reason="x"), "a", "a.1")]
+    for record in recorded(late)[-2:]:
+        fold(state, record)
+    assert (state.tasks, state.attempts) == (before.tasks, before.attempts)
+
+
+def test_thousands_of_steps_take_no_room() -> None:
+    """What an agent does inside an attempt is counted, not kept."""
+    step = e.StepRecorded(kind="action", tool="bash", text=Clean("make " * 300))
+    few, many = started((step, "a", "a.1")), started(*[(step, "a", "a.1")] * 2_000)
+    assert many.attempts["a.1"].steps == 2_000
+    assert len(dump(many)) - len(dump(few)) < 20

@@ -1,0 +1,46 @@
+"""A log that the first version of the schema wrote is read by every later one, and says what it said then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from unstuck.record.envelope import SCHEMA
+from unstuck.record.journal import read_records, replay
+from unstuck.record.state import dump, load
+
+GOLDEN = Path(__file__).parent.parent / "data" / "golden"
+LOG, STATE = GOLDEN / "schema1.jsonl", GOLDEN / "schema1.state.json"
+
+
+def differences(expected: Any, found: Any, where: str = "") -> list[str]:
+    """Where ``found`` lacks or contradicts ``expected``; what a later version added is no difference."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        missing = [f"{where}.{key} is gone" for key in expected.keys() - found.keys()]
+        both = [key for key in expected if key in found]
+        return missing + [line for key in both for line in differences(expected[key], found[key], f"{where}.{key}")]
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return [line for number, (one, two) in pairs for line in differences(one, two, f"{where}[{number}]")]
+    return [] if expected == found else [f"{where}: {expected!r} is now {found!r}"]
+
+
+def test_an_old_log_tells_the_same_story() -> None:
+    """Folding the log of an earlier version gives the state that it gave then."""
+    assert differences(json.loads(STATE.read_text(encoding="utf-8")), json.loads(dump(replay(LOG)))) == []
+
+
+def test_every_event_of_an_old_log_is_still_known() -> None:
+    """No event was renamed or lost a field without which it cannot be read."""
+    records = list(read_records(LOG))
+    assert {record.version for record in records} == {SCHEMA} == {1}
+    assert [record.name for record in records if record.event.name == "unknown"] == []
+    assert [record.seq for record in records] == list(range(1, len(records) + 1))
+
+
+def test_the_state_of_an_old_snapshot_is_read() -> None:
+    """A state that was saved then is the state that the log gives now."""
+    state = load(STATE.read_bytes())
+    assert state is not None
+    assert json.loads(dump(state)) == json.loads(dump(replay(LOG)))

@@ -1,0 +1,270 @@
+"""Gates: what each answer does, and the manager that works alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from unstuck import (
+    Answer,
+    AnswerRefused,
+    Gate,
+    GateClosed,
+    GateManager,
+    GateType,
+    GateUnknown,
+    Guidance,
+    Report,
+    Supervisor,
+    Task,
+    admit,
+)
+from unstuck.contract import Choice, GateTypeName
+from unstuck.settings import Settings
+from unstuck.supervision.gates import CHOICES, check_answer, effect_of
+
+PATIENCE = 60
+EFFECTS = {
+    "stuck": {"show_me": "prepare", "skip": "skipped", "abandon": "abandoned", "retry": "prepare"},
+    "loop_detected": {
+        "show_me": "prepare",
+        "skip": "skipped",
+        "abandon": "abandoned",
+        "retry": "prepare",
+        "continue": "go_on",
+    },
+    "timeout": {
+        "extend": "go_on",
+        "continue": "go_on",
+        "stop": "stop",
+        "retry": "stop",
+        "skip": "skipped",
+        "abandon": "abandoned",
+    },
+    "question": {"choose": "prepare", "show_me": "prepare", "skip": "skipped", "abandon": "abandoned"},
+    "permission": {"allow": "go_on", "deny": "prepare"},
+    "remediation": {"retry": "remediate", "skip": "remediate", "abandon": "halt"},
+    "integration": {"retry": "integrate", "skip": "skipped", "abandon": "abandoned"},
+    "disk": {"retry": "prepare", "skip": "skipped", "abandon": "abandoned"},
+    "budget": {"extend": None, "stop": None},
+    "recovery": {"continue": "go_on", "retry": "prepare", "done": None, "skip": "skipped", "abandon": "abandoned"},
+}
+
+
+def gate(kind: Any, **fields: Any) -> Gate:
+    return Gate(id="g1-abcd", type=kind, task="t", key=fields.pop("key", ""), choices=CHOICES[kind], **fields)
+
+
+def test_every_type_has_its_choices() -> None:
+    """No gate type is without answers, every answer is a known word, and each pair is in the table below."""
+    assert set(CHOICES) == set(get_args(GateTypeName)) == {kind.value for kind in GateType} == set(EFFECTS)
+    for kind, choices in CHOICES.items():
+        assert set(choices) <= set(get_args(Choice))
+        assert set(choices) == set(EFFECTS[kind])
+
+
+@pytest.mark.parametrize(("kind", "choice"), [(kind, choice) for kind in CHOICES for choice in CHOICES[kind]])
+def test_every_pair_has_an_effect_or_a_clear_refusal(kind: Any, choice: Any) -> None:
+    """Whatever a gate offers does something, or says in a line that it does nothing there."""
+    effect = EFFECTS[kind][choice]
+    if effect is None:
+        with pytest.raises(AnswerRefused, match=f"{choice} does nothing at a {kind} gate"):
+            effect_of(gate(kind), Answer(choice=choice))
+    else:
+        assert effect_of(gate(kind), Answer(choice=choice)) == effect
+
+
+@pytest.mark.parametrize("choice", ["show_me", "retry"])
+def test_words_for_a_live_attempt_are_told_to_it(choice: Any) -> None:
+    """At a gate of a running attempt the same answer goes into the attempt instead of into the next one."""
+    assert effect_of(gate("loop_detected", attempt="t.1"), Answer(choice=choice)) == "tell"
+
+
+def test_a_check_that_could_not_run_is_run_again() -> None:
+    """Choosing at the question about a check means: look again."""
+    assert effect_of(gate("question", key="check"), Answer(choice="choose", number=1.0)) == "recheck"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "said"),
+    [
+        ("stuck", Answer(choice="allow"), "it takes: show-me, skip, abandon, retry"),
+        ("stuck", Answer(choice="show_me", text=admit(" \n")), "needs a text"),
+        ("timeout", Answer(choice="extend"), "needs a duration above zero"),
+        ("timeout", Answer(choice="extend", number=0.0), "needs a duration above zero"),
+        ("timeout", Answer(choice="extend", number=-5.0), "needs a duration above zero"),
+        ("timeout", Answer(choice="extend", number=float("inf")), "needs a number, not inf"),
+        ("question", Answer(choice="choose"), "from 1 to 2"),
+        ("question", Answer(choice="choose", number=3.0), "from 1 to 2"),
+        ("question", Answer(choice="choose", number=1.5), "from 1 to 2"),
+        ("question", Answer(choice="choose", number=float("nan")), "needs a number, not nan"),
+    ],
+)
+def test_an_incomplete_answer_is_refused(kind: Any, answer: Answer, said: str) -> None:
+    """What is missing is said in one line."""
+    with pytest.raises(AnswerRefused, match=said) as refused:
+        check_answer(gate(kind, context={"options": ["80", "8080"]}), answer)
+    assert "\n" not in str(refused.value)
+
+
+# The manager alone
+
+
+async def test_the_manager_alone() -> None:
+    """Open, look, wait, answer: in memory, with one open gate for each task and type."""
+    gates = GateManager()
+    first = await gates.create_gate("stuck", task_id="t", agent_id="a", project_id="p", context={"problem": "x"})
+    assert await gates.create_gate("stuck", task_id="t", agent_id="a", context={}) == first
+    second = await gates.create_gate("timeout", task_id="t", agent_id="a", context={})
+    (one, two) = gates.open_gates()
+    assert (one.id, two.id) == (first, second)
+    assert dict(one.context) == {"problem": "x", "project_id": "p"}
+    waiting = asyncio.ensure_future(gates.wait(first))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    closed = await gates.answer(first, Answer(choice="skip"))
+    assert (closed.status, closed.by) == ("answered", "human")
+    assert (await waiting).choice == "skip"
+    assert (await gates.wait(first)).choice == "skip"
+    assert [gate.id for gate in gates.open_gates()] == [second]
+    assert await gates.create_gate("stuck", task_id="t", agent_id="a", context={}) not in (first, second)
+
+
+async def test_the_manager_refuses() -> None:
+    """Unknown ids, second answers, wrong choices and wrong types are errors with a line to read."""
+    gates = GateManager()
+    gate = await gates.create_gate("stuck", task_id="t", agent_id="a", context={})
+    with pytest.raises(AnswerRefused):
+        await gates.answer(gate, Answer(choice="extend", number=1.0))
+    await gates.answer(gate, Answer(choice="abandon"), "policy")
+    with pytest.raises(GateClosed) as closed:
+        await gates.answer(gate, Answer(choice="skip"))
+    assert closed.value.by == "policy"
+    for unknown in (gates.answer("g9", Answer(choice="skip")), gates.wait("g9")):
+        with pytest.raises(GateUnknown):
+            await unknown
+    with pytest.raises(ValueError, match="nonsense"):
+        await gates.create_gate("nonsense", task_id="t", agent_id="a", context={})
+
+
+# What an answer does to a task that waits
+
+
+class Asking:
+    """An agent that asks in its first attempt and writes down what it is told."""
+
+    def __init__(self, signal: Any = "needs_guidance", options: tuple[str, ...] = ("80", "8080")) -> None:
+        self.signal, self.options, self.told = signal, options, list[Guidance]()
+
+    async def __call__(self, guidance: Guidance) -> Report | None:
+        self.told.append(guidance)
+        if guidance.number > 1:
+            return None
+        options = tuple(admit(option) for option in self.options)
+        return Report(exit_code=0, signal=self.signal, question=admit("Which port?"), options=options)
+
+
+async def until(supervisor: Supervisor, seen: Callable[[], object]) -> None:
+    moved = asyncio.Event()
+    supervisor.core.journal.on_append(lambda record: moved.set())
+    async with asyncio.timeout(PATIENCE):
+        while not seen():
+            moved.clear()
+            await moved.wait()
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "told"),
+    [
+        (Answer(choice="choose", number=2.0), "unverified", "8080"),
+        (Answer(choice="show_me", text=admit("any free one")), "unverified", "any free one"),
+        (Answer(choice="skip"), "skipped", None),
+        (Answer(choice="abandon"), "abandoned", None),
+    ],
+)
+async def test_a_question_of_the_agent(repo: Path, answer: Answer, status: str, told: str | None) -> None:
+    """The option that was chosen, or the person's own words, are in the next attempt; skip and abandon end the task."""
+    agent = Asking()
+    async with Supervisor.open(repo) as supervisor:
+        task = Task(id="t", prompt=admit("Serve it"))
+        working = asyncio.ensure_future(supervisor.supervise(task, agent))
+        await until(supervisor, supervisor.core.head.open_gates)
+        (row,) = supervisor.core.head.open_gates()
+        assert row.gate.type == "question"
+        assert (row.gate.context["question"], row.gate.context["options"]) == ("Which port?", ["80", "8080"])
+        await supervisor.answer(row.id, answer)
+        outcome = await working
+        assert supervisor.core.head.gates[row.id].status == ("delivered" if told else "answered")
+    assert outcome.status == status
+    assert len(agent.told) == (2 if told else 1)
+    if told:
+        assert told in agent.told[1].text
+
+
+async def test_a_rule_that_does_not_fit_leaves_the_gate_open(repo: Path) -> None:
+    """A rule for the fifth of two options answers nothing and breaks nothing."""
+    agent = Asking()
+
+    def policy(gate: Gate) -> tuple[int, Answer]:
+        return 0, Answer(choice="choose", number=5.0)
+
+    async with Supervisor.open(repo, policy=lambda state: policy) as supervisor:
+        working = asyncio.ensure_future(supervisor.supervise(Task(id="t", prompt=admit("Serve it")), agent))
+        await until(supervisor, supervisor.core.head.open_gates)
+        (row,) = supervisor.core.head.open_gates()
+        await supervisor.answer(row.id, Answer(choice="skip"))
+        assert (await working).status == "skipped"
+
+
+async def test_a_check_that_does_not_exist_is_asked_about_and_run_again(repo: Path) -> None:
+    """A person makes the check runnable and chooses *run it again*: the same work is judged, no new attempt is made."""
+    agent = Asking(signal=None)
+    async with Supervisor.open(repo) as supervisor:
+        task = Task(id="t", prompt=admit("Serve it"), verify="./check.sh")
+        working = asyncio.ensure_future(supervisor.supervise(task, agent))
+        await until(supervisor, supervisor.core.head.open_gates)
+        (row,) = supervisor.core.head.open_gates()
+        assert "check.sh" in row.gate.context["question"]
+        (repo / "check.sh").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+        (repo / "check.sh").chmod(0o755)
+        await supervisor.answer(row.id, Answer(choice="choose", number=1.0))
+        outcome = await working
+    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "told"),
+    [
+        (Answer(choice="show_me", text=admit("look at line 3")), "unverified", "look at line 3"),
+        (Answer(choice="retry", text=admit("use a list")), "unverified", "Approach: use a list"),
+        (Answer(choice="retry"), "unverified", "different approach"),
+        (Answer(choice="skip"), "skipped", None),
+        (Answer(choice="abandon"), "abandoned", None),
+    ],
+)
+async def test_the_four_stuck_answers(repo: Path, answer: Answer, status: str, told: str | None) -> None:
+    """Each has its effect in what the agent is told next, or ends the task."""
+    texts: list[str] = []
+    settings = Settings.model_validate({"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}})
+
+    async def work(guidance: Guidance) -> None:
+        texts.append(guidance.text)
+        if guidance.number == 1:
+            raise ValueError("three is not two")
+
+    async with Supervisor.open(repo, settings) as supervisor:
+        working = asyncio.ensure_future(supervisor.supervise(Task(id="t", prompt=admit("Count")), work))
+        await until(supervisor, supervisor.core.head.open_gates)
+        (row,) = supervisor.core.head.open_gates()
+        report = (supervisor.core.folder / row.report).read_text(encoding="utf-8")
+        assert "three is not two" in report
+        await supervisor.answer(row.id, answer)
+        outcome = await working
+    assert outcome.status == status
+    assert len(texts) == (2 if told else 1)
+    if told:
+        assert told in texts[1]

@@ -1,0 +1,128 @@
+"""The failure handler alone: one call per failure, one line per answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from unstuck import Approach, EscalationLevel, Execution, Failure, FailureHandler
+from unstuck.escalation import Limits
+
+
+def execution(**fields: object) -> Execution:
+    return Execution(current_phase="GREEN", **fields)  # type: ignore[arg-type]
+
+
+def climb(handler: FailureHandler, failure: Failure, **fields: object) -> list[str]:
+    """What the same failure is answered with until a person is asked."""
+    actions: list[str] = []
+    while not actions or actions[-1] != "ASK":
+        actions.append(handler.handle(failure, execution(**fields)).action)
+    return actions
+
+
+def test_the_defaults() -> None:
+    """Three retries, three pivots, two research: as the four levels say."""
+    handler = FailureHandler()
+    assert (handler.retry_count, handler.pivot_count, handler.research_count) == (0, 0, 0)
+    assert (handler.max_retries, handler.max_pivots, handler.max_research) == (3, 3, 2)
+    assert [(int(level), level.strategy, level.max_attempts) for level in EscalationLevel] == [
+        (1, "Retry", 3),
+        (2, "Pivot", 3),
+        (3, "Research", 2),
+        (4, "Checkpoint/Ask", 1),
+    ]
+    assert [level.token_cost for level in EscalationLevel] == ["Low", "Medium", "High", "Low"]
+    assert [level.user_interaction for level in EscalationLevel] == ["None", "None", "None", "Required"]
+
+
+def test_the_whole_climb() -> None:
+    """The same failure goes up: three retries, three pivots, two research, then the question."""
+    failure = Failure("AssertionError: expected 1 but received 2", phase="test")
+    assert climb(FailureHandler(), failure) == ["RETRY"] * 3 + ["PIVOT"] * 3 + ["RESEARCH"] * 2 + ["ASK"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "first"),
+    [
+        (Failure("SyntaxError: bad"), "RETRY"),
+        (Failure("boom"), "RETRY"),
+        (Failure("expected a", phase="test"), "RETRY"),
+        (Failure("Cannot find module 'x'"), "PIVOT"),
+        (Failure("boom", same_location_count=2), "PIVOT"),
+        (Failure("boom", type="pattern_mismatch"), "PIVOT"),
+        (Failure("boom", involved_files=("a", "b", "c", "d")), "RESEARCH"),
+        (Failure("boom", involves_external_api=True), "RESEARCH"),
+        (Failure("boom", type="complex_logic"), "RESEARCH"),
+    ],
+)
+def test_the_cause_decides_where_it_enters(failure: Failure, first: str) -> None:
+    """Each cause enters the ladder on its own rung."""
+    assert FailureHandler().handle(failure, execution()).action == first
+
+
+def test_every_pivot_is_another_way() -> None:
+    """No approach is tried twice, and not the one that is being followed."""
+    handler, tried = FailureHandler(), ["use_alternative_library"]
+    for _ in range(3):
+        current = Approach(tried[-1])
+        done = handler.handle(Failure("Cannot find module 'x'"), execution(current_approach=current))
+        assert done.action == "PIVOT"
+        assert isinstance(done.new_approach, Approach)
+        tried.append(done.new_approach.name)
+    assert len(set(tried)) == 4
+
+
+def test_direct_mode_is_retry_then_ask() -> None:
+    """Direct mode is simplified: retry only, then ask."""
+    failure = Failure("AssertionError: expected 1 but received 2", phase="test")
+    assert climb(FailureHandler(), failure, mode="direct") == ["RETRY"] * 3 + ["ASK"]
+    assert set(climb(FailureHandler(), Failure("Cannot find module 'x'"), mode="direct")) <= {"RETRY", "ASK"}
+
+
+def test_limits_can_be_set() -> None:
+    """Zero of a rung means that it is never used."""
+    handler = FailureHandler(limits=Limits(max_retries=1, max_pivots=0, max_research=1))
+    failure = Failure("AssertionError: expected 1 but received 2", phase="test")
+    assert climb(handler, failure) == ["RETRY", "RESEARCH", "ASK"]
+
+
+def test_what_a_retry_brings() -> None:
+    """The fix says what to do, and the phase is the one that failed."""
+    done = FailureHandler().handle(Failure("SyntaxError: bad"), execution())
+    assert (done.action, done.phase, done.fix.type) == ("RETRY", "GREEN", "syntax_error")
+    assert done.fix.fix_hint
+
+
+def test_what_asking_brings() -> None:
+    """The question holds what was tried and the four options; the counters of the report are true; then it is new."""
+    said: list[str] = []
+    handler = FailureHandler(output=said.append)
+    failure = Failure("AssertionError: expected 1 but received 2", phase="test", summary="The sum is wrong")
+    for _ in range(8):
+        handler.handle(failure, execution())
+    done = handler.handle(failure, execution())
+    assert done.action == "ASK"
+    assert done.stuck_report.attempts == {"retries": 3, "pivots": 3, "research": 2}
+    for line in (
+        "1. Show me how to do this",
+        "2. Skip this part for now",
+        "3. Abandon the task",
+        "4. Try again with a different approach: [describe]",
+        "What should I do?",
+    ):
+        assert line in done.question
+    assert "• 3 retries\n• 3 alternative approaches\n• 2 research" in said[-1]
+    assert "Problem: The sum is wrong" in said[-1]
+    assert handler.retry_count == 0
+    assert handler.handle(failure, execution()).action == "RETRY"
+
+
+def test_success_begins_anew() -> None:
+    """After the task got past its failure the next one starts at the bottom."""
+    handler = FailureHandler()
+    failure = Failure("AssertionError: expected 1 but received 2", phase="test")
+    for _ in range(5):
+        handler.handle(failure, execution())
+    handler.succeeded()
+    assert (handler.retry_count, handler.pivot_count, handler.research_count) == (0, 0, 0)
+    assert handler.handle(failure, execution()).action == "RETRY"

@@ -1,0 +1,143 @@
+"""Stop means stopped, at whatever moment it comes: while an agent starts, during its setup, and during a check."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Guidance, Report, Supervisor, Task, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.errors import RecordWriteFailed
+from unstuck.processes import is_alive
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.events import Event
+
+PATIENCE = 30
+FOR_EVER = "sleep 600"
+
+
+def task(**fields: Any) -> Task:
+    return Task(id="web", prompt=admit("Make the shop work"), **fields)
+
+
+def command_agent(supervisor: Supervisor, script: str) -> CommandAgent:
+    return CommandAgent(
+        CommandSpec(command=("sh", "-c", script)),
+        folder=supervisor.core.folder,
+        environ=dict(os.environ),
+        limit=1_000_000,
+        prompt_limit=100_000,
+    )
+
+
+def stop_at(supervisor: Supervisor, event: type[Event]) -> list[Record]:
+    """Stop the run in the very moment in which ``event`` is recorded; gives what was recorded."""
+    seen: list[Record] = []
+
+    def on_append(record: Record) -> None:
+        if isinstance(record.event, event) and not seen:
+            seen.append(record)
+            supervisor.core.append(e.StopRequested(reason="test"), actor="human")
+
+    supervisor.core.journal.on_append(on_append)
+    return seen
+
+
+def pipe(folder: Path) -> Path:
+    path = folder / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize("moment", [e.AttemptStarted, e.AgentSpawned])
+async def test_a_stop_reaches_an_agent_that_is_being_started(repo: Path, moment: type[Event]) -> None:
+    """Ctrl+C in the moment in which my agent starts ends it too: the run does not wait for it to finish."""
+    async with Supervisor.open(repo) as supervisor:
+        stop_at(supervisor, moment)
+        spawned: list[e.AgentSpawned] = []
+        supervisor.core.journal.on_append(
+            lambda record: spawned.append(record.event) if isinstance(record.event, e.AgentSpawned) else None
+        )
+        async with asyncio.timeout(PATIENCE):
+            outcome = await supervisor.supervise(task(), command_agent(supervisor, f"echo begun > begun; {FOR_EVER}"))
+        assert outcome.status == "cancelled"
+        assert supervisor.core.row("web").state == "interrupted"
+        assert not any(is_alive(one.pid, one.start) for one in spawned)
+
+
+async def test_no_agent_is_started_after_a_stop_during_setup(repo: Path, tmp_path: Path) -> None:
+    """Ctrl+C while my plan's setup runs ends the setup, and no agent is started afterwards."""
+    door = pipe(tmp_path)
+    async with Supervisor.open(repo) as supervisor:
+        core = supervisor.core
+        core.setup = f": > {door}; {FOR_EVER}"
+        assert core.worktrees is not None
+        await core.worktrees.prepare()
+        agent = command_agent(supervisor, f"touch {tmp_path}/begun")
+        async with asyncio.timeout(PATIENCE):
+            work = asyncio.ensure_future(supervisor.supervise(task(isolation="worktree"), agent))
+            await asyncio.to_thread(door.read_bytes)
+            await supervisor.stop("test")
+            outcome = await work
+    assert outcome.status == "cancelled"
+    assert not (tmp_path / "begun").exists()
+
+
+async def test_a_stop_ends_a_check_that_runs(repo: Path, tmp_path: Path) -> None:
+    """Ctrl+C does not wait for my slow test suite: its processes are ended, and a resumed run checks again."""
+    door = pipe(tmp_path)
+
+    async def agent(guidance: Guidance) -> Report | None:
+        (guidance.workdir / "done.txt").write_text("done")
+        return None
+
+    slow = f"test -e {tmp_path}/quick && grep -q done done.txt || {{ echo $$ > {tmp_path}/pid; : > {door}; {FOR_EVER}; }}"
+    async with Supervisor.open(repo) as supervisor:
+        run = supervisor.run
+        async with asyncio.timeout(PATIENCE):
+            work = asyncio.ensure_future(supervisor.supervise(task(verify=slow), agent))
+            await asyncio.to_thread(door.read_bytes)
+            await supervisor.stop("test")
+            outcome = await work
+        assert outcome.status == "cancelled"
+        assert supervisor.core.row("web").state == "judging"
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    (tmp_path / "quick").touch()
+    async with Supervisor.open(repo, resume=run) as supervisor:
+        outcome = await supervisor.supervise(task(verify=slow), agent)
+    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+
+
+async def test_no_agent_outlives_a_record_that_cannot_be_written(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the disk refuses the record in the middle of an attempt, the error reaches me and my agent has ended."""
+    ended = asyncio.Event()
+    begun = asyncio.Event()
+
+    async def agent(guidance: Guidance) -> Report | None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return None
+
+    with pytest.raises(RecordWriteFailed):
+        async with Supervisor.open(repo) as supervisor:
+
+            def refuse(body: bytes) -> int:
+                raise RecordWriteFailed("the disk is full")
+
+            async with asyncio.timeout(PATIENCE):
+                work = asyncio.ensure_future(supervisor.supervise(task(), agent))
+                await begun.wait()
+                live = supervisor.core.row("web").attempt
+                supervisor.core.append(e.StopRequested(reason="test", attempt_id=live), task="web", attempt=live)
+                with monkeypatch.context() as patch:
+                    patch.setattr(supervisor.core.journal._writer, "append", refuse)
+                    await work
+    assert ended.is_set()

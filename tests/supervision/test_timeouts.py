@@ -1,0 +1,564 @@
+"""Clocks: the monitor alone, the time limit of an attempt, and back-off, all by a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck import Answer, GateManager, Guidance, Supervisor, Task, TimeoutMonitor, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.clock import ManualClock
+from unstuck.contract import Gate
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.settings import Settings
+
+PATIENCE = 60
+
+
+# The monitor alone
+
+
+@pytest.fixture
+async def monitor(clock: ManualClock) -> AsyncIterator[TimeoutMonitor]:
+    watching = TimeoutMonitor(GateManager(), clock=clock)
+    await watching.start()
+    yield watching
+    await watching.stop()
+
+
+async def test_to_the_second_and_not_before(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """The callback comes exactly at the limit of the agent's type, once, and the task is watched no more."""
+    fired: list[float] = []
+    began = clock.monotonic()
+    await monitor.monitor_task("t", "a", "qa_engineer", on_timeout=lambda: fired.append(clock.monotonic() - began))
+    await clock.advance(599.999)
+    assert fired == []
+    await clock.advance(0.001)
+    assert fired == [600.0]
+    await clock.advance(10_000)
+    assert fired == [600.0]
+    assert monitor.get_monitor_stats()["active_count"] == 0
+
+
+async def test_the_gate_of_a_timeout(clock: ManualClock) -> None:
+    """The gate says who, how long and since when."""
+    gates = GateManager()
+    monitor = TimeoutMonitor(gates, clock=clock)
+    await monitor.start()
+    await monitor.monitor_task("task-123", "backend-dev-1", "backend_developer")
+    await clock.advance(900)
+    (gate,) = gates.open_gates()
+    assert (gate.type, gate.task) == ("timeout", "task-123")
+    assert dict(gate.context) == {
+        "task_id": "task-123",
+        "agent_id": "backend-dev-1",
+        "elapsed_seconds": 900.0,
+        "timeout_seconds": 900,
+        "started_at": "2027-01-15T08:00:00.000Z",
+        "timeout_type": "task_timeout",
+    }
+    await monitor.stop()
+    assert gates.open_gates() == (gate,), "a monitor that stops leaves its gates open"
+
+
+async def test_statistics(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """Elapsed and remaining seconds of each task, as they are now."""
+    await monitor.monitor_task("t", "a", "orchestrator", metadata={"why": "test"})
+    await clock.advance(300)
+    stats = monitor.get_monitor_stats()
+    assert (stats["active_count"], stats["running"]) == (1, True)
+    (row,) = stats["tasks"]
+    assert (row["task_id"], row["elapsed_seconds"], row["remaining_seconds"]) == ("t", 300.0, 1500.0)
+    assert row["metadata"] == {"why": "test"}
+    monitor.complete_task("t")
+    monitor.complete_task("never seen")
+    assert monitor.get_monitor_stats() == {"active_count": 0, "running": True, "tasks": []}
+    await monitor.stop()
+    assert monitor.get_monitor_stats()["running"] is False
+
+
+async def test_done_in_time_is_left_alone(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """A task that completes before its limit is never heard of again, and may be watched anew with a new limit."""
+    fired: list[str] = []
+    await monitor.monitor_task("t", "a", "x", timeout_seconds=10, on_timeout=lambda: fired.append("first"))
+    await clock.advance(9)
+    monitor.complete_task("t")
+    await monitor.monitor_task("t", "a", "x", timeout_seconds=10, on_timeout=lambda: fired.append("second"))
+    await clock.advance(9)
+    assert fired == []
+    await clock.advance(1)
+    assert fired == ["second"]
+
+
+async def test_other_types_and_own_limits(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """A type without a limit has 900 seconds; a limit that is given wins; none below zero is taken."""
+    fired: list[str] = []
+    await monitor.monitor_task("other", "a", "poet", on_timeout=lambda: fired.append("other"))
+    await monitor.monitor_task("own", "a", "poet", timeout_seconds=1, on_timeout=lambda: fired.append("own"))
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="above zero"):
+            await monitor.monitor_task("w", "a", "poet", timeout_seconds=wrong)
+    await clock.advance(899)
+    assert fired == ["own"]
+    await clock.advance(1)
+    assert fired == ["own", "other"]
+
+
+async def test_a_callback_may_be_a_coroutine_function(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """An asynchronous callback is awaited, and a slow one delays no other deadline."""
+    fired: list[str] = []
+    finish = asyncio.Event()
+
+    async def slow() -> None:
+        await finish.wait()
+        fired.append("slow")
+
+    await monitor.monitor_task("slow", "a", "x", timeout_seconds=1, on_timeout=slow)
+    await monitor.monitor_task("next", "a", "x", timeout_seconds=2, on_timeout=lambda: fired.append("next"))
+    await clock.advance(2)
+    assert fired == ["next"]
+    finish.set()
+    await clock.settle()
+    assert fired == ["next", "slow"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_callback_that_raises_stops_nobody(
+    monitor: TimeoutMonitor, clock: ManualClock, asynchronous: bool
+) -> None:
+    """A mistake in one callback is reported to the loop; the monitor goes on and the next task is told in time."""
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+    fired: list[str] = []
+
+    def wrong() -> None:
+        raise ZeroDivisionError("oops")
+
+    async def wrong_later() -> None:
+        raise ZeroDivisionError("oops")
+
+    callback: Callable[[], object] = wrong_later if asynchronous else wrong
+    await monitor.monitor_task("wrong", "a", "x", timeout_seconds=1, on_timeout=callback)
+    await monitor.monitor_task("right", "a", "x", timeout_seconds=2, on_timeout=lambda: fired.append("right"))
+    await clock.advance(5)
+    assert fired == ["right"]
+    assert monitor.get_monitor_stats()["running"]
+    (context,) = told
+    assert "wrong" in context["message"]
+    assert isinstance(context["exception"], ZeroDivisionError)
+
+
+async def test_a_gate_that_cannot_be_opened_stops_nobody(clock: ManualClock) -> None:
+    """Where the gate manager fails the callback is still called, and the monitor goes on."""
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+
+    class Broken:
+        async def create_gate(self, gate_type: str, **about: Any) -> str:
+            raise OSError("disk full")
+
+    fired: list[str] = []
+    monitor = TimeoutMonitor(Broken(), clock=clock)
+    await monitor.start()
+    for name in ("one", "two"):
+        await monitor.monitor_task(name, "a", "x", timeout_seconds=1, on_timeout=lambda: fired.append("fired"))
+    await clock.advance(1)
+    assert fired == ["fired", "fired"]
+    assert len(told) == 2
+    await monitor.stop()
+
+
+async def test_many_tasks_one_timer(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """Three thousand tasks need one timer, and each is told at its own time."""
+    fired: list[tuple[int, float]] = []
+    began = clock.monotonic()
+    for number in range(3_000):
+        await monitor.monitor_task(
+            f"t{number}",
+            "a",
+            "x",
+            timeout_seconds=100 + (number * 7919) % 20,
+            on_timeout=lambda number=number: fired.append((number, clock.monotonic() - began)),
+        )
+    await clock.settle()
+    assert clock.sleepers == 1
+    await clock.advance(200)
+    assert len(fired) == 3_000
+    assert all(at == 100 + (number * 7919) % 20 for number, at in fired)
+
+
+async def test_the_monitor_may_be_stopped_by_its_own_callback(monitor: TimeoutMonitor, clock: ManualClock) -> None:
+    """Whoever gives up at the first time-out can do so right there, and start again later."""
+    await monitor.monitor_task("t", "a", "x", timeout_seconds=1, on_timeout=monitor.stop)
+    await clock.advance(1)
+    assert monitor.get_monitor_stats()["running"] is False
+    fired: list[int] = []
+    await monitor.start()
+    await monitor.monitor_task("t", "a", "x", timeout_seconds=1, on_timeout=lambda: fired.append(1))
+    await clock.advance(1)
+    assert fired == [1]
+
+
+# The time limit of an attempt
+
+
+class Slow:
+    """An agent that hangs in every attempt below ``until``, and writes down what it was told."""
+
+    def __init__(self, until: int) -> None:
+        self.until, self.told = until, list[Guidance]()
+        self.started = asyncio.Event()
+        self.finish = asyncio.Event()
+        self.cancelled: list[str] = []
+
+    async def __call__(self, guidance: Guidance) -> None:
+        self.told.append(guidance)
+        self.started.set()
+        if guidance.number < self.until:
+            try:
+                await self.finish.wait()
+            except asyncio.CancelledError:
+                self.cancelled.append(guidance.attempt)
+                raise
+
+
+class World:
+    """A supervisor whose clock stands still."""
+
+    def __init__(self, supervisor: Supervisor, clock: ManualClock) -> None:
+        self.supervisor, self.clock = supervisor, clock
+        self.records: list[Record] = []
+        self.moved = asyncio.Event()
+        supervisor.core.journal.on_append(self._note)
+
+    def _note(self, record: Record) -> None:
+        self.records.append(record)
+        self.moved.set()
+
+    async def until(self, seen: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not seen():
+                self.moved.clear()
+                await self.moved.wait()
+
+    def of(self, event: type[Any]) -> list[Any]:
+        return [record.event for record in self.records if isinstance(record.event, event)]
+
+    def supervise(self, agent: Any, **fields: Any) -> asyncio.Future[Any]:
+        task = Task(id="t", prompt=admit("Do it"), **{"timeout_s": 100.0, **fields})
+        return asyncio.ensure_future(self.supervisor.supervise(task, agent))
+
+    async def overdue(self, slow: Slow, seconds: float = 100.0) -> None:
+        """Let the attempt that is about to start run into its limit."""
+        await asyncio.wait_for(slow.started.wait(), PATIENCE)
+        slow.started.clear()
+        await self.clock.advance(seconds)
+
+
+Opening = Callable[..., AbstractAsyncContextManager[World]]
+
+
+@pytest.fixture
+def opening(repo: Path, clock: ManualClock) -> Opening:
+    @asynccontextmanager
+    async def opened(*answers: Answer, **options: Any) -> AsyncIterator[World]:
+        left = list(answers)
+
+        def policy(gate: Gate) -> tuple[int, Answer] | None:
+            return (len(answers) - len(left), left.pop(0)) if gate.type == "timeout" and left else None
+
+        async with Supervisor.open(repo, clock=clock, policy=lambda state: policy, **options) as supervisor:
+            yield World(supervisor, clock)
+
+    return opened
+
+
+async def test_extend_gives_more_time(opening: Opening) -> None:
+    """A rule that extends by 50 seconds: the same attempt goes on and is asked about again after exactly that."""
+    slow = Slow(until=2)
+    async with opening(Answer(choice="extend", number=50.0)) as world:
+        working = world.supervise(slow)
+        await world.overdue(slow)
+        assert [timeout.elapsed_ms for timeout in world.of(e.AgentTimeout)] == [100_000]
+        (opened,) = world.of(e.GateOpened)
+        assert opened.context["timeout_seconds"] == 100.0
+        answered = next(record for record in world.records if isinstance(record.event, e.GateAnswered))
+        assert (answered.actor, answered.event.rule) == ("policy", 0)
+        await world.clock.advance(49.9)
+        assert len(world.of(e.AgentTimeout)) == 1
+        await world.clock.advance(0.1)
+        assert [timeout.elapsed_ms for timeout in world.of(e.AgentTimeout)] == [100_000, 150_000]
+        assert (await working).attempts == 2
+    assert slow.cancelled == ["t.1"]
+
+
+async def test_continue_lets_it_run(opening: Opening) -> None:
+    """A rule that continues: nothing is stopped, however long it takes."""
+    slow = Slow(until=2)
+    async with opening(Answer(choice="continue")) as world:
+        working = world.supervise(slow)
+        await world.overdue(slow)
+        await world.clock.advance(100_000)
+        assert slow.cancelled == []
+        slow.finish.set()
+        outcome = await working
+        assert (outcome.status, outcome.attempts) == ("unverified", 1)
+        assert world.supervisor.core.head.gates[world.of(e.GateOpened)[0].gate].status == "delivered"
+
+
+@pytest.mark.parametrize("answer", [Answer(choice="stop"), Answer(choice="retry")])
+async def test_stop_dispatches_again(opening: Opening, answer: Answer) -> None:
+    """*Stop and retry*: the attempt is ended with a receipt and the same task is given out again."""
+    slow = Slow(until=2)
+    async with opening(answer) as world:
+        working = world.supervise(slow)
+        await world.overdue(slow)
+        outcome = await working
+        (failure,) = world.of(e.AgentFailure)
+        assert (failure.error_type, failure.attempt) == ("agent_timeout", 1)
+        assert len(world.of(e.StopReceipt)) == 1
+        (gate,) = world.supervisor.core.head.gates.values()
+        assert gate.status == "delivered"
+    assert (outcome.status, outcome.attempts) == ("unverified", 2)
+    assert slow.cancelled == ["t.1"]
+    assert slow.told[1].text == slow.told[0].text
+
+
+async def test_retry_with_an_approach(opening: Opening) -> None:
+    """*Retry* with words: the attempt is ended, and the next one is told the approach."""
+    slow = Slow(until=2)
+    async with opening(Answer(choice="retry", text=admit("use the cache"))) as world:
+        working = world.supervise(slow)
+        await world.overdue(slow)
+        outcome = await working
+        assert world.of(e.AgentFailure) == []
+        (gate,) = world.supervisor.core.head.gates.values()
+        assert gate.status == "delivered"
+    assert (outcome.status, outcome.attempts, outcome.level) == ("unverified", 2, "human")
+    assert slow.cancelled == ["t.1"]
+    assert "use the cache" in slow.told[1].text
+    assert slow.told[1].approach == "use the cache"
+    assert slow.told[1].answers == (gate.id,)
+
+
+@pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
+async def test_giving_up_at_the_limit(opening: Opening, choice: Any, status: str) -> None:
+    """*Skip* and *abandon* end the attempt and the task."""
+    slow = Slow(until=9)
+    async with opening(Answer(choice=choice)) as world:
+        working = world.supervise(slow)
+        await world.overdue(slow)
+        outcome = await working
+        assert not world.supervisor.core.head.attempts["t.1"].is_live
+    assert (outcome.status, outcome.attempts) == (status, 1)
+    assert slow.cancelled == ["t.1"]
+
+
+async def test_without_a_rule_three_times_then_the_person(opening: Opening) -> None:
+    """Nobody there and no rule: stop and dispatch again; the third time the stuck gate opens and says why."""
+    slow = Slow(until=9)
+    async with opening() as world:
+        working = world.supervise(slow)
+        for _ in range(3):
+            await world.overdue(slow)
+        await world.until(world.supervisor.core.head.open_gates)
+        (gate,) = world.supervisor.core.head.open_gates()
+        assert gate.gate.type == "stuck"
+        assert "agent_timeout" in gate.gate.context["analysis"]
+        assert gate.gate.context["problem"] == "the agent used up its time"
+        assert [failure.attempt for failure in world.of(e.AgentFailure)] == [1, 2]
+        assert len(world.of(e.AgentTimeout)) == 3
+        stops = [record for record in world.records if isinstance(record.event, e.StopRequested)]
+        assert {record.actor for record in stops} == {"policy"}
+        await world.supervisor.answer(gate.id, Answer(choice="show_me", text=admit("smaller steps")))
+        slow.until = 0
+        outcome = await working
+    assert slow.cancelled == ["t.1", "t.2", "t.3"]
+    assert "smaller steps" in slow.told[3].text
+    assert (outcome.status, outcome.attempts) == ("unverified", 4)
+
+
+async def test_where_nobody_may_be_asked_it_halts(opening: Opening) -> None:
+    """``ask: never``: after the third time-out the run is halted."""
+    slow = Slow(until=9)
+    async with opening(settings=Settings(ask="never")) as world:
+        working = world.supervise(slow)
+        for _ in range(3):
+            await world.overdue(slow)
+        outcome = await working
+        (failed,) = world.of(e.WorkflowFailed)
+        assert failed.reason == "task_limit_exceeded"
+    assert outcome.status == "failed"
+
+
+async def test_an_attempt_that_ends_by_itself_withdraws_the_question(opening: Opening) -> None:
+    """A person who is asked about a slow agent need not answer when it has ended meanwhile."""
+    slow = Slow(until=9)
+    async with opening(person=True) as world:
+        working = world.supervise(slow)
+        await world.overdue(slow)
+        (gate,) = world.supervisor.core.head.open_gates()
+        slow.finish.set()
+        outcome = await working
+        assert world.supervisor.core.head.gates[gate.id].status == "withdrawn"
+    assert (outcome.status, outcome.attempts) == ("unverified", 1)
+
+
+HANGING = """
+trap '' TERM INT
+echo $$ > pid.txt
+cat "$UNSTUCK_PROMPT_FILE" > prompt.txt
+while :; do sleep 1000 & wait $!; done
+"""
+
+
+async def test_a_hanging_program_is_frozen_while_asked_about_and_then_stopped(
+    opening: Opening, repo: Path, clock: ManualClock
+) -> None:
+    """A program that ignores TERM stands still while the question is open, and is dead, receipted, after *stop*."""
+    (repo / "agent.sh").write_text(HANGING, encoding="utf-8")
+    async with opening(person=True, settings=Settings(task_failure_limit=1)) as world:
+        core = world.supervisor.core
+        agent = CommandAgent(
+            CommandSpec(command=("sh", "agent.sh")),
+            folder=core.folder,
+            environ=core.environ,
+            limit=100_000,
+            prompt_limit=10_000,
+        )
+        working = world.supervise(agent)
+        await world.until(lambda: world.of(e.AgentSpawned))
+        await become(lambda: (repo / "prompt.txt").exists() and (repo / "prompt.txt").read_text().strip() != "")
+        process = psutil.Process(int((repo / "pid.txt").read_text()))
+        await clock.advance(100)
+        (gate,) = core.head.open_gates()
+        assert core.head.attempts["t.1"].state == "held"
+        await become(lambda: process.status() == psutil.STATUS_STOPPED)
+        await clock.advance(10_000)
+        assert process.status() == psutil.STATUS_STOPPED
+        assert len(world.of(e.AgentTimeout)) == 1
+        await world.supervisor.answer(gate.id, Answer(choice="stop"))
+        await world.until(lambda: world.of(e.StopReceipt))
+        (receipt,) = world.of(e.StopReceipt)
+        assert process.pid in [pid for pid, _, _ in receipt.ended]
+        assert receipt.alive == ()
+        assert not process.is_running()
+        await world.until(core.head.open_gates)
+        (stuck,) = core.head.open_gates()
+        await world.supervisor.answer(stuck.id, Answer(choice="skip"))
+        assert (await working).status == "skipped"
+
+
+async def become(true: Callable[[], bool]) -> None:
+    """Another process gets there; only the test's own limit ends the wait."""
+    async with asyncio.timeout(PATIENCE):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+async def test_a_frozen_program_goes_on_after_extend(opening: Opening, repo: Path, clock: ManualClock) -> None:
+    """With more time the program runs on from where it stood, and its work counts."""
+    script = "echo $$ > pid.txt; while [ ! -e go ]; do sleep 0.05; done; echo done > out.txt"
+    async with opening(person=True) as world:
+        core = world.supervisor.core
+        agent = CommandAgent(
+            CommandSpec(command=("sh", "-c", script)),
+            folder=core.folder,
+            environ=core.environ,
+            limit=100_000,
+            prompt_limit=10_000,
+        )
+        working = world.supervise(agent, verify="grep -q done out.txt")
+        await become(lambda: (repo / "pid.txt").exists() and (repo / "pid.txt").read_text().strip() != "")
+        process = psutil.Process(int((repo / "pid.txt").read_text()))
+        await clock.advance(100)
+        (gate,) = core.head.open_gates()
+        await become(lambda: process.status() == psutil.STATUS_STOPPED)
+        (repo / "go").touch()
+        await world.supervisor.answer(gate.id, Answer(choice="extend", number=60.0))
+        outcome = await working
+    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+
+
+# Back-off
+
+
+def refused(said: str = "[Errno 111] Connection refused") -> Callable[[Guidance], Any]:
+    async def attempt(guidance: Guidance) -> None:
+        raise ConnectionRefusedError(said)
+
+    return attempt
+
+
+async def backed_off(world: World, count: int) -> None:
+    await world.until(lambda: len(world.of(e.TransientErrorRetry)) == count)
+    await world.clock.settle()
+
+
+async def test_transient_trouble_waits_1_2_4_seconds(opening: Opening) -> None:
+    """A passing trouble is waited for exactly 1, 2 and 4 seconds; when it passes, that is recorded."""
+    told: list[Guidance] = []
+
+    async def flaky(guidance: Guidance) -> None:
+        told.append(guidance)
+        if guidance.number < 4:
+            raise ConnectionRefusedError("[Errno 111] Connection refused")
+
+    async with opening() as world:
+        row = world.supervisor.core.row
+        working = world.supervise(flaky)
+        for count, seconds in enumerate((1.0, 2.0, 4.0), 1):
+            await backed_off(world, count)
+            assert world.of(e.TransientErrorRetry)[-1].delay_seconds == seconds
+            await world.clock.advance(seconds - 0.001)
+            assert row("t").state == "backoff"
+            await world.clock.advance(0.001)
+            assert row("t").state != "backoff"
+        outcome = await working
+    assert [guidance.text for guidance in told] == [told[0].text] * 4
+    assert (outcome.status, outcome.attempts) == ("unverified", 4)
+
+
+async def test_after_three_waits_it_is_a_failure_like_any_other(opening: Opening) -> None:
+    """The fourth time the trouble is escalated once and climbs the ladder."""
+    attempts = refused()
+    async with opening() as world:
+        working = world.supervise(attempts)
+        for count in (1, 2, 3):
+            await backed_off(world, count)
+            await world.clock.advance(4)
+        await world.until(lambda: world.of(e.DirectiveIssued))
+        assert len(world.of(e.TransientErrorEscalated)) == 1
+        assert len(world.of(e.TransientErrorRetry)) == 3
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def test_retry_after_wins(opening: Opening) -> None:
+    """Where the other side says how long, that is how long it is waited."""
+    async with opening() as world:
+        working = world.supervise(refused("HTTP Error 429: Too Many Requests\nRetry-After: 37"))
+        await backed_off(world, 1)
+        assert world.of(e.TransientErrorRetry)[0].delay_seconds == 37.0
+        await world.clock.advance(36.999)
+        assert world.supervisor.core.row("t").state == "backoff"
+        await world.clock.advance(0.001)
+        await world.until(lambda: world.supervisor.core.row("t").attempts == 2)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def test_stopping_ends_a_back_off(opening: Opening) -> None:
+    """A person who stops the run does not wait for a wait."""
+    async with opening() as world:
+        working = world.supervise(refused())
+        await backed_off(world, 1)
+        await world.supervisor.stop("enough")
+        assert (await asyncio.wait_for(working, PATIENCE)).status == "cancelled"
