@@ -132,6 +132,15 @@ def test_where_nobody_may_be_asked_the_run_halts(unstuck: Any, failing: str, no_
     assert not [row for row in unstuck("show", "--json").rows if "gate" in row]
 
 
+def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Any, no_climb: dict[str, str]) -> None:
+    """Whoever mends what halted a run resumes it: the task that failed is tried again."""
+    check = unstuck.script("check.sh", "test -e mended")
+    halted = unstuck("run", "--headless", "--ask", "never", "--verify", f"sh {check}", "--", "true", env=no_climb)
+    assert halted.code == 4
+    (unstuck.root / "mended").write_text("")
+    assert unstuck("run", "--headless", "--resume", "last").code == 0
+
+
 # --- machine output --------------------------------------------------------------------------------------------------
 
 

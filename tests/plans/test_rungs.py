@@ -83,6 +83,7 @@ def test_a_full_context_goes_on_in_a_new_session(bench):
     done = bench.run(alone(bench, script, verify="grep -q whole work.txt"))
     assert done.code == 0, done.out + done.err
     assert "ran out of context" in bench.prompt("web.2")
+    assert "Done so far in the files:\n- added work.txt" in bench.prompt("web.2")
     assert bench.result("work.txt") == "half\nwhole\n"
     assert [event["data"]["level"] for event in bench.events("directive_issued")] == ["continue"]
 

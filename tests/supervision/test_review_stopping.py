@@ -11,6 +11,8 @@ import pytest
 
 from unstuck import Guidance, Report, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.clock import ManualClock
+from unstuck.contract import Capabilities, Observer, Receipt
 from unstuck.errors import RecordWriteFailed
 from unstuck.processes import is_alive
 from unstuck.record import events as e
@@ -96,7 +98,9 @@ async def test_a_stop_ends_a_check_that_runs(repo: Path, tmp_path: Path) -> None
         (guidance.workdir / "done.txt").write_text("done")
         return None
 
-    slow = f"test -e {tmp_path}/quick && grep -q done done.txt || {{ echo $$ > {tmp_path}/pid; : > {door}; {FOR_EVER}; }}"
+    slow = (
+        f"test -e {tmp_path}/quick && grep -q done done.txt || {{ echo $$ > {tmp_path}/pid; : > {door}; {FOR_EVER}; }}"
+    )
     async with Supervisor.open(repo) as supervisor:
         run = supervisor.run
         async with asyncio.timeout(PATIENCE):
@@ -116,28 +120,80 @@ async def test_a_stop_ends_a_check_that_runs(repo: Path, tmp_path: Path) -> None
 async def test_no_agent_outlives_a_record_that_cannot_be_written(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk refuses the record in the middle of an attempt, the error reaches me and my agent has ended."""
     ended = asyncio.Event()
-    begun = asyncio.Event()
 
-    async def agent(guidance: Guidance) -> Report | None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        return None
+    def refuse(body: bytes) -> int:
+        raise RecordWriteFailed("the disk is full")
 
-    with pytest.raises(RecordWriteFailed):
+    with monkeypatch.context() as patch:
         async with Supervisor.open(repo) as supervisor:
 
-            def refuse(body: bytes) -> int:
-                raise RecordWriteFailed("the disk is full")
+            async def agent(guidance: Guidance) -> Report | None:
+                patch.setattr(supervisor.core.journal._writer, "append", refuse)
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    ended.set()
+                return None
 
             async with asyncio.timeout(PATIENCE):
-                work = asyncio.ensure_future(supervisor.supervise(task(), agent))
-                await begun.wait()
-                live = supervisor.core.row("web").attempt
-                supervisor.core.append(e.StopRequested(reason="test", attempt_id=live), task="web", attempt=live)
-                with monkeypatch.context() as patch:
-                    patch.setattr(supervisor.core.journal._writer, "append", refuse)
-                    await work
-    assert ended.is_set()
+                with pytest.raises(RecordWriteFailed):
+                    await supervisor.supervise(task(timeout_s=0.01), agent)
+            assert ended.is_set()
+
+
+class Slow:
+    """An agent that is told to stop and takes its time to say that it has."""
+
+    can = Capabilities(stop=True)
+
+    def __init__(self) -> None:
+        self.begun, self.told, self.leave = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        self.begun.set()
+        await self.leave.wait()
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        self.told.set()
+        return Receipt(ended=((1, 1.0, "killed"),))
+
+
+async def test_time_that_runs_out_while_it_is_stopped_asks_nothing(repo: Path, clock: ManualClock) -> None:
+    """An agent that I have stopped and that takes long to end is not asked about as well when its time is up."""
+    agent = Slow()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor, asyncio.timeout(PATIENCE):
+        work = asyncio.ensure_future(supervisor.supervise(task(timeout_s=10), agent))
+        await agent.begun.wait()
+        await supervisor.stop("test")
+        await agent.told.wait()
+        await clock.advance(60)
+        agent.leave.set()
+        outcome = await work
+        assert outcome.status == "cancelled"
+        assert not supervisor.core.head.gates
+
+
+async def test_what_an_agents_adapter_says_is_admitted(repo: Path) -> None:
+    """An adapter of mine passes on what its agent said, escapes, a secret and broken text; none of it gets far."""
+    secret = "ghp_" + "a1B2" * 9
+    said: Any = f"ValueError: \x1b]0;owned\x07 \udce9 {secret}"
+    told: list[str] = []
+
+    async def agent(guidance: Guidance) -> Report | None:
+        told.append(guidance.text)
+        return Report(error=said, approach=said, session=said, options=(said,)) if len(told) == 1 else None
+
+    async with Supervisor.open(repo) as supervisor:
+        outcome = await supervisor.supervise(task(), agent)
+        report = supervisor.core.head.attempts["web.1"].report
+        folder = supervisor.core.folder
+    assert outcome.status == "unverified"
+    assert report is not None
+    for text in (report.error, report.approach, report.session, *report.options, told[1]):
+        assert text
+        assert "ValueError" in text
+        assert text.replace("\n", "").isprintable()
+        assert secret not in text
+    assert secret not in (folder / "events.jsonl").read_text()
+    assert (folder / "state.json").exists()

@@ -45,6 +45,7 @@ class Brief:
     failed: Sequence[str] = ()
     insights: Sequence[str] = ()
     restored: str = ""
+    progress: Sequence[str] = ()
     check: str = ""
     signals: bool = False
 
@@ -70,6 +71,8 @@ def compose(brief: Brief) -> Clean:
         parts.append("Gathered:\n" + "\n\n".join(brief.insights))
     if brief.restored:
         parts.append(brief.restored)
+    if brief.progress:
+        parts.append("Done so far in the files:\n" + "\n".join(f"- {change}" for change in brief.progress))
     if brief.evidence and brief.level != "first":
         parts.append("What the check printed:\n" + shorten(brief.evidence.strip(), _EVIDENCE_LIMIT))
     if brief.check:

@@ -372,12 +372,13 @@ class DivineResponseReceived(Event):
 
 
 class CheckpointCreated(Event):
-    """The tree is safe under this id."""
+    """The tree is safe under this id; ``progress`` names what differs from the baseline, where somebody goes on."""
 
     id: str
     reason: str
     files: int = 0
     not_covered: tuple[str, ...] = ()
+    progress: tuple[str, ...] = ()
     purpose: Literal["baseline", "good", "directive"] = "directive"
 
 

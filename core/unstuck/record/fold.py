@@ -88,6 +88,8 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
     state.run = replace(
         state.run,
         state="blocked" if state.run.blocked else "running",
+        remediation=0 if state.run.failed else state.run.remediation,
+        remediation_failed=0 if state.run.failed else state.run.remediation_failed,
         stopping="",
         failed="",
         exit_reason="",
@@ -404,7 +406,7 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
     elif event.purpose == "good":
         _task(state, record, good=event.id)
     else:
-        _prepare(state, record, saved=event.id)
+        _prepare(state, record, saved=event.id, progress=event.progress)
 
 
 @_on(e.RestoreDone)

@@ -210,7 +210,7 @@ class Journal:
         """Write a snapshot of the durable state, so that the next start need not read the whole log."""
         end, state = self._writer.end, copied(self.durable)
         self._saved = end.seq
-        with suppress(RecordError):
+        with suppress(RecordError, ValueError):  # ValueError: a caller's own text that is no UTF-8; the log escapes it
             await asyncio.to_thread(self._write_snapshot, end, state)
 
     def _write_snapshot(self, end: Position, state: State) -> None:

@@ -62,6 +62,7 @@ class DirectiveRow:
     answer: str = ""
     answers: tuple[str, ...] = ()
     saved: str = ""
+    progress: tuple[str, ...] = ()
     restored: str | None = None
     restored_note: str = ""
     insights: tuple[str, ...] | None = None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from unstuck.channel import call, socket_path
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, RecordError
+from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, ProjectLocked, RecordError
 from unstuck.record.journal import LOG_NAME, Journal, replay
 from unstuck.record.lock import ProjectLock
 from unstuck.record.state import State
@@ -19,6 +21,8 @@ from unstuck.supervision.asking import answer_gate
 from unstuck.supervision.supervisor import Project
 
 __all__ = ["answer_offline", "answer_online", "run_rows", "show_rows", "state_of"]
+
+_TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 
 
 def state_of(place: Project, run: str) -> State:
@@ -106,14 +110,28 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
 async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:
     """Record the answer in the log of the run that has this gate. Raises GateUnknown, GateClosed, ProjectLocked."""
     run = _run_with(place, gate)
-    with ProjectLock(place.home / "lock", run=run):
+    lock = ProjectLock(place.home / "lock", run=run)
+    await _acquire(lock)
+    try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
             closed = answer_gate(journal, gate, answer)
             await journal.committed()
         finally:
             await journal.close()
+    finally:
+        lock.release()
     return run, closed
+
+
+async def _acquire(lock: ProjectLock) -> None:
+    """Take the lock; somebody else who is only answering, too, has it for a moment. Raises ProjectLocked."""
+    for _ in range(_TRIES):
+        with suppress(ProjectLocked):
+            lock.acquire()
+            return
+        await asyncio.sleep(_PAUSE)
+    lock.acquire()
 
 
 def _run_with(place: Project, gate: str) -> str:

@@ -6,10 +6,10 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from unstuck.agents.command import CommandAgent, CommandSpec, require_program
 from unstuck.clock import Clock
@@ -31,19 +31,33 @@ from unstuck.supervision.verification import detect_check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace import dirty, head
 
-__all__ = ["RunOptions", "find_run", "finished", "resume_run", "start_run"]
+__all__ = ["Beside", "RunOptions", "find_run", "finished", "resume_run", "start_run"]
 
 Listener = Callable[[Record], None]
 
 
+class Beside(Protocol):
+    """What goes on beside a run's work and watches it, such as a screen."""
+
+    def attached(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
+        """Entered before the first task starts and left once the run is over; its leaving may take its time."""
+
+    def hears(self, name: str) -> bool:
+        """A signal (``SIGINT``, ``SIGTERM``, ``SIGHUP``) has come; True where the run is to go on all the same."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What the caller of a run may set. ``listener`` gets each durable record; ``started`` the run's id."""
+    """What the caller of a run may set.
+
+    ``listener`` gets each durable record; ``started`` the run's id; with ``beside`` a person watches.
+    """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
     answers: AnswerRules | None = None
     listener: Listener | None = None
     started: Callable[[str], None] | None = None
+    beside: Beside | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     clock: Clock | None = None
 
@@ -76,6 +90,7 @@ async def start_run(
         start=event,
         policy=_policy(options),
         clock=options.clock,
+        person=options.beside is not None,
         environ=options.environ,
         listener=options.listener,
     ) as supervisor:
@@ -97,6 +112,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         resume=run,
         policy=_policy(options),
         clock=options.clock,
+        person=options.beside is not None,
         environ=options.environ,
         listener=options.listener,
     ) as supervisor:
@@ -119,7 +135,8 @@ def finished(state: State) -> RunResult | None:
 
 
 def _is_offered(status: str | None) -> bool:
-    return status in ("skipped", "cancelled")
+    # A task fails only with a halt, and whoever resumes a halted run has mended what halted it.
+    return status in ("skipped", "cancelled", "failed")
 
 
 def find_run(place: Project, wanted: str) -> str:
@@ -138,9 +155,16 @@ def find_run(place: Project, wanted: str) -> str:
 
 
 async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:
-    core = supervisor.core
     if options.started is not None:
         options.started(supervisor.run)
+    beside = options.beside
+    with _signals(supervisor, beside):
+        async with beside.attached(supervisor) if beside is not None else nullcontext():
+            return await _worked(supervisor, plan)
+
+
+async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
+    core = supervisor.core
     core.setup = plan.setup or ""
     apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
     if apart and core.worktrees is not None:
@@ -156,9 +180,7 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
     if plan.verify and apart:
         mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
         ground = Ground(core, plan.verify, mender, limit=core.settings.remediation_attempts)
-    coordinator = Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground)
-    with _signals(supervisor):
-        return await coordinator.run()
+    return await Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground).run()
 
 
 def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
@@ -224,12 +246,14 @@ def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
 
 
 @contextmanager
-def _signals(supervisor: Supervisor) -> Iterator[None]:
+def _signals(supervisor: Supervisor, beside: Beside | None) -> Iterator[None]:
     """Ctrl+C, TERM and HUP stop the run in good order, unless our caller ignores them (nohup); it can be resumed."""
     loop = asyncio.get_running_loop()
     stopping: set[asyncio.Task[None]] = set()
 
     def stop(name: str) -> None:
+        if beside is not None and beside.hears(name):
+            return
         stopping.add(asyncio.ensure_future(supervisor.stop(name)))
 
     caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -28,7 +28,8 @@ class Coordinator:
         self._supervisor = supervisor
         self._agent_for = agents if callable(agents) else lambda task: agents[task.id]
         self._ground = ground
-        self._moved = asyncio.Event()
+        # With a blank, like no task's name: whoever wakes everything wakes the coordinator, too.
+        self._moved = supervisor.core.changed("the coordinator")
         supervisor.core.journal.on_append(lambda record: self._moved.set())
 
     @property

@@ -16,6 +16,7 @@ from unstuck.record.journal import Journal
 from unstuck.record.memory import Memory
 from unstuck.record.state import State, TaskRow
 from unstuck.settings import Settings
+from unstuck.supervision.steps import working
 from unstuck.supervision.verification import Verifier
 from unstuck.workspace import CheckpointStore, Repository, Worktrees
 
@@ -63,6 +64,7 @@ class Core:
     baseline_check: Callable[[], Awaitable[None]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)
     _changed: dict[str, asyncio.Event] = field(default_factory=dict)
+    _busy: tuple[int, tuple[TaskRow, ...]] = (-1, ())
 
     def __post_init__(self) -> None:
         # A hundred tasks that are ready at once do not all make their trees before the first may start.
@@ -115,6 +117,12 @@ class Core:
     def workdir(self, tree: Path) -> Path:
         """Where in ``tree`` the agent and its check run: where the user stood."""
         return tree / self.subdirectory
+
+    def busy(self) -> tuple[TaskRow, ...]:
+        """The tasks that use their trees, looked for once per record: hundreds of sessions may ask after each."""
+        if self._busy[0] != self.head.seq:
+            self._busy = (self.head.seq, working(self.head))
+        return self._busy[1]
 
     def others_worked_in(self, row: TaskRow) -> bool:
         """Whether another task had an attempt in this tree since ``row``'s baseline: then it may not be set back."""

@@ -66,6 +66,7 @@ async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purp
     """Save the tree; where that cannot be done the run goes on and the record says so."""
     try:
         saved = await core.checkpoints(tree).create(reason, run=core.run, task=row.id)
+        progress = await _progress(core, row, tree) if reason == "progress" else ()
     except WorkspaceError as error:
         event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)  # type: ignore[arg-type]
     else:
@@ -74,9 +75,19 @@ async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purp
             reason=reason,
             files=saved.files,
             not_covered=tuple(one_line(path) for path in saved.not_covered[:_NAMED]),
+            progress=progress,
             purpose=purpose,  # type: ignore[arg-type]
         )
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
+    """What has been done since the baseline, a file a line, for a session that knows nothing of it."""
+    if row.baseline in ("", "none"):
+        return ()
+    done = {"change": "changed", "return": "deleted", "disappear": "added"}
+    changes = await core.checkpoints(tree).plan(row.baseline)
+    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in changes[:_NAMED])
 
 
 async def save(core: Core, row: TaskRow, reason: str) -> None:
@@ -200,6 +211,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         failed=climb.failed_approaches,
         insights=climb.insights if gathered else (),
         restored=directive.restored_note,
+        progress=directive.progress,
         check=row.task.verify or "",
         signals=can.signals,
     )

@@ -187,16 +187,19 @@ class Ground:
     async def _after_answer(self, gate: str) -> None:
         core = self._core
         row = core.head.gates[gate]
-        core.append(e.AnswerDelivered(gate=gate))
         if row.effect == "halt":
+            core.append(e.AnswerDelivered(gate=gate))
             details = admit(f"the ground was given up: {core.head.run.blocked}", limit=500)
             event = e.WorkflowFailed(reason="remediation_abandoned", details=details, last_state="blocked")
             core.append(event, actor=row.by or "human")
         elif row.answer is not None and row.answer.choice == "skip":
+            core.append(e.AnswerDelivered(gate=gate))
             core.append(e.InfrastructureRestored(attempts_used=core.head.run.remediation_failed))
         else:
-            # The person has mended the surroundings, or the files in this tree.
-            if await self._problem(await self._tree(), "remediation.again") is None:
+            # The person has mended the surroundings, or the files in this tree; a kill meanwhile looks again.
+            problem = await self._problem(await self._tree(), "remediation.again")
+            core.append(e.AnswerDelivered(gate=gate))
+            if problem is None:
                 core.append(e.InfrastructureRestored(attempts_used=core.head.run.remediation_failed))
 
 

@@ -19,7 +19,7 @@ from unstuck.supervision import judging, preparing
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
 from unstuck.supervision.steps import Step, next_step
-from unstuck.text import admit
+from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Session"]
 
@@ -47,9 +47,8 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             seconds = round(self._core.clock.monotonic() - live.started, 3)
-            self._core.append(
-                e.AttemptEnded(report=report, seconds=seconds), task=self._task, attempt=attempt, actor="agent"
-            )
+            ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
+            self._core.append(ended, task=self._task, attempt=attempt, actor="agent")
             self._holding.forget()
         return await self._drive()
 
@@ -134,6 +133,7 @@ class Session:
             max_parallel=self._core.settings.max_parallel,
             tree=str(self._core.workdir(self._core.tree_of(row))),
             accept_unverified=self._core.accept_unverified,
+            busy=self._core.busy(),
         )
 
     async def _perform(self, step: Step) -> None:
@@ -220,3 +220,21 @@ class Session:
 
     def _cancelled(self) -> Outcome:
         return replace(self.outcome(), status="cancelled")
+
+
+def _admitted(report: Report) -> Report:
+    """The report of an adapter that may not have admitted what its agent said; one that has stays as it is."""
+
+    def clean(text: str | None) -> Clean | None:
+        return None if text is None else admit(text)
+
+    return replace(
+        report,
+        session=None if report.session is None else one_line(report.session),
+        error=clean(report.error),
+        approach=clean(report.approach),
+        question=clean(report.question),
+        sample=clean(report.sample),
+        options=tuple(admit(option) for option in report.options),
+        alternatives=tuple(admit(way) for way in report.alternatives),
+    )

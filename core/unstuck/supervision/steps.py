@@ -6,12 +6,13 @@ was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from unstuck.record.state import State, TaskRow
 
-__all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_answer"]
+__all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_answer", "working"]
 
 StepKind = Literal[
     "unblock", "skip", "start", "baseline", "check", "integrate", "finish", "decide", "checkpoint", "restore",
@@ -32,8 +33,19 @@ class Step:
     about: str = ""
 
 
-def next_step(state: State, row: TaskRow, *, max_parallel: int, tree: str, accept_unverified: bool = False) -> Step:
-    """The one next step of ``row``; ``tree`` is the work tree its next attempt would use."""
+def next_step(
+    state: State,
+    row: TaskRow,
+    *,
+    max_parallel: int,
+    tree: str,
+    accept_unverified: bool = False,
+    busy: Sequence[TaskRow] | None = None,
+) -> Step:
+    """The one next step of ``row``; ``tree`` is the work tree its next attempt would use.
+
+    ``busy`` is what :func:`working` says of ``state``, for callers that ask for many rows of the same one.
+    """
     if row.state == "ended":
         return Step("done")
     if state.run.state in ("draining", "ended") and row.state not in ("running",):
@@ -42,7 +54,7 @@ def next_step(state: State, row: TaskRow, *, max_parallel: int, tree: str, accep
         case "blocked":
             return _needs(state, row, accept_unverified)
         case "ready":
-            return _ready(state, row, max_parallel, tree)
+            return _ready(state, row, max_parallel, tree, working(state) if busy is None else busy)
         case "running":
             return Step("wait_attempt", row.attempt)
         case "judging":
@@ -78,31 +90,39 @@ def _needs(state: State, row: TaskRow, accept_unverified: bool) -> Step:
 
 def fallen(state: State, row: TaskRow) -> str:
     """The need that ended without being done and so holds ``row`` for good; empty when none does."""
-    for need in row.task.needs:
-        upstream = state.tasks.get(need)
-        if upstream is None:
-            continue
-        if upstream.state == "ended" and upstream.status != "succeeded" and upstream.after_skip == "block":
-            return need
-        if upstream.state == "blocked" and fallen(state, upstream):
-            return need
+    waiting, seen = [row], {row.id}
+    while waiting:
+        for need in waiting.pop().task.needs:
+            upstream = state.tasks.get(need)
+            if upstream is None or need in seen:
+                continue
+            if upstream.state == "ended" and upstream.status != "succeeded" and upstream.after_skip == "block":
+                return need
+            seen.add(need)
+            if upstream.state == "blocked":
+                waiting.append(upstream)
     return ""
 
 
-def _ready(state: State, row: TaskRow, max_parallel: int, tree: str) -> Step:
+def _ready(state: State, row: TaskRow, max_parallel: int, tree: str, busy: Sequence[TaskRow]) -> Step:
     if state.run.state == "blocked":
         return Step("wait_ground", state.run.blocked)
     if state.run.kind == "watch":
         # Agents that somebody else runs work whether we count them or not.
         return Step("start")
-    working = [other for other in state.tasks.values() if other.id != row.id and _is_working(state, other)]
-    if len(working) >= max_parallel:
+    others = [other for other in busy if other.id != row.id]
+    if len(others) >= max_parallel:
         return Step("wait_slot")
-    for other in working:
+    for other in others:
         attempt = state.attempts.get(other.attempt)
         if attempt is not None and str(attempt.guidance.workdir) == tree:
             return Step("wait_tree", other.id)
     return Step("start")
+
+
+def working(state: State) -> tuple[TaskRow, ...]:
+    """The tasks that use their trees."""
+    return tuple(row for row in state.tasks.values() if _is_working(state, row))
 
 
 def _is_working(state: State, row: TaskRow) -> bool:

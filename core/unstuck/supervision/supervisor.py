@@ -14,7 +14,7 @@ from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Actor, Agent, Answer, Capabilities, Gate, Guidance, Outcome, Report, Task
 from unstuck.detection import LoopDetector
-from unstuck.errors import ChannelError, ProjectError
+from unstuck.errors import ChannelError, ProjectError, WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
@@ -71,7 +71,10 @@ async def locate(directory: Path) -> Project:
         raise ProjectError(f"{directory} is not a directory")
     if not is_text(str(directory)):
         raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
-    repository = await find_repository(directory)
+    try:
+        repository = await find_repository(directory)
+    except WorkspaceError as error:
+        raise ProjectError(str(error)) from error
     root = repository.root if repository is not None else directory
     return Project(directory, root, repository, record_home(root, repository))
 
@@ -288,6 +291,11 @@ class Supervisor:
     def events(self, after: int | None = None) -> AsyncIterator[Record]:
         """Durable records after sequence number ``after`` (by default all), without gaps, then live ones."""
         return self.core.journal.follow(after or 0)
+
+    def unwatched(self) -> None:
+        """Nobody watches any more: what only waits for a person is parked from now on."""
+        self.core.person = False
+        self.core.wake()
 
     async def stop(self, reason: str, actor: Actor = "human") -> None:
         """Stop the run: every live attempt is ended; the run can be resumed."""

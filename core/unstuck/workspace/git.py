@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 import sys
 from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -56,6 +57,7 @@ _SETTINGS = (
     "submodule.recurse=false",
 )
 _CHUNK = 1 << 16
+_PATIENCE = 0.5  # seconds; a git that was killed is gone in a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,8 @@ async def _start(
     if not user_config:  # whose repository this is was asked of the user's own configuration when it was found
         settings.append("safe.directory=*")
     options = [part for setting in settings for part in ("-c", setting)]
-    try:
-        return await asyncio.create_subprocess_exec(
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             "git",
             *options,
             *arguments,
@@ -144,8 +146,27 @@ async def _start(
             pass_fds=inherit,
             start_new_session=True,  # a Ctrl-C at the terminal must not end git half-way through a restore
         )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _give_up(starting)
+        raise
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise _cannot_start(cwd, error) from None
+
+
+async def _give_up(starting: asyncio.Future[Process]) -> None:
+    """End a git that is just being started.
+
+    asyncio then kills it and waits for its pipes, for ever where the loop is being closed and nobody connects them any
+    more; only a second cancellation ends that.
+    """
+    starting.cancel()
+    asyncio.get_running_loop().call_later(_PATIENCE, starting.cancel)
+    await asyncio.wait((starting,))
+    if not starting.cancelled() and starting.exception() is None:
+        await _end(starting.result())
 
 
 def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
@@ -216,6 +237,8 @@ async def find_repository(path: Path) -> Repository | None:
 
     Raises GitError where there is one that git refuses to read (a foreign owner, a damaged file).
     """
+    if shutil.which("git") is None and not any((place / ".git").exists() for place in (path, *path.resolve().parents)):
+        return None  # where there is no repository nobody needs git
     inside = await run_git(path, "rev-parse", "--is-inside-work-tree", check=False, user_config=True)
     if inside.code and "not a git repository" not in inside.err:
         raise GitError(("rev-parse",), inside.code, _complaint(inside.err))

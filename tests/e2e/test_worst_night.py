@@ -1,0 +1,138 @@
+"""The worst night: things are killed, deleted and in each other's way, and the program still says what is true."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conftest import Unstuck
+
+LIMIT = 90.0
+ENDLESS = "sleep 600"
+
+
+def _plan(unstuck: Unstuck, agent: str, tasks: list[dict[str, Any]], **keys: Any) -> str:
+    plan = unstuck.seen.parent / "plan.yaml"
+    planned = [{"prompt": f"Do {task['id']}.", **task} for task in tasks]
+    plan.write_text(json.dumps({"agents": {"a": {"command": ["sh", agent]}}, "tasks": planned, **keys}))
+    return str(plan)
+
+
+def test_ctrl_c_does_not_wait_for_a_long_check(unstuck: Unstuck, tmp_path: Path) -> None:
+    """Ctrl+C while the check runs ends it, and the run, at once; --resume runs the check and not the agent again."""
+    agent = unstuck.script("agent.sh", "touch worked")
+    gone_on = tmp_path / "gone-on"
+    verify = f"test -f {gone_on} && exit 0; echo $$ > {tmp_path}/check.pid; touch begun; {ENDLESS}"
+    process = unstuck.start("run", "--headless", "--verify", verify, "--", "sh", agent)
+    unstuck.until(process, b"agent ended")
+    while not (unstuck.root / "begun").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(LIMIT) == 130
+    gone_on.touch()
+    assert unstuck("run", "--resume", "last").code == 0
+    assert len(unstuck.prompts()) == 1
+
+
+def test_ctrl_c_reaches_an_agent_that_is_only_being_started(unstuck: Unstuck) -> None:
+    """Ctrl+C the moment an attempt is announced does not leave its agent at work."""
+    process = unstuck.start("run", "--headless", "--verify", "true", "--", *ENDLESS.split())
+    unstuck.until(process, b"attempt 1")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(LIMIT) == 130
+
+
+def test_a_deleted_record_is_said(unstuck: Unstuck) -> None:
+    """A run whose folder an agent has deleted ends with 6: it does not go on as if anything were kept."""
+    done = unstuck("run", "--headless", "--verify", "true", "--", "rm", "-rf", ".git/unstuck/runs")
+    assert done.code == 6
+    assert "deleted" in done.errors
+
+
+def test_an_agent_cannot_answer_for_the_person(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
+    """A question stays open when an agent of the very run calls ``unstuck answer``, and the agent is told why."""
+    agent = unstuck.script(
+        "agent.sh",
+        """
+        test "$UNSTUCK_TASK" = forger || exit 0
+        while test -z "$gate"; do
+            gate=$(unstuck show -C "$ROOT" --json | sed -n 's/.*"gate": "\\([^"]*\\)".*/\\1/p' | head -n 1)
+        done
+        export UNSTUCK_RUNTIME_DIR="$PLACE"
+        setsid unstuck answer -C "$ROOT" "$gate" skip > "$SEEN/said" 2>&1
+        """,
+    )
+    plan = _plan(unstuck, agent, [{"id": "stuck", "verify": "false"}, {"id": "forger", "verify": "true"}])
+    known = {"ROOT": str(unstuck.root), "PLACE": os.environ["UNSTUCK_RUNTIME_DIR"]}
+    done = unstuck("run", "--headless", "--json", plan, env={**known, **no_climb})
+    assert done.code == 3
+    assert "an agent may not answer" in (unstuck.seen / "said").read_text()
+    assert unstuck.only_gate()["task"] == "stuck"
+    assert done.data("gate_answered") == []
+
+
+def test_trees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:
+    """A plan of many tasks does not check out all their trees before the first may start."""
+    agent = unstuck.script("agent.sh", 'ls -d "$PLACE"/worktrees/*/*/t* | wc -l > "$SEEN/trees.$UNSTUCK_TASK"')
+    tasks = [{"id": f"t{number}", "verify": "true"} for number in range(10)]
+    plan = _plan(unstuck, agent, tasks, max_parallel=2)
+    assert unstuck("run", "--headless", plan, env={"PLACE": os.environ["UNSTUCK_STATE_DIR"]}).code == 0
+    assert 1 <= int((unstuck.seen / "trees.t0").read_text()) < len(tasks) // 2
+
+
+def test_several_answers_at_the_same_moment(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
+    """Of several shells that answer a parked run at once one wins, and the others read that the question is closed."""
+    assert unstuck("run", "--headless", "--verify", "false", "--", "true", env=no_climb).code == 3
+    gate = unstuck.only_gate()["gate"]
+    shells = [unstuck.start("answer", gate, choice) for choice in ("skip", "abandon", "retry") * 2]
+    ended = [(process.communicate(timeout=LIMIT), process.returncode) for process in shells]
+    assert sorted(code for _, code in ended) == [0, *[2] * 5]
+    assert all(b"is closed" in errors for (_, errors), code in ended if code)
+
+
+def test_a_lock_that_a_killed_git_has_left(unstuck: Unstuck) -> None:
+    """A result is integrated although a git that was killed has left its locks on the task's branch and tree."""
+    agent = unstuck.script(
+        "agent.sh",
+        """
+        echo "$UNSTUCK_TASK" > "$UNSTUCK_TASK.txt"
+        touch "$(git rev-parse --git-dir)/HEAD.lock" "$(git rev-parse --git-dir)/index.lock"
+        touch "$(git rev-parse --git-common-dir)/$(git symbolic-ref HEAD).lock"
+        """,
+    )
+    tasks = [{"id": name, "verify": f"test -f {name}.txt"} for name in ("one", "two")]
+    assert unstuck("run", "--headless", _plan(unstuck, agent, tasks)).code == 0
+    listed = ["git", "ls-tree", "--name-only", f"unstuck/{unstuck.runs[0].name}/_run"]
+    assert {"one.txt", "two.txt"} <= set(subprocess.check_output(listed, cwd=unstuck.root, text=True).split())
+
+
+def test_a_tree_that_cannot_be_made_is_a_question(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
+    """A task that gets no work tree is asked about like any failure; it does not take the run down with it."""
+    agent = unstuck.script(
+        "agent.sh", "git for-each-ref --format='delete %(refname)' 'refs/heads/unstuck/*/_run' | git update-ref --stdin"
+    )
+    tasks = [{"id": name, "verify": f"test -f {name}", "isolation": "worktree"} for name in ("first", "second")]
+    done = unstuck("run", "--headless", "--json", _plan(unstuck, agent, tasks, max_parallel=1), env=no_climb)
+    assert done.code == 3
+    assert {row["task"] for row in unstuck("show", "--json").rows if "gate" in row} == {"first", "second"}
+    assert "is gone" in json.dumps(done.data("agent_crashed"))
+
+
+def test_nobody_needs_git_where_there_is_no_repository(unstuck: Unstuck, tmp_path: Path) -> None:
+    """Without git on PATH a plain directory is worked in; a repository is refused before anything starts."""
+    programs, plain = tmp_path / "programs", tmp_path / "plain"
+    for folder in (programs, plain):
+        folder.mkdir()
+    for name in ("unstuck", "sh", "touch"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    run = ("run", "--headless", "--verify", "test -f done", "--", "touch", "done")
+    assert unstuck(*run, cwd=plain, env={"PATH": str(programs)}).code == 0
+    refused = unstuck(*run, env={"PATH": str(programs)})
+    assert refused.code == 2
+    assert "git was not found" in refused.errors

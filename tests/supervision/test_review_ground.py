@@ -1,0 +1,177 @@
+"""The ground is mended by an agent that has troubles of its own, and results come together that do not fit."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
+from unstuck.clock import ManualClock
+from unstuck.contract import Agent, Capabilities, Observer, Receipt
+from unstuck.record import events as e
+from unstuck.record.journal import replay
+from unstuck.supervision.attempts import CallableAgent
+from unstuck.supervision.coordinator import Coordinator, RunResult
+from unstuck.supervision.remediation import Ground
+
+PATIENCE = 60
+CHECK = "sh check.sh"
+
+
+@pytest.fixture
+def broken(repo: Path) -> Path:
+    """A project whose own check fails before anybody has done anything."""
+    (repo / "check.sh").write_text("echo 'ImportError: No module named config'; exit 1\n")
+    (repo / "line.txt").write_text("base\n")
+    subprocess.run(["git", "add", "-A"], cwd=repo, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Break"], cwd=repo, check=True)
+    return repo
+
+
+def task(name: str, verify: str = CHECK) -> Task:
+    return Task(id=name, prompt=admit(f"Do {name}."), verify=verify, isolation="worktree")
+
+
+async def idle(guidance: Guidance) -> Report | None:
+    return None
+
+
+class Raising:
+    """A remediation agent whose own adapter is broken."""
+
+    can = Capabilities()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        raise RuntimeError("no connection")
+
+    async def stop(self, attempt: str) -> Receipt:
+        return Receipt()
+
+
+async def run(supervisor: Supervisor, mender: Agent, agents: dict[str, Any], limit: int = 1) -> RunResult:
+    core = supervisor.core
+    assert core.worktrees is not None
+    await core.worktrees.prepare()
+    ground = Ground(core, CHECK, mender, limit=limit)
+    made = {name: CallableAgent(agent) for name, agent in agents.items()}
+    async with asyncio.timeout(PATIENCE):
+        return await Coordinator(supervisor, made, ground=ground).run()
+
+
+def failures(supervisor: Supervisor) -> list[e.RemediationFailed]:
+    found: list[e.RemediationFailed] = []
+    supervisor.core.journal.on_append(
+        lambda record: found.append(record.event) if isinstance(record.event, e.RemediationFailed) else None
+    )
+    return found
+
+
+async def test_a_remediation_agent_that_raises_is_a_failed_remediation(broken: Path) -> None:
+    """A broken adapter does not end the whole run with a traceback: it counts, and then I am asked."""
+    async with Supervisor.open(broken) as supervisor:
+        failed = failures(supervisor)
+        supervisor.add(task("a"), shared_verify=True)
+        result = await run(supervisor, Raising(), {"a": idle}, limit=2)
+        assert (result.exit_reason, result.exit_code) == ("needs_person", 3)
+        assert [one.attempt for one in failed] == [1, 2]
+        (gate,) = supervisor.core.head.open_gates()
+        assert gate.gate.type == "remediation"
+
+
+async def test_a_remediation_agent_that_is_stopped_is_a_failed_remediation(broken: Path, clock: ManualClock) -> None:
+    """One that never ends is stopped when its time is up, and then I am asked."""
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def hang(guidance: Guidance) -> Report | None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return None
+
+    async with Supervisor.open(broken, clock=clock) as supervisor:
+        supervisor.add(task("a"), shared_verify=True)
+        work = asyncio.ensure_future(run(supervisor, CallableAgent(hang), {"a": idle}))
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
+            await clock.advance(supervisor.core.settings.timeout_for("default"))
+            result = await work
+        assert result.exit_code == 3
+        assert stopped.is_set()
+
+
+async def test_mended_ground_that_does_not_fit_is_a_failed_remediation(broken: Path) -> None:
+    """What a task brought in while the ground was mended may not fit to it: I am asked, and nothing is lost."""
+    mending, integrated = asyncio.Event(), asyncio.Event()
+
+    async def other(guidance: Guidance) -> Report | None:
+        await mending.wait()
+        (guidance.workdir / "line.txt").write_text("other\n")
+        return None
+
+    async def mend(guidance: Guidance) -> Report | None:
+        mending.set()
+        await integrated.wait()
+        (guidance.workdir / "line.txt").write_text("mended\n")
+        (guidance.workdir / "check.sh").write_text("exit 0\n")
+        return None
+
+    async with Supervisor.open(broken) as supervisor:
+        failed = failures(supervisor)
+        supervisor.core.journal.on_append(
+            lambda record: integrated.set() if isinstance(record.event, e.ResultIntegrated) else None
+        )
+        supervisor.add(task("a"), shared_verify=True)
+        supervisor.add(task("other", "grep other line.txt"))
+        result = await run(supervisor, CallableAgent(mend), {"a": idle, "other": other})
+        assert result.exit_code == 3
+        assert "line.txt" in failed[0].issue
+        assert supervisor.core.row("other").status == "succeeded"
+
+
+async def test_a_hostile_name_in_a_conflict_is_shown_harmless(repo: Path) -> None:
+    """Two results with a file whose name is no text and holds an escape: the question shows it without either."""
+    name = os.fsencode("a\x1b[31m") + b"\xe9.txt"
+    first = asyncio.Event()
+
+    def writes(text: bytes, wait: bool) -> Callable[[Guidance], Any]:
+        async def agent(guidance: Guidance) -> Report | None:
+            if wait:
+                await first.wait()
+            Path(os.fsdecode(os.fsencode(guidance.workdir) + b"/" + name)).write_bytes(text)
+            return None
+
+        return agent
+
+    async with Supervisor.open(repo) as supervisor:
+        core = supervisor.core
+        assert core.worktrees is not None
+        await core.worktrees.prepare()
+        core.journal.on_append(lambda record: first.set() if isinstance(record.event, e.ResultIntegrated) else None)
+        asked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        core.journal.on_append(
+            lambda record: asked.set_result(record.event.gate) if isinstance(record.event, e.GateOpened) else None
+        )
+        async with asyncio.timeout(PATIENCE):
+            work = asyncio.gather(
+                supervisor.supervise(task("one", "true"), writes(b"one\n", False)),
+                supervisor.supervise(task("two", "true"), writes(b"two\n", True)),
+            )
+            gate = await asked
+            context = core.head.gates[gate].gate.context
+            await supervisor.answer(gate, Answer(choice="skip"))
+            outcomes = await work
+        log = core.journal.path
+    assert [outcome.status for outcome in outcomes] == ["succeeded", "skipped"]
+    assert context["problem"].startswith("conflict in a")
+    for text in (context["problem"], *context["paths"]):
+        assert text.isprintable()
+        assert text.encode()
+    assert dict(replay(log).gates[gate].gate.context) == context

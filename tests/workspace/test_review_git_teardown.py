@@ -1,0 +1,37 @@
+"""A program that ends while git is being started ends, and takes git with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# The loop is closed with git at every stage of its start: what is pending then is cancelled, all at once.
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from unstuck.workspace.git import run_git
+
+async def main(turns, whole):
+    work = asyncio.ensure_future(run_git(Path(), "hash-object", "--stdin-paths", stdin=b""))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    if not whole:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        assert work.cancelled() or work.done()
+
+for turns in range(8):
+    asyncio.run(main(turns, sys.argv[1] == "whole"))
+print("ended")
+"""
+
+
+@pytest.mark.parametrize("cancelled", ["whole", "one"])
+def test_the_loop_may_end_while_git_is_being_started(repo: Path, cancelled: str) -> None:
+    """My program ends in the very moment in which a git command begins: it does not wait for ever."""
+    command = [sys.executable, "-c", PROGRAM, cancelled]
+    done = subprocess.run(command, cwd=repo, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
