@@ -17,11 +17,11 @@ from unstuck.record.envelope import Record
 from unstuck.record.events import ResultIntegrated, RunParked
 from unstuck.runs.answers import load_answers
 from unstuck.runs.plan import Plan, load_plan, one_task_plan
-from unstuck.runs.running import RunOptions, find_run, resume_run, start_run
+from unstuck.runs.running import Beside, RunOptions, find_run, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
 from unstuck.supervision.supervisor import Project, locate
 from unstuck_tui.cli.common import echo, project_option
-from unstuck_tui.cli.streams import discard
+from unstuck_tui.cli.streams import can_show, discard
 from unstuck_tui.render.lines import lines_of, summary
 
 __all__ = ["command"]
@@ -73,12 +73,14 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         overrides["max_parallel"] = options["max_parallel"]
     if options["ask"]:
         overrides["ask"] = options["ask"]
+    environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
         answers=load_answers(options["answers"]) if options["answers"] else None,
         listener=output.show,
         started=output.started,
-        environ=dict(os.environ),
+        beside=_screen(options, environ, output),
+        environ=environ,
     )
     if options["resume"]:
         _refuse_with_resume(words, options)
@@ -91,6 +93,15 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     output.finish(result)
     return result
+
+
+def _screen(options: dict[str, Any], environ: dict[str, str], output: _Output) -> Beside | None:
+    """The screen, where one is wanted and there is a terminal to show it on."""
+    if options["headless"] or options["plain"] or options["as_json"] or not can_show(environ):
+        return None
+    from unstuck_tui.showing import Showing
+
+    return Showing(output)
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -138,12 +149,16 @@ def _direct(plan: Plan) -> Plan:
 
 
 class _Output:
-    """Prints a run as it goes. A reader that goes away takes nothing with it: the run goes on, unseen."""
+    """Prints a run as it goes; ``is_quiet`` while a screen shows it.
+
+    A reader that goes away takes nothing with it: the run goes on, unseen.
+    """
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._run = ""
         self._gone = False
+        self.is_quiet = False
         self._branch = ""
         self._gates: tuple[str, ...] = ()
 
@@ -170,7 +185,7 @@ class _Output:
             self._print(line)
 
     def _print(self, line: str) -> None:
-        if self._gone:
+        if self._gone or self.is_quiet:
             return
         try:
             echo(line)

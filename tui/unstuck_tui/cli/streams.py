@@ -1,11 +1,12 @@
-"""Standard streams that are closed, full or no longer read."""
+"""Standard streams: a terminal to show a screen on, or closed, full or no longer read."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TextIO
 
-__all__ = ["discard", "keep_standard_streams"]
+__all__ = ["can_show", "discard", "keep_standard_streams"]
 
 
 def keep_standard_streams() -> None:
@@ -19,3 +20,13 @@ def discard(stream: TextIO | None) -> None:
     """Nobody reads this stream any more: what is left in its buffer must not complain at exit."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def can_show(environ: Mapping[str, str]) -> bool:
+    """Whether a screen can be shown: a real terminal on all three streams, and we are not in its background."""
+    if environ.get("TERM", "") in ("", "dumb"):
+        return False
+    try:
+        return all(os.isatty(stream) for stream in range(3)) and os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False

@@ -1,0 +1,173 @@
+"""Everything a person can do, in one registry: bindings, footer, palette, help and key documents all come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.binding import Binding, BindingType
+
+__all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of", "key_of", "keys_of"]
+
+Area = Literal[
+    "app", "main", "attention", "table", "detail", "dialog", "choices",
+    "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
+]  # fmt: skip
+
+AREA_NAMES: dict[Area, str] = {
+    "app": "Everywhere",
+    "main": "Main screen",
+    "attention": "Needs you",
+    "table": "Tasks",
+    "detail": "Detail",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing to do: ``id`` names it for remapping, ``does`` is the Textual action, ``footer`` its place there.
+
+    ``everywhere``: its keys come before those of whatever has the focus, dialogs and fields included.
+    """
+
+    id: str
+    keys: str
+    does: str
+    label: str
+    help: str
+    area: Area
+    footer: bool = False
+    everywhere: bool = False
+
+
+def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
+    """What can be chosen in a dialog; in all that are about a task, the same key means the same."""
+    return Action(f"{area}.{name}", keys, f"choose('{name}')", label, help, area)
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("gate.answer", "a", "answer", "answer",
+        "Answer the question of the selected task, else the oldest one.", "main", True),
+    Action("task.open", "enter", "open", "open",
+        "Show the selected task's attempts, failure and output.", "table", True),
+    Action("table.filter", "slash", "filter", "filter",
+        "Show only tasks with these words; begin with ! to hide them.", "main", True),
+    Action("table.sort", "s", "sort", "sort", "Sort by the next of: plan, state, time left, name.", "main", True),
+    Action("app.help", "question_mark,f1", "help", "help", "What the keys do here.", "app", True),
+    Action("app.quit", "q,ctrl+q", "leave", "quit",
+        "Leave the screen; while agents run, a question comes first.", "app", True),
+    Action("app.interrupt", "ctrl+c", "leave", "quit",
+        "The same from anywhere, also out of a dialog or a text.", "app", everywhere=True),
+    Action("view.back", "escape", "back", "back", "Back to the table; once there, forget the filter.", "main", True),
+    Action("view.next", "tab", "app.focus_next", "next pane", "To the next pane.", "main"),
+    Action("view.previous", "shift+tab", "app.focus_previous", "previous pane", "To the pane before.", "main"),
+    Action("app.theme", "ctrl+t", "theme", "light or dark", "Change between a dark and a light screen.", "app"),
+    Action("app.palette", "ctrl+p", "command_palette", "palette", "Search everything that can be done.", "app"),
+    Action("table.down", "j,down", "cursor(1)", "down", "The next row.", "table"),
+    Action("table.up", "k,up", "cursor(-1)", "up", "The row before.", "table"),
+    Action("table.page_down", "pagedown,ctrl+d", "page(1)", "page down", "A page on.", "table"),
+    Action("table.page_up", "pageup,ctrl+u", "page(-1)", "page up", "A page back.", "table"),
+    Action("table.first", "g,home", "cursor(-1000000)", "first", "The first row.", "table"),
+    Action("table.last", "G,end", "cursor(1000000)", "last", "The last row.", "table"),
+    Action("sort.plan", "P", "sort_by('plan')", "sort by plan", "The order of the plan.", "table"),
+    Action("sort.state", "S", "sort_by('state')", "sort by state", "What needs you first, then what works.", "table"),
+    Action("sort.time", "T", "sort_by('time')", "sort by time left", "The least time left first.", "table"),
+    Action("sort.name", "N", "sort_by('name')", "sort by name", "By the task's name.", "table"),
+    Action("attention.down", "j,down", "cursor(1)", "down", "The next question.", "attention"),
+    Action("attention.up", "k,up", "cursor(-1)", "up", "The question before.", "attention"),
+    Action("attention.answer", "enter", "open", "answer", "Answer this question.", "attention"),
+    Action("detail.down", "j,down", "scroll_down", "down", "A line on.", "detail"),
+    Action("detail.up", "k,up", "scroll_up", "up", "A line back.", "detail"),
+    Action("detail.page_down", "pagedown,ctrl+d,space", "page_down", "page down", "A page on.", "detail"),
+    Action("detail.page_up", "pageup,ctrl+u", "page_up", "page up", "A page back.", "detail"),
+    Action("detail.first", "g,home", "scroll_home", "top", "To the top.", "detail"),
+    Action("detail.last", "G,end", "scroll_end", "end", "To the end, and follow it.", "detail"),
+    Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),
+    Action("dialog.back", "escape", "back", "back",
+        "From the text to the choices, then out.", "dialog"),
+    Action("choices.down", "j", "cursor_down", "down", "The next choice.", "choices"),
+    Action("choices.up", "k", "cursor_up", "up", "The choice before.", "choices"),
+    Action("choices.read_down", "pagedown,ctrl+d", "screen.read(1)", "read on",
+        "Read a page on.", "choices"),
+    Action("choices.read_up", "pageup,ctrl+u", "screen.read(-1)", "read back",
+        "Read a page back.", "choices"),
+    _choice("stuck", "show_me", "1", "Show me how", "You write it; the agent follows it."),
+    _choice("stuck", "skip", "2", "Skip this part for now", "The task is left out, and offered again on resume."),
+    _choice("stuck", "abandon", "3", "Abandon the task", "The task ends for good."),
+    _choice("stuck", "retry", "4", "Retry with another approach", "A fresh session goes your way."),
+    _choice("loop", "show_me", "1", "Show me how", "You write it; the agent follows it."),
+    _choice("loop", "skip", "2", "Skip this part for now", "The task is left out, and offered again on resume."),
+    _choice("loop", "abandon", "3", "Abandon the task", "The task ends for good."),
+    _choice("loop", "retry", "4", "Retry with another approach", "A fresh session goes your way."),
+    _choice("loop", "continue__once", "5", "Not a loop, go on: once", "The next repetition asks again."),
+    _choice("loop", "continue__pattern", "6", "Not a loop: this pattern", "This repetition is not asked about again."),
+    _choice("loop", "continue__task", "7", "Not a loop: this task", "No repetition of this task is asked about again."),
+    _choice("timeout", "extend", "1", "Extend", "It gets more time from now on; then you are asked again."),
+    _choice("timeout", "skip", "2", "Skip this part for now", "The task is left out, and offered again on resume."),
+    _choice("timeout", "abandon", "3", "Abandon the task", "The task ends for good."),
+    _choice("timeout", "retry", "4", "Stop, retry with an approach",
+        "It is stopped and begins afresh your way."),
+    _choice("timeout", "continue", "5", "Let it run", "This attempt has no limit any more."),
+    _choice("timeout", "stop", "6", "Stop and retry", "It is stopped and given the same task again."),
+    _choice("question", "show_me", "t", "In your own words", "You write it; the agent follows it."),
+    _choice("question", "skip", "s", "Skip this part for now", "The task is left out, and offered again on resume."),
+    _choice("question", "abandon", "x", "Abandon the task", "The task ends for good."),
+    _choice("permission", "allow", "1", "Allow", "It may do this."),
+    _choice("permission", "deny", "2", "Deny", "It may not, and is told so."),
+    _choice("remediation", "retry", "1", "Look again", "The shared check runs once more: you have mended the ground."),
+    _choice("remediation", "skip", "2", "Go on all the same", "The tasks start on the ground as it is."),
+    _choice("remediation", "abandon", "3", "Give up", "The run is halted."),
+    _choice("integration", "retry", "1", "Try again", "You have resolved it: the same is tried once more."),
+    _choice("integration", "skip", "2", "Skip this part for now",
+        "The task is left out, and offered again on resume."),
+    _choice("integration", "abandon", "3", "Abandon the task", "The task ends for good."),
+    _choice("budget", "extend", "1", "Extend", "The run gets more."),
+    _choice("budget", "stop", "2", "Stop", "The run ends here."),
+    _choice("recovery", "continue", "1", "Go on", "The attempt begins again on the files as they are."),
+    _choice("recovery", "skip", "2", "Skip this part for now", "The task is left out, and offered again on resume."),
+    _choice("recovery", "abandon", "3", "Abandon the task", "The task ends for good."),
+    _choice("recovery", "retry", "4", "Begin afresh", "The files go back to where the task began."),
+    _choice("recovery", "done", "5", "It is done", "The check runs on the files as they are."),
+    _choice("quit", "stop", "1", "Stop all agents", "Every agent is ended; the run can be resumed."),
+    _choice("quit", "leave", "2", "Leave them at work", "The run goes on without a screen."),
+    _choice("quit", "stay", "3", "Stay", "Back to the screen."),
+)  # fmt: skip
+
+
+def actions_of(*areas: Area) -> tuple[Action, ...]:
+    """The actions of these areas, in their order."""
+    return tuple(action for action in ACTIONS if action.area in areas)
+
+
+def bindings_of(*areas: Area) -> list[BindingType]:
+    """Textual's bindings for these areas."""
+    return [_binding(action) for action in actions_of(*areas)]
+
+
+def _binding(action: Action) -> Binding:
+    return Binding(
+        action.keys,
+        action.does,
+        action.label,
+        show=action.footer,
+        priority=action.everywhere,
+        tooltip=action.help,
+        id=action.id,
+    )
+
+
+def key_of(id: str) -> str:
+    """The first key of an action."""
+    return next(action.keys.split(",")[0] for action in ACTIONS if action.id == id)
+
+
+_SPOKEN = {"slash": "/", "question_mark": "?", "pagedown": "page down", "pageup": "page up", "escape": "esc"}
+
+
+def keys_of(actions: Iterable[Action]) -> list[tuple[str, str]]:
+    """(keys as people write them, what they do) for help."""
+    return [
+        (" ".join(_SPOKEN.get(key, key.replace("ctrl+", "^")) for key in action.keys.split(",")), action.help)
+        for action in actions
+    ]

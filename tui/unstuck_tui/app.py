@@ -1,0 +1,67 @@
+"""The Textual app: the person's window on a run that goes on beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import App
+
+from unstuck.supervision.supervisor import Supervisor
+from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.tracker import Tracker
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+__all__ = ["UnstuckApp"]
+
+
+def _commands() -> type[Provider]:
+    from unstuck_tui.palette import ActionCommands
+
+    return ActionCommands
+
+
+class UnstuckApp(App[None], inherit_bindings=False):
+    """Shows one run. The core does not know that it is there; when it dies, the run goes on without a screen."""
+
+    BINDINGS = bindings_of("app")
+    COMMANDS = {_commands}  # noqa: RUF012
+    TITLE = "unstuck"
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__()
+        self.supervisor = supervisor
+        self.tracker = Tracker.of(supervisor)
+        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop)
+
+    def on_mount(self) -> None:
+        handler = self.supervisor.core.settings.failure_handler
+        limits = {"retry": handler.max_retries, "pivot": handler.max_pivots, "research": handler.max_research}
+        self.push_screen(MainScreen(self.supervisor, self.tracker, self.asker, limits))
+
+    async def on_event(self, event: events.Event) -> None:
+        """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self.asker.key()
+        await super().on_event(event)
+
+    def action_leave(self) -> None:
+        """Leave the screen, after a question where agents are at work."""
+        self.asker.leave()
+
+    def action_theme(self) -> None:
+        """Change between dark and light."""
+        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+
+    def action_help(self) -> None:
+        """What the keys do where the focus is."""
+        from unstuck_tui.screens.help import HelpScreen
+
+        if isinstance(self.screen, HelpScreen):
+            return
+        area: Area = getattr(self.focused, "AREA", "main")
+        self.push_screen(HelpScreen(area))

@@ -1,0 +1,1 @@
+"""Questions to the person: each returns a typed result and never answers by itself."""

@@ -1,0 +1,137 @@
+"""Puts questions to the person: the dialog comes up, the answer goes to the run, and what became of it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from textual.app import App
+from textual.widgets import Input, TextArea
+
+from unstuck.contract import Answer
+from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
+from unstuck.record.state import GateRow
+from unstuck_tui.asking import Asking, next_to_answer
+from unstuck_tui.dialogs.gate import Drafts, GateDialog
+from unstuck_tui.dialogs.leaving import LeavingDialog, agents_at_work
+from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.tracker import Tracker
+
+__all__ = ["Asker"]
+
+Send = Callable[[str, Answer], Awaitable[object]]
+Stop = Callable[[str], Awaitable[object]]
+
+
+class Asker:
+    """Tell it of every key and every frame. ``send`` gives a gate its answer, ``stop`` ends the run."""
+
+    def __init__(self, app: App[None], tracker: Tracker, *, send: Send, stop: Stop) -> None:
+        self._app, self._tracker, self._send, self._stop = app, tracker, send, stop
+        self._asking = Asking()
+        self._last_key: float | None = None
+        self._drafts: Drafts = {}
+        self._is_asking = self._is_leaving = False
+        self._shown: GateDialog | None = None
+
+    def key(self) -> None:
+        """The person has pressed a key."""
+        self._last_key = self._tracker.clock.monotonic()
+
+    def frame(self) -> None:
+        """The state may have changed: close what is answered, and ask what has just opened."""
+        self._close_answered()
+        gate = self._asking.to_pop(
+            self._tracker.open_gates(),
+            now=self._tracker.clock.monotonic(),
+            busy=self._is_busy(),
+            last_key=self._last_key,
+        )
+        if gate:
+            self.ask(gate)
+
+    def ask_next(self, task: str = "") -> None:
+        """The question of ``task``, else the one that has waited longest; says so where nothing is asked."""
+        gate = next_to_answer(self._tracker.open_gates(), task)
+        if gate:
+            self.ask(gate)
+        else:
+            self._app.notify("Nothing needs an answer.", markup=False)
+
+    def ask(self, gate: str) -> None:
+        """Bring up the dialog of ``gate``."""
+        if not self._is_asking:
+            self._is_asking = True
+            self._app.run_worker(self._ask(gate), group="dialogs")
+
+    def leave(self) -> None:
+        """Leave the screen, after a question where agents are at work."""
+        if not self._is_leaving:
+            self._is_leaving = True
+            self._app.run_worker(self._leave(), group="leaving")
+
+    def _is_busy(self) -> bool:
+        typing = isinstance(self._app.focused, Input | TextArea)
+        return self._is_asking or typing or self._app.screen.is_modal
+
+    async def _ask(self, gate: str) -> None:
+        try:
+            trouble = None
+            while (row := self._tracker.state.gates.get(gate)) is not None and row.status == "open":
+                answer = await self._answer_to(row, trouble or "")
+                trouble = await self._sent(row, answer) if answer is not None else None
+                if trouble is None:
+                    return
+        finally:
+            self._is_asking = False
+
+    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | None:
+        question = question_of(self._tracker.state, row)
+        self._shown = GateDialog(question, clock=self._tracker.clock, drafts=self._drafts, trouble=trouble)
+        try:
+            return await self._app.push_screen_wait(self._shown)
+        finally:
+            self._shown = None
+
+    async def _sent(self, row: GateRow, answer: Answer) -> str | None:
+        """Give the gate its answer; what is wrong with it where it has to be asked again."""
+        try:
+            await self._send(row.id, answer)
+        except AnswerRefused as refused:
+            return str(refused)
+        except GateClosed as closed:
+            self._tell(row.gate.task, f"answered meanwhile by {closed.by} at {closed.when}.")
+        except UnstuckError as error:
+            self._app.notify(str(error), severity="error", timeout=20, markup=False)
+        else:
+            for draft in [draft for draft in self._drafts if draft[0] == row.gate.task]:
+                del self._drafts[draft]
+        return None
+
+    async def _leave(self) -> None:
+        state = self._tracker.state
+        if not agents_at_work(state):
+            self._app.exit()
+            return
+        try:
+            decided = await self._app.push_screen_wait(LeavingDialog(state, clock=self._tracker.clock))
+        finally:
+            self._is_leaving = False
+        if decided == "stop":
+            await self._stop("stopped by the person at the screen")
+        if decided in ("stop", "leave"):
+            self._app.exit()
+
+    def _close_answered(self) -> None:
+        """Somebody else has answered what the dialog asks, or its cause is gone."""
+        dialog = self._shown
+        row = self._tracker.state.gates.get(dialog.question.gate.id) if dialog is not None else None
+        if dialog is None or row is None or row.status == "open" or not dialog.is_current:
+            return
+        said = f"answered meanwhile by {row.by} at {row.closed}." if row.by else "nothing is asked any more."
+        if dialog.overtake(said):
+            self._tell(row.gate.task, said)
+
+    def _tell(self, task: str, said: str) -> None:
+        kept = any(about == task and draft.strip() for (about, _), draft in self._drafts.items())
+        more = " Your text is kept for the next question about it." if kept else ""
+        self._app.notify(f"{task or 'The run'}: {said}{more}", severity="warning", timeout=20, markup=False)

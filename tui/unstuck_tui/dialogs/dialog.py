@@ -1,0 +1,174 @@
+"""What all dialogs share: a title, something to read, choices with a key each, and no answer by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option as Line
+
+from unstuck.clock import Clock
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.dialogs.listed import Listed
+
+__all__ = ["QUIET_S", "Choices", "Dialog"]
+
+QUIET_S = 0.3
+"""A key that was on its way when the dialog came up was meant for something else."""
+_LABEL = 32
+Result = TypeVar("Result")
+Choice = TypeVar("Choice", bound=Listed)
+
+
+class Choices(OptionList):
+    """The choices, one a line: by key, by cursor and enter, or by mouse."""
+
+    BINDINGS = bindings_of("choices")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        screen = self.screen
+        return not isinstance(screen, Dialog) or screen.is_awake
+
+
+class Dialog(ModalScreen[Result | None], Generic[Result, Choice]):
+    """A question over the screen. It takes no key for its first 300 ms; its hint appears when it does."""
+
+    BINDINGS = bindings_of("dialog")
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        #dialog {
+            width: 104; max-width: 100%; height: auto; max-height: 100%;
+            padding: 0 1; border: round $primary; background: $surface;
+        }
+        #title { height: 1; text-style: bold; color: $text-error; }
+        #reading { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
+        #choices { height: auto; max-height: 42vh; border: none; padding: 0; margin: 1 0 0 0; background: $surface; }
+        #trouble { height: auto; max-height: 3; color: $text-error; display: none; }
+        #hint { height: auto; color: $text-muted; }
+        .part { height: auto; }
+        .label { width: 10; color: $text-muted; }
+        .text { width: 1fr; height: auto; }
+    }
+    Dialog.-short #reading { max-height: 34vh; }
+    Dialog.-short #choices { max-height: 46vh; margin: 0; }
+    Dialog.-short #trouble { max-height: 2; }
+    Dialog.-short.-trouble #hint { display: none; }
+    """
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012
+
+    def __init__(self, title: str, options: Sequence[Choice], *, clock: Clock, hint: str) -> None:
+        super().__init__()
+        self.is_awake = False
+        self._is_over = False
+        self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Static(Content(self._title), id="title", markup=False)
+            with VerticalScroll(id="reading", can_focus=False):
+                yield from self.compose_reading()
+            width = _widest(self._options)
+            yield Choices(*(Line(_line(option, width), id=option.name) for option in self._options), id="choices")
+            yield from self.compose_fields()
+            yield Static("", id="trouble", markup=False)
+            yield Static("", id="hint", markup=False)
+
+    def compose_reading(self) -> ComposeResult:
+        """What there is to read before choosing."""
+        yield from ()
+
+    def compose_fields(self) -> ComposeResult:
+        """Where text is typed."""
+        yield from ()
+
+    def on_mount(self) -> None:
+        self.query_one(Choices).focus()
+        self.run_worker(self._wake(), group="wake")
+
+    async def _wake(self) -> None:
+        await self._clock.sleep(QUIET_S)
+        self.is_awake = True
+        self.say(self._hint)
+
+    def say(self, hint: str) -> None:
+        """Another line below the choices."""
+        self.query_one("#hint", Static).update(Content(hint))
+
+    def complain(self, trouble: str) -> None:
+        """Say why something cannot be done; an empty text takes it back."""
+        line = self.query_one("#trouble", Static)
+        line.update(Content(trouble))
+        line.display = bool(trouble)
+        self.set_class(bool(trouble), "-trouble")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.is_awake
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if self.is_awake and event.option_id is not None:
+            self.action_choose(event.option_id)
+
+    def action_choose(self, name: str) -> None:
+        """One of the choices, by its name."""
+        option = next((option for option in self._options if option.name == name), None)
+        if option is None:
+            return
+        choices = self.query_one(Choices)
+        choices.highlighted = choices.get_option_index(name)
+        self.complain(option.refused)
+        if not option.refused:
+            self.chosen(option)
+
+    def chosen(self, choice: Choice) -> None:
+        """Something that is possible was chosen."""
+        raise NotImplementedError
+
+    def finish(self, result: Result | None) -> None:
+        """Close with this result, once: a second click on its way must not close what lies below."""
+        if not self._is_over:
+            self._is_over = True
+            self.dismiss(result)
+
+    def action_back(self) -> None:
+        """Leave without an answer."""
+        self.finish(None)
+
+    def action_send(self) -> None:
+        """Nothing to send here."""
+
+    def action_read(self, pages: int) -> None:
+        """Turn the page of what there is to read."""
+        reading = self.query_one("#reading", VerticalScroll)
+        reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
+
+
+def _line(choice: Listed, width: int) -> Table:
+    """Key, name and what it would touch, each in a column of its own; a name without more takes all the room."""
+    row = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    row.add_column(width=1)
+    label = Text(choice.label, style="dim" if choice.refused else "bold")
+    more = choice.refused or choice.touches
+    if more:
+        row.add_column(width=width)
+        row.add_column(ratio=1)
+        row.add_row(Text(choice.key or "·"), label, Text(more, style="dim"))
+    else:
+        row.add_column(ratio=1)
+        row.add_row(Text(choice.key or "·"), label)
+    return row
+
+
+def _widest(choices: Sequence[Listed]) -> int:
+    return min(
+        _LABEL, max((cell_len(choice.label) for choice in choices if choice.touches or choice.refused), default=0)
+    )

@@ -1,0 +1,167 @@
+"""The dialog of a gate: stuck, time-out, loop, question and all the others, by the same few rules."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static, TextArea
+
+from unstuck.clock import Clock
+from unstuck.contract import Answer
+from unstuck.errors import AnswerRefused
+from unstuck_tui.dialogs.dialog import Choices, Dialog
+from unstuck_tui.dialogs.questions import Option, Question, to_answer
+
+__all__ = ["Drafts", "GateDialog"]
+
+Drafts = MutableMapping[tuple[str, str], str]
+"""What a person has begun to write, by task and name of the choice."""
+
+_HINTS = {
+    "lines": "ctrl+s sends · enter makes a new line · esc back to the choices, your text is kept",
+    "line": "enter sends · esc back to the choices, your text is kept",
+    "duration": "enter sends: 90 (seconds), 15m, 1h30m · esc back to the choices",
+}
+_HOW_MUCH = {"lines": "What should the agent do?", "line": "The other approach, in a sentence", "duration": "15m"}
+
+
+class GateDialog(Dialog[Answer, Option]):
+    """Asks ``question`` and returns the answer, or None where it stays open.
+
+    ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
+    """
+
+    DEFAULT_CSS = """
+    GateDialog {
+        #line, #lines { display: none; border: tall $border-blurred; }
+        #lines { height: 7; }
+    }
+    GateDialog.-short #lines { height: 5; }
+    GateDialog.-typing #choices { display: none; }
+    """
+
+    def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
+        super().__init__(question.title, question.options, clock=clock, hint=question.leaving)
+        self.question = question
+        self._drafts, self._before = drafts, trouble
+        self._chosen: Option | None = None
+        self._overtaken = ""
+        for option in question.options:
+            if option.key:
+                self._bindings.bind(option.key, f"choose('{option.name}')", option.label, show=False)
+
+    def compose_reading(self) -> ComposeResult:
+        question = self.question
+        problem = Content.styled(question.problem, "bold")
+        if question.where:
+            problem = Content.assemble(problem, Content.styled(f"  {question.where}", "dim"))
+        yield Static(problem, id="problem", classes="text", markup=False)
+        for label, text in question.facts:
+            with Horizontal(classes="part"):
+                yield Static(Content(label), classes="label", markup=False)
+                yield Static(Content(text), classes="text", markup=False)
+
+    def compose_fields(self) -> ComposeResult:
+        yield TextArea(id="lines", show_line_numbers=False, tab_behavior="focus")
+        yield Input(id="line")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.complain(self._before)
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether a text is being written."""
+        return self._chosen is not None
+
+    def chosen(self, choice: Option) -> None:
+        if choice.takes:
+            self._write(choice)
+        else:
+            self._answer(choice, "")
+
+    def _write(self, option: Option) -> None:
+        """Open the field that ``option`` needs, with what was begun before."""
+        self._chosen = option
+        self.add_class("-typing")
+        draft = self._drafts.get(self._draft(option), "")
+        if option.takes == "lines":
+            lines = self.query_one("#lines", TextArea)
+            lines.load_text(draft)
+            lines.placeholder = Content(_HOW_MUCH[option.takes])
+            lines.display = True
+            lines.focus()
+        else:
+            line = self.query_one("#line", Input)
+            line.value = draft
+            line.placeholder = _HOW_MUCH[option.takes]
+            line.display = True
+            line.focus()
+        self.say(f"{option.label}: {_HINTS[option.takes]}")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_send()
+
+    def action_send(self) -> None:
+        """Answer with what was typed."""
+        if self._chosen is not None:
+            self._keep()
+            self._answer(self._chosen, self._typed())
+
+    def action_back(self) -> None:
+        """From the text back to the choices; from there out of the dialog. The text is kept."""
+        if self._chosen is None or self._overtaken:
+            self._leave()
+            return
+        self._keep()
+        self._chosen = None
+        self.remove_class("-typing")
+        self.query_one("#lines").display = self.query_one("#line").display = False
+        self.complain("")
+        self.say(self.question.leaving)
+        self.query_one(Choices).focus()
+
+    def overtake(self, reason: str) -> bool:
+        """The gate has its answer from elsewhere; whether the dialog closes.
+
+        Not while somebody writes: the next keys would go astray. Then it says so and keeps the text.
+        """
+        if self.is_typing:
+            self._overtaken = reason
+            self.complain(f"{reason} Your text is kept; esc closes this.")
+            return False
+        self._leave()
+        return True
+
+    def _leave(self) -> None:
+        self._keep()
+        self.finish(None)
+
+    def _answer(self, option: Option, text: str) -> None:
+        if self._overtaken:
+            self._leave()
+            return
+        try:
+            answer = to_answer(self.question.gate, option, text)
+        except AnswerRefused as error:
+            self.complain(str(error))
+            return
+        self.finish(answer)
+
+    def _typed(self) -> str:
+        if self._chosen is None:
+            return ""
+        if self._chosen.takes == "lines":
+            return self.query_one("#lines", TextArea).text
+        return self.query_one("#line", Input).value
+
+    def _keep(self) -> None:
+        if self._chosen is not None:
+            self._drafts[self._draft(self._chosen)] = self._typed()
+
+    def _draft(self, option: Option) -> tuple[str, str]:
+        return self.question.gate.task, option.name

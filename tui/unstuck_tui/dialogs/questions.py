@@ -1,0 +1,284 @@
+"""What a gate's dialog says: the trouble, what is known about it, and what each choice would touch. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from unstuck.contract import Answer, Choice, Gate
+from unstuck.errors import AnswerRefused
+from unstuck.record.state import GateRow, State
+from unstuck.settings import parse_duration
+from unstuck.supervision.gates import check_answer, effect_of
+from unstuck.text import Clean, admit, one_line
+from unstuck_tui.actions import Area, actions_of
+from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.render.format import span
+
+__all__ = ["Option", "Question", "Takes", "question_of", "to_answer"]
+
+Takes = Literal["", "lines", "line", "duration"]
+Scope = Literal["once", "pattern", "task"]
+
+_AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
+_TOLD = ("stuck", "loop_detected", "timeout", "question")
+"""The gates whose retry can carry words to the agent."""
+_FACT_LIMIT = 2_000
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option(Listed):
+    """A choice that makes an answer, with the text it ``takes``."""
+
+    choice: Choice
+    takes: Takes = ""
+    scope: Scope = "once"
+    number: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A gate as a person reads it. ``facts`` are pairs of a label and a text."""
+
+    gate: Gate
+    title: str
+    problem: str
+    where: str
+    facts: tuple[tuple[str, str], ...]
+    options: tuple[Option, ...]
+    leaving: str
+
+
+def question_of(state: State, row: GateRow) -> Question:
+    """The question that ``row`` asks, with what its answers would touch as things stand in ``state``."""
+    gate = row.gate
+    return Question(
+        gate=gate,
+        title=_title(gate),
+        problem=_problem(gate),
+        where=one_line(str(gate.context.get("location") or "")),
+        facts=tuple((label, text) for label, text in _facts(state, row) if text),
+        options=tuple(_options(state, row)),
+        leaving="esc leaves it open: nothing is decided without you"
+        if gate.attempt
+        else "esc leaves it open: the agent takes no step meanwhile",
+    )
+
+
+def to_answer(gate: Gate, option: Option, text: str) -> Answer:
+    """The answer that ``option`` and what was typed for it make. Raises AnswerRefused with a line for the person."""
+    if option.refused:
+        raise AnswerRefused(option.refused)
+    number = option.number
+    said = Clean("") if option.takes in ("", "duration") else admit(text.strip())
+    if option.takes == "duration":
+        try:
+            number = parse_duration(text.strip())
+        except ValueError as error:
+            raise AnswerRefused(one_line(str(error))) from None
+    if option.choice == "show_me" and not said:
+        raise AnswerRefused("Write what the agent is to do first.")
+    answer = Answer(choice=option.choice, text=said, number=number, scope=option.scope)
+    check_answer(gate, answer)
+    effect_of(gate, answer)
+    return answer
+
+
+# --- what is the matter ----------------------------------------------------------------------------------------------
+
+
+def _title(gate: Gate) -> str:
+    task = gate.task or "this run"
+    words = {
+        "stuck": f"{task} is stuck",
+        "loop_detected": f"{task} goes round in circles",
+        "timeout": f"{task} has used up its time",
+        "question": f"{task} asks",
+        "permission": f"{task} wants to do something",
+        "remediation": "The ground is broken: no task can start",
+        "integration": f"{task} is done, but its result does not fit",
+        "budget": "The budget is used up",
+        "recovery": f"{task} was interrupted",
+        "disk": "The disk is full",
+    }
+    return one_line(words.get(gate.type, f"{task} needs an answer"))
+
+
+def _problem(gate: Gate) -> str:
+    context = gate.context
+    if gate.type == "timeout":
+        ran, limit = _number(context.get("elapsed_seconds")), _number(context.get("timeout_seconds"))
+        return f"No end after {span(ran)}; the limit is {span(limit)}"
+    keys = ("question", "problem") if gate.type == "question" else ("problem", "error_signature", "question")
+    return next((_said(context[key]) for key in keys if context.get(key)), "")
+
+
+def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
+    context = row.gate.context
+    if row.gate.type == "stuck":
+        yield "Tried", _tried(context)
+        yield "Analysis", _said(context.get("analysis"))
+        yield "Found", "; ".join(_each(context.get("insights")))
+        yield "Saved", _said(context.get("checkpoint")) or "nothing: no checkpoint could be made"
+        return
+    if row.gate.type == "loop_detected":
+        yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
+    yield "Agent", _said(context.get("agent_id"))
+    yield "Since", _said(context.get("started_at") or context.get("detected_at"))
+    yield "Attempts", _said(context.get("attempts") if row.gate.type == "remediation" else "")
+    yield "Check", _said(context.get("check"))
+    yield "Files", ", ".join(_each(context.get("paths")))
+    yield "Tree", _said(context.get("tree"))
+    yield "Branch", _said(context.get("branch"))
+    task = state.tasks.get(row.gate.task)
+    if task is not None and task.diagnosis is not None and row.gate.type != "question":
+        yield "Last", _said(task.diagnosis.headline)
+
+
+def _tried(context: Any) -> str:
+    attempts = context.get("attempts")
+    words = {
+        "retries": ("retry", "retries"),
+        "pivots": ("pivot", "pivots"),
+        "research": ("research", "research"),
+        "sessions": ("new session", "new sessions"),
+        "waits": ("wait", "waits"),
+        "agent_failures": ("failure of the agent itself", "failures of the agent itself"),
+    }
+    counted = []
+    for kind, count in attempts.items() if isinstance(attempts, dict) else ():
+        one, many = words.get(kind, (one_line(kind), one_line(kind)))
+        number = int(_number(count))
+        if number:
+            counted.append(f"{number} {one if number == 1 else many}")
+    ways = _each(context.get("approaches"))
+    return " · ".join(counted or ["one attempt"]) + (f" ({'; '.join(ways)})" if ways else "")
+
+
+# --- what can be done ------------------------------------------------------------------------------------------------
+
+
+def _options(state: State, row: GateRow) -> Iterable[Option]:
+    gate = row.gate
+    if gate.type == "question":
+        yield from _offered(gate)
+    for action in actions_of(_AREAS.get(gate.type) or _area(gate.type)):
+        name = action.id.partition(".")[2]
+        choice, scope = _meaning(name)
+        yield Option(
+            name=name,
+            key=action.keys.partition(",")[0],
+            label=action.label,
+            touches=_touches(state, row, name) or action.help,
+            choice=choice,
+            scope=scope,
+            takes=_takes(gate, choice),
+            refused=_refused(gate, choice, scope),
+        )
+
+
+def _offered(gate: Gate) -> Iterable[Option]:
+    """The options that came with a question; those after the ninth have no key and are chosen by cursor."""
+    for number, option in enumerate(_each(gate.context.get("options"), limit=300), 1):
+        key = str(number) if number < 10 else ""
+        yield Option(name=f"option_{number}", key=key, label=option, touches="", choice="choose", number=float(number))
+
+
+def _area(gate_type: str) -> Area:
+    found: dict[str, Area] = {area: area for area in get_args(Area)}
+    return found[gate_type]
+
+
+def _meaning(name: str) -> tuple[Choice, Scope]:
+    choice, _, scope = name.partition("__")
+    known: dict[str, Choice] = {word: word for word in get_args(Choice)}
+    scopes: dict[str, Scope] = {word: word for word in get_args(Scope)}
+    return known[choice], scopes.get(scope, "once")
+
+
+def _takes(gate: Gate, choice: Choice) -> Takes:
+    if choice == "show_me":
+        return "lines"
+    if choice == "extend":
+        return "duration"
+    return "line" if choice == "retry" and gate.type in _TOLD else ""
+
+
+def _refused(gate: Gate, choice: Choice, scope: Scope) -> str:
+    if choice not in gate.choices:
+        return "not possible here: this question does not take it"
+    if scope == "pattern" and not gate.context.get("error_signature"):
+        return "not possible here: no pattern is known for this loop"
+    try:
+        effect_of(gate, Answer(choice=choice))
+    except AnswerRefused as error:
+        return f"not possible: {one_line(str(error))}"
+    return ""
+
+
+def _touches(state: State, row: GateRow, name: str) -> str:
+    """What this choice would do to the task, its files and those that wait for it; empty: the same everywhere."""
+    gate = row.gate
+    task = state.tasks.get(gate.task)
+    if task is None:
+        return ""
+    files = "in its own work tree" if task.task.isolation == "worktree" else "in the project's tree"
+    checkpoint = one_line(str(gate.context.get("checkpoint") or ""))
+    keeps = f"; {checkpoint} keeps the files" if checkpoint else ""
+    match name:
+        case "skip":
+            return f"{_fallout(state, gate.task)}; offered again on resume"
+        case "abandon":
+            saved = f" and in {checkpoint}" if checkpoint else ""
+            return f"it ends for good; {_fallout(state, gate.task)}; its files stay {files}{saved}"
+        case "show_me" if gate.attempt:
+            return "you write it; told at the agent's next step, or in its next attempt"
+        case "show_me":
+            return f"you write it, the agent follows it{keeps}"
+        case "retry" if gate.type == "timeout":
+            return "the agent is stopped and begins afresh your way, on the files as they are"
+        case "retry" if gate.type in _TOLD and gate.attempt:
+            return "told at the agent's next step; its next attempt begins afresh your way"
+        case "retry" if gate.type in _TOLD:
+            return f"a fresh session goes your way{keeps}"
+    return ""
+
+
+def _fallout(state: State, task: str) -> str:
+    """What happens to the tasks that need ``task``, directly or through others, when it does not get done."""
+    waiting: dict[str, None] = {}
+    frontier = [task]
+    while frontier:
+        need = frontier.pop(0)
+        for other in state.tasks.values():
+            if need in other.task.needs and other.id not in waiting and other.state != "ended":
+                waiting[other.id] = None
+                frontier.append(other.id)
+    if not waiting:
+        return "nothing waits for it"
+    names = ", ".join(list(waiting)[:_NAMED]) + (f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else "")
+    one = len(waiting) == 1
+    match state.tasks[task].after_skip:
+        case "run":
+            return f"{names} {'goes' if one else 'go'} on without it"
+        case "skip":
+            return f"{names} {'is' if one else 'are'} skipped too"
+    return f"{names} {'stays' if one else 'stay'} blocked"
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def _said(value: object) -> str:
+    """Text from a gate's context, which may have been written by a log of any version."""
+    return "" if value is None else admit(str(value), limit=_FACT_LIMIT).replace("\t", "    ").strip()
+
+
+def _each(values: object, limit: int = 200) -> list[str]:
+    return [one_line(str(value), limit) for value in values] if isinstance(values, list | tuple) else []
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,233 @@
+"""What has happened to each task, attempt by attempt, as the log tells it. Bounded; costs little per record."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck_tui.render.words import ENDED, Tone, rung_label
+
+__all__ = ["History", "Moment", "Seen", "failure_key"]
+
+KEPT = 80
+_TEXT = 300
+
+
+@dataclass(slots=True)
+class Moment:
+    """One line of a task's timeline. ``seconds`` is None while it lasts; ``started`` is monotonic."""
+
+    seq: int
+    time: str
+    label: str
+    glyph: str = ""
+    tone: Tone = "plain"
+    text: str = ""
+    attempt: str = ""
+    identity: str = ""
+    started: float = 0.0
+    seconds: float | None = None
+    live: bool = False
+
+
+@dataclass(slots=True)
+class Seen:
+    """How often a failure has come, in which tasks, and when first and last (ISO 8601)."""
+
+    first: str
+    last: str
+    count: int = 0
+    tasks: set[str] = field(default_factory=set)
+
+
+def failure_key(context_hash: str, subject: str) -> str:
+    """What two occurrences of one failure have in common."""
+    return f"{context_hash} {subject}"
+
+
+class History:
+    """The timelines of all tasks, and every failure by its identity."""
+
+    def __init__(self) -> None:
+        self._moments: dict[str, deque[Moment]] = {}
+        self._labels: dict[str, str] = {}
+        self.failures: dict[str, Seen] = {}
+        self.spent: dict[str, float] = {}
+
+    def of(self, task: str) -> tuple[Moment, ...]:
+        """The timeline of ``task``, oldest first."""
+        return tuple(self._moments.get(task, ()))
+
+    def see(self, record: Record) -> None:
+        """Take note of ``record``."""
+        writer = _WRITERS.get(type(record.event))
+        if writer is not None and record.task:
+            writer(self, record, record.event)
+
+    def preceded_by(self, records: Iterable[Record]) -> None:
+        """Add what happened before this history began."""
+        before = History()
+        for record in records:
+            before.see(record)
+        self.join(before)
+
+    def join(self, before: History) -> None:
+        """Put ``before`` in front."""
+        for task, moments in before._moments.items():
+            self._moments[task] = deque((*moments, *self._moments.get(task, ())), maxlen=KEPT)
+        for identity, old in before.failures.items():
+            new = self.failures.setdefault(identity, Seen(old.first, old.last))
+            new.first = old.first
+            new.count += old.count
+            new.tasks |= old.tasks
+        for task, seconds in before.spent.items():
+            self.spent[task] = self.spent.get(task, 0.0) + seconds
+
+    # --- what the records say ----------------------------------------------------------------------------------------
+
+    def _add(self, record: Record, label: str, glyph: str, tone: Tone, text: str = "", **fields: Any) -> Moment:
+        moment = Moment(record.seq, record.time, label, glyph, tone, text[:_TEXT], started=record.mono, **fields)
+        self._moments.setdefault(record.task, deque(maxlen=KEPT)).append(moment)
+        return moment
+
+    def _attempt(self, record: Record) -> Moment | None:
+        """The moment of the attempt that ``record`` is about, or of the task's last one."""
+        for moment in reversed(self._moments.get(record.task, ())):
+            if moment.attempt and record.attempt in ("", moment.attempt):
+                return moment
+        return None
+
+    def _started(self, record: Record, event: e.AttemptStarted) -> None:
+        guidance = event.guidance
+        label = self._labels.pop(record.task, "first" if guidance.number == 1 else "again")
+        text = guidance.approach or ""
+        self._add(record, label, "▶", "work", text, attempt=guidance.attempt, live=True)
+
+    def _ended(self, record: Record, event: e.AttemptEnded) -> None:
+        self.spent[record.task] = self.spent.get(record.task, 0.0) + event.seconds
+        moment = self._attempt(record)
+        if moment is None:
+            return
+        moment.live, moment.seconds = False, event.seconds
+        moment.glyph, moment.tone = "▷", "work"
+        if event.report.how not in ("ended", "stopped"):
+            moment.glyph, moment.tone = "✗", "bad"
+        said = event.report.approach or moment.text
+        moment.text = said if event.report.how == "ended" else _joined(event.report.how.replace("_", " "), said)
+
+    def _interrupted(self, record: Record, event: e.AttemptInterrupted) -> None:
+        moment = self._attempt(record)
+        if moment is not None:
+            moment.live, moment.glyph, moment.tone = False, "↯", "wait"
+            moment.text = _joined("interrupted", moment.text)
+
+    def _checked(self, record: Record, event: e.CheckFinished) -> None:
+        moment = self._attempt(record)
+        if event.result == "passed":
+            glyph, tone, said = "✓", "good", "the check passed"
+        elif event.result == "could_not_run":
+            glyph, tone, said = "?", "wait", _joined("the check could not run", event.problem)
+        else:
+            glyph, tone, said = "✗", "bad", self._failed(record, event, moment)
+        if event.result == "none" and not event.diagnosis:
+            glyph, tone, said = "~", "wait", "nothing checks it"
+        if moment is None:
+            moment = self._add(record, "check", glyph, "plain")
+        moment.glyph, moment.text = glyph, _joined(said, moment.text)
+        moment.tone = "good" if tone == "good" else "bad" if tone == "bad" else "wait"
+
+    def _failed(self, record: Record, event: e.CheckFinished, moment: Moment | None) -> str:
+        if not event.diagnosis:
+            return "failed"
+        signature = event.diagnosis.get("signature") or {}
+        identity = failure_key(signature.get("context_hash", ""), signature.get("subject", ""))
+        seen = self.failures.setdefault(identity, Seen(record.time, record.time))
+        seen.count += 1
+        seen.last = record.time
+        seen.tasks.add(record.task)
+        before = next((other for other in reversed(self._moments.get(record.task, ())) if other.identity), None)
+        if moment is not None:
+            moment.identity = identity
+        if before is not None and before is not moment and before.identity == identity:
+            return "same"
+        return str(event.diagnosis.get("headline") or "failed")
+
+    def _directed(self, record: Record, event: e.DirectiveIssued) -> None:
+        self._labels[record.task] = rung_label(event.level, event.climb, event.limit)
+
+    def _waits(self, record: Record, event: e.TransientErrorRetry) -> None:
+        self._labels[record.task] = "again"
+        self._add(record, "waits", "…", "wait", f"{event.error_type}, wait {event.retry}", seconds=event.delay_seconds)
+
+    def _told_again(self, record: Record, event: e.AgentFailure) -> None:
+        self._labels[record.task] = "again"
+        self._add(record, "agent", "✗", "bad", f"the agent failed, not its work ({event.error_type}, {event.attempt})")
+
+    def _researched(self, record: Record, event: e.ResearchDone) -> None:
+        count = len(event.insights)
+        self._add(record, "research", "→", "work", f"found {count} insight{'' if count == 1 else 's'}")
+
+    def _restored(self, record: Record, event: e.RestoreDone) -> None:
+        if event.target:
+            self._add(record, "restored", "↺", "quiet", f"{event.target}, {event.changed} files")
+
+    def _asked(self, record: Record, event: e.GateOpened) -> None:
+        self._add(record, "asked", "!", "ask", event.type.replace("_", " "))
+
+    def _answered(self, record: Record, event: e.GateAnswered) -> None:
+        by = {"human": "you", "policy": "a rule", "timer": "the timer", "agent": "the agent"}[record.actor]
+        said = f"{by}: {event.choice.replace('_', ' ')}"
+        self._labels[record.task] = "answered"
+        self._add(record, "answer", "›", "plain", f"{said}: {event.text}" if event.text else said)
+
+    def _withdrawn(self, record: Record, event: e.GateWithdrawn) -> None:
+        self._add(record, "withdrawn", "·", "quiet", event.reason)
+
+    def _looped(self, record: Record, event: e.LoopWarned) -> None:
+        self._add(record, "loop", "↻", "wait", f"{event.repeats} times: {event.evidence}")
+
+    def _timed_out(self, record: Record, event: e.AgentTimeout) -> None:
+        self._add(record, "time is up", "◷", "wait", seconds=event.elapsed_ms / 1000)
+
+    def _flaked(self, record: Record, event: e.CheckFlaked) -> None:
+        self._add(record, "flaky", "~", "wait", "the check failed once, then passed")
+
+    def _blocked(self, record: Record, event: e.InfrastructureBlocked) -> None:
+        self._add(record, "parked", "‖", "wait", event.issue)
+
+    def _over(self, record: Record, event: e.TaskEnded) -> None:
+        glyph, tone = ENDED[event.status]
+        self._add(record, "ended", glyph, tone, _joined(event.status, event.reason))
+
+    def _reopened(self, record: Record, event: e.TaskReopened) -> None:
+        self._add(record, "reopened", "○", "plain", "offered again")
+
+
+def _joined(*texts: str) -> str:
+    return " · ".join(text for text in texts if text)[:_TEXT]
+
+
+_WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
+    e.AttemptStarted: History._started,
+    e.AttemptEnded: History._ended,
+    e.AttemptInterrupted: History._interrupted,
+    e.CheckFinished: History._checked,
+    e.CheckFlaked: History._flaked,
+    e.DirectiveIssued: History._directed,
+    e.TransientErrorRetry: History._waits,
+    e.AgentFailure: History._told_again,
+    e.AgentTimeout: History._timed_out,
+    e.ResearchDone: History._researched,
+    e.RestoreDone: History._restored,
+    e.GateOpened: History._asked,
+    e.GateAnswered: History._answered,
+    e.GateWithdrawn: History._withdrawn,
+    e.LoopWarned: History._looped,
+    e.InfrastructureBlocked: History._blocked,
+    e.TaskEnded: History._over,
+    e.TaskReopened: History._reopened,
+}

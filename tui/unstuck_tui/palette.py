@@ -1,0 +1,50 @@
+"""The command palette: every action of the registry, by what it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.dom import DOMNode
+
+from unstuck_tui.actions import ACTIONS, Action
+
+__all__ = ["ActionCommands"]
+
+
+class ActionCommands(Provider):
+    """What can be done on the screen below the palette."""
+
+    async def discover(self) -> Hits:
+        for action, run in self._possible():
+            yield DiscoveryHit(_name(action), run, help=action.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for action, run in self._possible():
+            score = matcher.match(f"{_name(action)} {action.help}")
+            if score > 0:
+                yield Hit(score, matcher.highlight(_name(action)), run, help=action.help)
+
+    def _possible(self) -> list[tuple[Action, Callable[[], Coroutine[Any, Any, Any]]]]:
+        return [
+            (action, partial(self.app.run_action, action.does, target))
+            for action in ACTIONS
+            if action.id != "app.palette" and (target := self._target(action)) is not None
+        ]
+
+    def _target(self, action: Action) -> DOMNode | None:
+        if action.area == "app":
+            return self.app
+        if action.area == "main":
+            return self.screen if "main" in getattr(self.screen, "AREAS", ()) else None
+        if action.area == "detail":
+            return self.focused if getattr(self.focused, "AREA", "") == "detail" else None
+        return next((node for node in self.screen.query("*") if getattr(node, "AREA", "") == action.area), None)
+
+
+def _name(action: Action) -> str:
+    area, _, _ = action.id.partition(".")
+    return f"{area}: {action.label}"

@@ -1,0 +1,78 @@
+"""Times, bars and widths as text. Pure; widths are terminal cells."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from rich.cells import cell_len, set_cell_size
+
+from unstuck.text import sanitise
+
+__all__ = ["bar", "clock", "fit", "flat", "span", "time_of_day", "wrapped"]
+
+
+def clock(seconds: float) -> str:
+    """A countdown: ``0:09``, ``12:48``, ``1:02:03``; below zero it is ``0:00``."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def span(seconds: float) -> str:
+    """How long something took or lasts: ``8s``, ``2m 10s``, ``1h 05m``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    minutes, left = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m {left:02}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m"
+
+
+def bar(fraction: float, width: int) -> str:
+    """What is left of a limit, as a bar of ``width`` cells; ``fraction`` is from 0 to 1."""
+    halves = round(min(1.0, max(0.0, fraction)) * width * 2)
+    full, half = divmod(halves, 2)
+    return ("━" * full + "╸" * half).ljust(width)
+
+
+def time_of_day(time: str) -> str:
+    """An ISO 8601 time as hours and minutes where the person is."""
+    return datetime.fromisoformat(time).astimezone().strftime("%H:%M") if time else ""
+
+
+def flat(text: str) -> str:
+    """``text`` in one line, with nothing in it that acts on a terminal."""
+    return text if text.isprintable() else " ".join(sanitise(text).split())
+
+
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """``text`` in exactly ``width`` cells, cut with an ellipsis or padded (to the ``right``: from the left)."""
+    if width <= 0:
+        return ""
+    # A cell holds at least a quarter of a character; what is far too long is not worth measuring.
+    text = flat(text[: 8 * width + 64])
+    length = cell_len(text)
+    if length > width:
+        return set_cell_size(set_cell_size(text, width - 1) + "…", width)
+    padding = " " * (width - length)
+    return padding + text if right else text + padding
+
+
+def wrapped(text: str, width: int, most: int) -> list[str]:
+    """``text`` broken between words into at most ``most`` lines of at most ``width`` cells."""
+    lines: list[str] = []
+    line = ""
+    for word in flat(text[: 8 * width * most + 64]).split(" "):
+        joined = f"{line} {word}" if line else word
+        if not line or cell_len(joined) <= width:
+            line = joined
+            continue
+        lines.append(line)
+        line = word
+    lines.append(line)
+    if len(lines) > most:
+        lines = [*lines[: most - 1], " ".join(lines[most - 1 :])]
+    return [fit(line, width).rstrip() for line in lines]

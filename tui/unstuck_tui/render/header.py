@@ -1,0 +1,173 @@
+"""The header's one line, and the attention list. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any
+
+from rich.cells import cell_len
+
+from unstuck.record.state import GateRow, RunRow, State, TaskRow
+from unstuck_tui.render.format import clock, fit, flat, span
+from unstuck_tui.render.rows import Cell, time_left
+from unstuck_tui.render.words import GROUPS, Tone
+
+__all__ = ["Attention", "attention_cells", "attentions", "header_line"]
+
+_ENDED = {
+    "succeeded": "every task succeeded",
+    "incomplete": "ended, not every task succeeded",
+    "needs_person": "parked: needs a person",
+    "halted": "halted",
+    "budget": "the budget is used up",
+    "interrupted": "stopped",
+}
+_TOLD = 20
+_LEAST_NAME = 16
+_SPOKEN = ("needs you", "working", "done", "failed")
+_BLOCKS_NAMED = 3
+
+
+def header_line(run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int) -> tuple[Cell, ...]:
+    """Project and run, time gone by, and how many tasks are in which state; ``elapsed`` in seconds."""
+    ways = tuple(_countings(counts))
+    right = next((cells for cells in ways if _length(cells) <= width - _LEAST_NAME), ways[-1])
+    left = _name(run, elapsed, max(0, width - _length(right) - 3))
+    blank = Cell(" " * max(2, width - _length(left) - _length(right) - 1))
+    return _cut((*left, blank, *right), width)
+
+
+def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:
+    """Ways to say how many tasks are in which state, the longest first; what needs the person keeps its word."""
+    groups = [(word, counts.get(word, 0), *told) for word, told in GROUPS.items() if counts.get(word, 0) > 0]
+    for gap, spoken in (("   ", tuple(GROUPS)), ("  ", tuple(GROUPS)), ("  ", _SPOKEN), ("  ", ())):
+        cells: list[Cell] = []
+        for word, count, glyph, tone in groups:
+            said = f"{glyph} {count} {word}" if word in spoken else f"{glyph} {count}"
+            cells += [Cell(gap), Cell(said, tone)]
+        yield tuple(cells[1:])
+
+
+def _length(cells: Iterable[Cell]) -> int:
+    return sum(cell_len(cell.text) for cell in cells)
+
+
+def _name(run: RunRow, elapsed: float, room: int) -> tuple[Cell, ...]:
+    """The longest way to say which run this is that fits into ``room``."""
+    state, tone = _run_state(run)
+    project, time = fit(run.project, min(24, cell_len(flat(run.project)))), clock(elapsed)
+    ways = (
+        f" unstuck  {project} · run {run.id} · {time}",
+        f" {project} · run {run.id} · {time}",
+        f" {project} · {time}",
+        f" {time}",
+    )
+    said = f"  {state}" if state else ""
+    way = next((way for way in ways if cell_len(way + said) <= room), ways[-1])
+    return (Cell(way), Cell(said, tone)) if said else (Cell(way),)
+
+
+def _run_state(run: RunRow) -> tuple[str, Tone]:
+    if run.state == "ended" or run.state == "parked":
+        return _ENDED.get(run.exit_reason, run.exit_reason), "good" if run.exit_code == 0 else "wait"
+    if run.state == "draining":
+        return "stopping", "wait"
+    if run.state == "blocked":
+        return "blocked", "bad"
+    return "", "plain"
+
+
+def _cut(cells: Iterable[Cell], width: int) -> tuple[Cell, ...]:
+    kept: list[Cell] = []
+    for cell in cells:
+        room = width - sum(cell_len(other.text) for other in kept)
+        kept.append(Cell(fit(cell.text, min(room, cell_len(cell.text))), cell.tone))
+    return tuple(cell for cell in kept if cell.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """One thing that waits for a person or will act by itself; ``gate`` is empty where nothing can be answered."""
+
+    task: str
+    glyph: str
+    text: str
+    then: str
+    tone: Tone
+    gate: str = ""
+
+
+def attentions(
+    state: State, gates: Iterable[GateRow], soon: Iterable[str], *, now: float, ages: Mapping[str, float]
+) -> list[Attention]:
+    """What needs looking at, questions first.
+
+    ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
+    """
+    found = [_of_gate(state, row, ages.get(row.id, 0.0)) for row in gates]
+    if state.run.state == "blocked" and not any(item.task == "run" for item in found):
+        issue = f"the project's own check is broken: {state.run.blocked}"
+        then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
+        found.append(Attention("run", "‖", issue, then, "bad"))
+    due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]
+    return found + [_by_itself(state.tasks[task], left) for left, task in nsmallest(_TOLD, due)]
+
+
+def _due_in(state: State, task: str, now: float) -> float | None:
+    """The seconds until something happens to ``task`` by itself, where that has to be said already."""
+    row = state.tasks[task]
+    if row.state == "backoff":
+        return max(0.0, row.backoff_until - now)
+    time = time_left(state, row, now)
+    return time[0] if time is not None and time[0] <= time[1] / 5 else None
+
+
+def _by_itself(row: TaskRow, left: float) -> Attention:
+    if row.state == "backoff":
+        trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
+        return Attention(row.id, "…", f"waits out: {trouble}", f"tries again in {clock(left):>7}", "wait")
+    return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
+
+
+def _of_gate(state: State, row: GateRow, age: float) -> Attention:
+    text = _question(row.gate.type, row.gate.context)
+    blocked = [other.id for other in state.tasks.values() if row.gate.task and row.gate.task in other.task.needs]
+    if blocked:
+        more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
+        text += f" · blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}"
+    return Attention(row.gate.task or "run", "!", text, f"waits for you {span(age):>7}", "ask", row.id)
+
+
+def _question(kind: str, context: Mapping[str, Any]) -> str:
+    if kind == "stuck":
+        tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
+        problem = context.get("problem") or "nothing has helped"
+        return f"stuck after {tried}: {problem}" if tried else f"stuck: {problem}"
+    if kind == "timeout":
+        return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}"
+    if kind == "loop_detected":
+        return f"goes round in circles: {context.get('error_signature') or ''}"
+    said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
+    return str(said or kind.replace("_", " "))
+
+
+def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:
+    attempts = context.get("attempts")
+    return [(str(key), int(value)) for key, value in attempts.items()] if isinstance(attempts, Mapping) else []
+
+
+def _counted(count: int, word: str) -> str:
+    word = word.replace("_", " ")
+    if count == 1:
+        word = {"retries": "retry"}.get(word, word.removesuffix("s"))
+    return f"{count} {word}"
+
+
+def attention_cells(item: Attention, width: int) -> tuple[Cell, ...]:
+    """One line of the attention list, exactly ``width`` wide."""
+    then = fit(item.then, 22, right=True)
+    name = fit(item.task, min(16, width // 5))
+    text = fit(item.text, max(0, width - cell_len(name) - cell_len(then) - 6))
+    return Cell(f" {item.glyph} {name} ", item.tone), Cell(f"{text} "), Cell(f"{then} ", item.tone)

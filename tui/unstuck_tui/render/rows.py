@@ -1,0 +1,155 @@
+"""One line of the task table: cells of text, each with its tone. Pure; tested without an app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+
+from unstuck.record.state import State, TaskRow
+from unstuck_tui.render.format import bar, clock, fit, span
+from unstuck_tui.render.words import Tone, glyph_of, needs_person, rung_of, tone_of, word_of
+
+__all__ = ["NARROW", "Cell", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
+
+NARROW = 84
+_WIDE = 150
+_BAR = 10
+_PLACE = 12
+_STATE, _RUNG, _CLOCK, _LOOP = 11, 15, 8, 6
+# What became of an agent while its question is open: its process is stopped, its call waits, or neither.
+_STANDS = {"plan": "frozen", "command": "frozen", "watch": "held", "embedded": "runs on"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A piece of a line, exactly as wide as its text."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The widths of a table's columns in cells; 0 leaves a column out."""
+
+    task: int
+    state: int
+    agent: int
+    kind: int
+    rung: int
+    time: int
+    loop: int
+    failure: int
+
+
+_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "RUNG", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+_SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
+
+
+def columns_for(width: int) -> Columns:
+    """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column."""
+    narrow, wide = width < NARROW, width >= _WIDE
+    task = max(8, min(28, width // 7 if not narrow else width // 5))
+    agent = 0 if narrow else min(20, width // 9)
+    widths = [task, _STATE, agent, 12 if wide else 0, _RUNG, _CLOCK if narrow else _BAR + 2 + _CLOCK]
+    widths.append(0 if narrow else _LOOP)
+    taken = 2 + sum(wanted + 1 for wanted in widths if wanted)
+    return Columns(*(*widths, max(0, width - taken)))
+
+
+def header_cells(columns: Columns, sorting: str = "plan") -> tuple[Cell, ...]:
+    """The table's heading; the column that sorts is marked."""
+    by = _SORTED.get(sorting)
+    names = (f"{name}▾" if name == by else name for name in astuple(_NAMES))
+    text = " ".join(fit(name, width) for name, width in zip(names, astuple(columns), strict=True) if width)
+    return (Cell(f"  {text}", "quiet"),)
+
+
+def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | None:
+    """(seconds left, limit in seconds) of the live attempt; None where no clock runs. ``now`` is monotonic."""
+    attempt = state.attempts.get(row.attempt)
+    if row.state != "running" or attempt is None or attempt.deadline is None or needs_person(state, row):
+        return None
+    return attempt.deadline - now, max(1.0, attempt.deadline - attempt.started)
+
+
+def task_cells(
+    state: State, row: TaskRow, columns: Columns, *, now: float, limits: Mapping[str, int], spent: float = 0.0
+) -> tuple[Cell, ...]:
+    """The line of one task; ``spent`` is what its attempts have taken, in seconds."""
+    tone = tone_of(state, row)
+    quiet = row.state == "ended"
+    cells = [
+        Cell(f"{glyph_of(state, row)} ", tone),
+        Cell(fit(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
+        Cell(fit(word_of(state, row), columns.state) + " ", tone),
+    ]
+    if columns.agent:
+        cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
+    if columns.kind:
+        cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
+    cells.append(Cell(fit(_rung(row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
+    cells.append(_time(state, row, columns, now, spent))
+    if columns.loop:
+        cells.append(Cell(fit(_loop(row), columns.loop) + " ", "wait"))
+    cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
+    return tuple(cells)
+
+
+def _rung(row: TaskRow, limits: Mapping[str, int]) -> str:
+    return rung_of(row, limits) if row.attempts else ""
+
+
+def _is_done(state: State, need: str) -> bool:
+    upstream = state.tasks.get(need)
+    return upstream is not None and upstream.status == "succeeded"
+
+
+def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float) -> Cell:
+    width = columns.time
+    left = time_left(state, row, now)
+    if left is not None:
+        seconds, limit = left
+        tone: Tone = "bad" if seconds < 0.1 * limit else "wait" if seconds < 0.2 * limit else "work"
+        text = clock(seconds) if width <= _CLOCK else f"▕{bar(seconds / limit, _BAR)}▏{clock(seconds):>{_CLOCK}}"
+        return Cell(fit(text, width, right=True) + " ", tone)
+    text, tone = "", "quiet"
+    if row.state == "backoff":
+        again = clock(row.backoff_until - now)
+        text, tone = (again if width <= _CLOCK else f"again in {again:>{_CLOCK}}"), "wait"
+    elif row.state == "running" and needs_person(state, row):
+        text, tone = _STANDS.get(state.run.kind, ""), "wait"
+    elif row.state == "running":
+        attempt = state.attempts.get(row.attempt)
+        text = span(now - attempt.started) if attempt is not None else ""
+    elif row.state == "ended" and spent:
+        text = span(spent)
+    return Cell(fit(text, width, right=True) + " ", tone)
+
+
+def _loop(row: TaskRow) -> str:
+    repeats = row.climb.repeats
+    return f"↻ {min(repeats, 3)}/3" if repeats > 1 and row.state != "ended" else ""
+
+
+def _failure(state: State, row: TaskRow, width: int) -> str:
+    if row.state == "blocked":
+        return "needs " + ", ".join(need for need in row.task.needs if not _is_done(state, need))
+    diagnosis = row.diagnosis
+    if diagnosis is None or row.status == "succeeded":
+        return row.reason if row.state == "ended" else ""
+    name, where = error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
+    if not where:
+        return f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline)
+    room = width - len(name) - 2
+    if name and room < _PLACE:
+        return name
+    # Of a place that is too long the end says more: the file and its line.
+    return f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip()
+
+
+def error_name(value: str) -> str:
+    """``TYPE_ERROR`` as people write it: ``TypeError``; empty where nothing is known."""
+    if value == "UNKNOWN":
+        return ""
+    return "HTTP error" if value == "HTTP_ERROR" else "".join(part.capitalize() for part in value.split("_"))

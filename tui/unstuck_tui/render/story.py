@@ -1,0 +1,102 @@
+"""The selected task told in lines: its attempts, its failure, and the end of its output. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from unstuck.record.state import State, TaskRow
+from unstuck_tui.history import Moment, Seen
+from unstuck_tui.render.format import fit, span, time_of_day, wrapped
+from unstuck_tui.render.rows import Cell, error_name
+from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
+
+__all__ = ["Line", "failure_lines", "output_lines", "story_title", "timeline_lines"]
+
+Line = tuple[Cell, ...]
+
+_LABEL = 13
+_SECONDS = 8
+_NAME = 10
+_INSIGHTS = 3
+
+
+def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
+    """Which task this is, in one line."""
+    agent = row.task.agent or row.task.agent_type
+    kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
+    rung = f" · {rung_of(row, limits)}" if row.attempts else ""
+    attempts = f" · attempt {row.attempts}" if row.attempts else ""
+    return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}"
+
+
+def timeline_lines(moments: Iterable[Moment], *, now: float, width: int) -> list[Line]:
+    """What was tried, one line each: when, on which rung, what came of it and how long it took."""
+    return [_moment(moment, now, width) for moment in moments] or [(Cell(" not begun yet", "quiet"),)]
+
+
+def _moment(moment: Moment, now: float, width: int) -> Line:
+    lasted = now - moment.started if moment.live else moment.seconds
+    time = f" {time_of_day(moment.time)}  "
+    label = f"{fit(moment.label, _LABEL)} "
+    room = max(0, width - len(time) - len(label) - 2 - _SECONDS - 1)
+    seconds = fit("" if lasted is None else span(lasted), _SECONDS, right=True)
+    is_attempt = bool(moment.attempt)
+    return (
+        Cell(time, "quiet"),
+        Cell(label, "plain" if is_attempt else "quiet"),
+        Cell(f"{moment.glyph} ", moment.tone),
+        Cell(fit(moment.text or ("at work" if moment.live else ""), room), "plain" if is_attempt else "quiet"),
+        Cell(f"{seconds} ", "quiet"),
+    )
+
+
+def failure_lines(state: State, row: TaskRow, seen: Seen | None, *, width: int) -> list[Line]:
+    """The open question, the last failure with where and how often it came, and where the files are safe."""
+    lines: list[Line] = []
+    if needs_person(state, row):
+        context = state.gates[row.gate].gate.context
+        said = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
+        lines += _field("question" if context.get("options") is not None else "analysis", said, width, 4, "ask")
+    diagnosis = row.diagnosis
+    if diagnosis is not None:
+        name = error_name(diagnosis.signature.error_type.value)
+        said = diagnosis.headline.removeprefix(f"{name}: ")
+        lines += _block(f"{name}  {said}" if name else said, width, 3, "quiet" if row.status == "succeeded" else "bad")
+        function = diagnosis.signature.metadata.get("function", "")
+        where = (diagnosis.signature.location or "") + (f" in {function}" if function else "")
+        lines += _field("where", where.strip(), width, 1)
+        if seen is not None:
+            tasks = f" in {len(seen.tasks)} tasks" if len(seen.tasks) > 1 else ""
+            times = f"first {time_of_day(seen.first)}, last {time_of_day(seen.last)}" if seen.count > 1 else ""
+            lines += _field("seen", f"×{seen.count}{tasks}  {times}".rstrip(), width, 1)
+        lines += _field("cause", diagnosis.cause.value.replace("_", " "), width, 1)
+        lines += _field("hint", diagnosis.fix_hint, width, 2)
+    elif not lines:
+        lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
+    lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
+    for insight in row.climb.insights[:_INSIGHTS]:
+        lines += _field("insight", insight.partition("\n")[0], width, 1)
+    lines += _field("last good", row.good, width, 1)
+    lines += _field("check", row.task.verify, width, 1)
+    return lines
+
+
+def _block(text: str, width: int, most: int, tone: Tone = "plain") -> list[Line]:
+    return [(Cell(f" {line}", tone),) for line in wrapped(text, max(1, width - 2), most)]
+
+
+def _field(name: str, text: object, width: int, most: int, tone: Tone = "plain") -> list[Line]:
+    if not text:
+        return []
+    room = max(1, width - _NAME - 3)
+    found = wrapped(str(text), room, most)
+    names = (fit(name, _NAME), *[" " * _NAME] * (len(found) - 1))
+    return [(Cell(f" {head} ", "quiet"), Cell(line, tone)) for head, line in zip(names, found, strict=True)]
+
+
+def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
+    """The end of an attempt's output, cut at the right edge; ``note`` is said below it."""
+    lines: list[Line] = [(Cell(" " + fit(line.expandtabs(), width - 1), "plain"),) for line in text.splitlines()]
+    if note:
+        lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
+    return lines

@@ -1,0 +1,116 @@
+"""Every state as a glyph, a word and a tone, so that it is told without colour too. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from unstuck.contract import Level
+from unstuck.escalation.climb import Climb
+from unstuck.record.state import State, TaskRow
+
+__all__ = [
+    "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "needs_person", "rung_label", "rung_of", "tone_of", "word_of",
+]  # fmt: skip
+
+Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
+
+ENDED: dict[str, tuple[str, Tone]] = {
+    "succeeded": ("✓", "good"),
+    "unverified": ("~", "wait"),
+    "skipped": ("-", "quiet"),
+    "abandoned": ("×", "quiet"),
+    "failed": ("✗", "bad"),
+    "cancelled": ("-", "quiet"),
+}
+"""Glyph and tone of every way to end."""
+_LIVE: dict[str, tuple[str, str, Tone]] = {
+    "blocked": ("◌", "blocked", "quiet"),
+    "ready": ("○", "ready", "plain"),
+    "running": ("▶", "working", "work"),
+    "judging": ("▷", "checking", "work"),
+    "undecided": ("▷", "deciding", "work"),
+    "preparing": ("▷", "preparing", "work"),
+    "backoff": ("…", "backs off", "wait"),
+    "waiting": ("!", "needs you", "ask"),
+    "parked": ("‖", "parked", "wait"),
+    "interrupted": ("↯", "interrupted", "wait"),
+}
+
+_LEVELS = {"retry": 1, "pivot": 2, "research": 3}
+_GROUPS = {
+    "blocked": "blocked",
+    "ready": "ready",
+    "running": "working",
+    "judging": "working",
+    "undecided": "working",
+    "preparing": "working",
+    "backoff": "waiting",
+    "waiting": "needs you",
+    "parked": "waiting",
+    "interrupted": "waiting",
+}
+GROUPS: dict[str, tuple[str, Tone]] = {
+    "needs you": ("!", "ask"),
+    "working": ("▶", "work"),
+    "waiting": ("…", "wait"),
+    "ready": ("○", "plain"),
+    "blocked": ("◌", "quiet"),
+    "done": ("✓", "good"),
+    "unverified": ("~", "wait"),
+    "failed": ("✗", "bad"),
+    "skipped": ("-", "quiet"),
+    "abandoned": ("×", "quiet"),
+    "cancelled": ("-", "quiet"),
+}
+"""The words of the header in their order, each with its glyph and tone."""
+
+
+def needs_person(state: State, row: TaskRow) -> bool:
+    """Whether an open gate of this task waits for an answer."""
+    gate = state.gates.get(row.gate)
+    return gate is not None and gate.status == "open"
+
+
+def glyph_of(state: State, row: TaskRow) -> str:
+    """One cell that tells the state."""
+    if row.state == "ended":
+        return ENDED[row.status or "cancelled"][0]
+    return "!" if needs_person(state, row) else _LIVE[row.state][0]
+
+
+def word_of(state: State, row: TaskRow) -> str:
+    """The state in a word or two."""
+    if row.state == "ended":
+        return row.status or "ended"
+    return "needs you" if needs_person(state, row) else _LIVE[row.state][1]
+
+
+def tone_of(state: State, row: TaskRow) -> Tone:
+    """What kind of news the state is."""
+    if row.state == "ended":
+        return ENDED[row.status or "cancelled"][1]
+    return "ask" if needs_person(state, row) else _LIVE[row.state][2]
+
+
+def rung_of(row: TaskRow, limits: Mapping[str, int]) -> str:
+    """Where the task stands on the ladder: ``first``, ``L2 pivot 1/3``, ``L4 asked``."""
+    if row.state == "waiting" and row.level != "first":
+        return "L4 asked"
+    number = _LEVELS.get(row.level)
+    return (f"L{number} " if number else "") + rung_label(row.level, row.climb, limits.get(row.level, 0))
+
+
+def rung_label(level: Level, climb: Climb, limit: int) -> str:
+    """A rung and how often it has been used: ``retry 2/3``."""
+    used = {"retry": climb.retries, "pivot": climb.pivots, "research": climb.research}.get(level)
+    if used is not None:
+        return f"{level} {max(1, used)}/{limit}" if limit else f"{level} {max(1, used)}"
+    return {"human": "answered", "continue": "new session"}.get(level, "first")
+
+
+def group_of(state: State, row: TaskRow) -> str:
+    """What the header counts the task as: fewer words than there are states."""
+    if row.state == "ended":
+        return "done" if row.status == "succeeded" else row.status or "ended"
+    return "needs you" if needs_person(state, row) else _GROUPS[row.state]

@@ -1,0 +1,1 @@
+"""Whole screens, a stylesheet beside each."""

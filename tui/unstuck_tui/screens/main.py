@@ -1,0 +1,178 @@
+"""The main screen: what needs the person, every task, and the selected one in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widgets import Footer, Input
+
+from unstuck.supervision.supervisor import Supervisor
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.render.rows import NARROW
+from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.widgets.attention import AttentionList
+from unstuck_tui.widgets.detail import Detail, Page
+from unstuck_tui.widgets.header import RunHeader
+from unstuck_tui.widgets.heading import Heading
+from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.task_table import TaskTable
+
+__all__ = ["MINIMUM", "MainScreen"]
+
+MINIMUM = Size(60, 16)
+_LOW = 30
+_LEAST_LINES = 3
+_TABLE_SHARE = 0.5
+_FRAME_S = 0.1
+_TICK_S = 1.0
+
+
+class MainScreen(Screen[None], inherit_bindings=False):
+    """State comes down from the tracker once a frame; what the person does goes up as actions."""
+
+    AREAS = ("main", "table", "attention", "detail")
+    BINDINGS = bindings_of("main")
+    CSS_PATH = "main.tcss"
+
+    def __init__(self, supervisor: Supervisor, tracker: Tracker, asker: Asker, limits: Mapping[str, int]) -> None:
+        super().__init__()
+        self._supervisor, self._tracker, self._asker, self._limits = supervisor, tracker, asker, limits
+        self._table = TaskTable(tracker, limits, id="tasks")
+
+    def compose(self) -> ComposeResult:
+        yield RunHeader(self._tracker, id="header")
+        yield AttentionList(self._tracker, id="attention")
+        yield Heading(self._table, id="heading")
+        yield self._table
+        yield Detail(self._tracker, self._supervisor, self._limits, id="detail")
+        yield Input(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
+        yield Footer(show_command_palette=True)
+        yield SmallNotice(id="small", markup=False)
+
+    async def on_mount(self) -> None:
+        self._table.focus()
+        self._frames = self.set_interval(_FRAME_S, self.frame, pause=True)
+        self.set_interval(_TICK_S, self.tick)
+        self._tracker.wake = self._frames.resume
+        self.run_worker(self._look_back())
+        self.call_after_refresh(self.frame)
+
+    async def _look_back(self) -> None:
+        """What happened before this screen was there: needed only where something did."""
+        if self._tracker.state.attempts:
+            await self._tracker.look_back(self._supervisor.core.journal.path)
+            self.query_one(Detail).draw()
+            self._table.refresh()
+
+    def on_unmount(self) -> None:
+        self._tracker.wake = lambda: None
+
+    def frame(self) -> None:
+        """Show what has changed since the last frame; with nothing left to show the frames rest."""
+        self._frames.pause()
+        self._show(self._tracker.take())
+        self._asker.frame()
+
+    def _show(self, changes: Changes) -> None:
+        self._table.show(changes)
+        self.query_one(RunHeader).show()
+        attention = self.query_one(AttentionList)
+        if changes.gates or changes.rows or attention.tells_of(changes.tasks):
+            attention.show()
+        self.query_one(Detail).show(changes)
+
+    def tick(self) -> None:
+        """A second has passed."""
+        self._table.tick()
+        self.query_one(RunHeader).show()
+        self.query_one(AttentionList).show()
+        self.query_one(Detail).tick()
+
+    # --- the layout --------------------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        size = event.size
+        self.set_class(size.width < NARROW or size.height < _LOW, "-stacked")
+        self.set_class(size.width < MINIMUM.width or size.height < MINIMUM.height, "-small")
+        self.query_one(SmallNotice).tell(size, MINIMUM)
+        self.query_one(AttentionList).fit_to(size.height)
+        self._share_out(size)
+
+    def _share_out(self, size: Size) -> None:
+        """The table takes as many lines as there are tasks, up to its share; what is left is the detail's."""
+        lines = min(max(_LEAST_LINES, len(self._tracker.state.tasks)), int(size.height * _TABLE_SHARE))
+        self._table.styles.height = "1fr" if self.has_class("-stacked") else lines
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What leads nowhere at the moment is not offered in the footer."""
+        table = self._table
+        at_table = table.has_focus and not self.has_class("-opened")
+        if action == "back":
+            return not at_table or table.is_filtered
+        return (at_table and not table.is_filtered) if action == "sort" else True
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    @on(TaskTable.Selected)
+    def _selected(self, event: TaskTable.Selected) -> None:
+        self.query_one(Detail).select(event.task_id)
+
+    @on(TaskTable.Arranged)
+    def _arranged(self) -> None:
+        self.query_one(Heading).refresh()
+        self._share_out(self.size)
+
+    @on(TaskTable.Opened)
+    def _opened(self, event: TaskTable.Opened) -> None:
+        self.add_class("-opened")
+        self.query_one(Detail).select(event.task_id)
+        self.query_one("#timeline", Page).focus()
+
+    @on(AttentionList.Pointed)
+    def _pointed(self, event: AttentionList.Pointed) -> None:
+        self._table.select(event.task_id)
+
+    @on(AttentionList.Chosen)
+    def _chosen(self, event: AttentionList.Chosen) -> None:
+        self._asker.ask(event.gate)
+
+    def action_answer(self) -> None:
+        """Answer the question under the cursor, or the one that has waited longest."""
+        attention = self.query_one(AttentionList)
+        if attention.has_focus and attention.gate:
+            self._asker.ask(attention.gate)
+        else:
+            self._asker.ask_next(self._table.selected)
+
+    def action_back(self) -> None:
+        """Leave what is open: the filter's field, the detail, then the filter itself."""
+        field, table = self.query_one("#filter", Input), self._table
+        if field.has_focus or (table.has_focus and not self.has_class("-opened")):
+            field.value = ""
+            self.remove_class("-filtering")
+        self.remove_class("-opened")
+        table.focus()
+
+    def action_filter(self) -> None:
+        """Type words to look for."""
+        self.add_class("-filtering")
+        self.query_one("#filter", Input).focus()
+
+    def action_sort(self) -> None:
+        """The next order."""
+        self._table.action_sort()
+
+    @on(Input.Changed, "#filter")
+    def _filtering(self, event: Input.Changed) -> None:
+        self._table.filter_by(event.value)
+
+    @on(Input.Submitted, "#filter")
+    def _filtered(self, event: Input.Submitted) -> None:
+        if not event.value.strip():
+            self.remove_class("-filtering")
+        self._table.focus()

@@ -1,0 +1,137 @@
+"""A run with its screen beside it, in one event loop: the screen may go, the run stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Protocol
+
+from unstuck.supervision.steps import can_progress
+from unstuck.supervision.supervisor import Supervisor
+from unstuck.text import admit, one_line
+from unstuck_tui.app import UnstuckApp
+from unstuck_tui.cli.streams import discard
+from unstuck_tui.terminal import TerminalDriver
+
+__all__ = ["Showing"]
+
+_SUSPENDING = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
+
+
+class Lines(Protocol):
+    """What prints the run as lines while no screen shows it."""
+
+    is_quiet: bool
+
+
+class _Shown(UnstuckApp):
+    """The app on a real terminal; what breaks it is told in a line and not as a page of locals."""
+
+    failure: Exception | None = None
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        self._exit_renderables.clear()
+
+
+class Showing:
+    """Shows a run while it goes on. ``lines`` is quiet as long as the screen is there."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._app: _Shown | None = None
+
+    def hears(self, name: str) -> bool:
+        """A signal has come: it closes the screen. True where the run goes on: only a terminal was lost."""
+        if self._app is not None:
+            self._app.exit()
+        return name == "SIGHUP"
+
+    @asynccontextmanager
+    async def attached(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Show the run; once it is over, stay until the person leaves. A run that was stopped closes its screen."""
+        self._lines.is_quiet = True
+        self._app = app = _Shown(supervisor)
+        app.driver_class = TerminalDriver
+        showing = asyncio.create_task(self._show(app, supervisor))
+        try:
+            yield
+            if supervisor.state.run.stopping:
+                app.exit()
+        except BaseException:
+            app.exit()
+            raise
+        finally:
+            await showing
+
+    async def _show(self, app: _Shown, supervisor: Supervisor) -> None:
+        # Textual makes every new task of the loop start eagerly; the core's tasks start in their turn.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.set_task_factory, loop.get_task_factory())
+        failure: Exception | None = None
+        with _signals_kept():
+            try:
+                await app.run_async()
+            except Exception as error:
+                failure = error
+        self._app = None
+        self._lines.is_quiet = False
+        supervisor.unwatched()
+        if failure := failure or app.failure:
+            _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
+        if _goes_on(supervisor):
+            _say(
+                f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "
+                f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it, "
+                f"and `unstuck run --resume {supervisor.run}` then goes on with a screen"
+            )
+
+
+def _goes_on(supervisor: Supervisor) -> bool:
+    """Whether there is anything that the run does without a person."""
+    state = supervisor.core.head
+    accept = supervisor.core.accept_unverified
+    works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
+    return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """What Textual does on these signals must not outlive it: it would take the terminal again."""
+    before = {number: signal.getsignal(number) for number in _SUSPENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _named(failure: Exception) -> str:
+    return one_line(f"{type(failure).__name__}: {failure}", 200)
+
+
+def _kept(supervisor: Supervisor, failure: Exception) -> str:
+    """Keep what went wrong beside the run's record; a terminal is no place for a page of it."""
+    file = supervisor.core.folder / "screen-failure.txt"
+    try:
+        file.write_text(admit("".join(traceback.format_exception(failure)), limit=200_000), encoding="utf-8")
+    except OSError:
+        return ""
+    return f" (details in {file})"
+
+
+def _say(line: str) -> None:
+    try:
+        sys.stderr.write(f"unstuck: {line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        with suppress(OSError):
+            discard(sys.stderr)

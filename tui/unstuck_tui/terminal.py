@@ -1,0 +1,140 @@
+"""The terminal the screen draws on: one that stalls or goes away takes nothing of the run with it.
+
+The run and its screen share one event loop. Textual's own writer makes its caller wait for a terminal that does not
+read, and never returns once writing fails; then no time-out would fire and no agent be answered any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import IO
+
+from textual import events
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from unstuck.text import sanitise
+
+__all__ = ["Outlet", "TerminalDriver"]
+
+BEHIND = 4_000_000  # characters
+CLOSING_S = 1.0
+# What ends the modes that Textual sets: keys, mouse, paste, focus, resize reports, no wrapping, alternate screen.
+_PLAIN = (
+    "\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[?1049l\x1b[?25h"
+)
+
+
+class Outlet:
+    """Takes text for ``file`` and never waits: a thread of its own writes it.
+
+    ``lost`` is called once, in that thread, when the file cannot be written any more. A file that is ``limit``
+    characters behind gets nothing new until it has caught up, which ``caught_up`` is told.
+    """
+
+    def __init__(
+        self,
+        file: IO[str],
+        *,
+        lost: Callable[[], None] = lambda: None,
+        caught_up: Callable[[], None] = lambda: None,
+        limit: int = BEHIND,
+    ) -> None:
+        self._file, self._lost, self._caught_up, self._limit = file, lost, caught_up, limit
+        self._queue: SimpleQueue[str | None] = SimpleQueue()
+        self._lock = Lock()
+        self._waiting = 0
+        self._is_behind = self._is_lost = self._is_closed = self._has_dropped = False
+        # A daemon: at the very end nothing waits for a terminal that has stalled for good.
+        self._thread = Thread(target=self._run, name="terminal-output", daemon=True)
+        self._thread.start()
+
+    def write(self, text: str) -> int:
+        """Take ``text``; it may be dropped where the file is lost or far behind."""
+        with self._lock:
+            self._is_behind = self._is_behind or self._waiting > self._limit
+            if self._is_behind or self._is_lost or self._is_closed:
+                self._has_dropped = True
+            else:
+                self._waiting += len(text)
+                self._queue.put(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing to do: what is written is passed on as soon as the file takes it."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def close(self, last: str = "") -> None:
+        """Write what is left, and ``last`` where something was dropped; a file that has stalled is not waited for."""
+        with self._lock:
+            self._is_closed = True
+            if self._has_dropped:
+                self._queue.put(last)
+            self._queue.put(None)
+        self._thread.join(CLOSING_S)
+
+    def _run(self) -> None:
+        while (text := self._queue.get()) is not None:
+            try:
+                self._file.write(text)
+                self._file.flush()
+            except (OSError, ValueError):
+                self._is_lost = True
+                self._lost()
+                return
+            self._written(len(text))
+
+    def _written(self, size: int) -> None:
+        with self._lock:
+            self._waiting -= size
+            resumed = self._is_behind and self._waiting <= 0
+            if resumed:
+                self._is_behind = False
+        if resumed:
+            self._caught_up()
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, which closes the screen when its terminal is gone and draws it anew after a stall."""
+
+    def __init__(
+        self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        loop = asyncio.get_running_loop()
+
+        def later(call: Callable[[], object]) -> Callable[[], None]:
+            def tell() -> None:
+                with suppress(RuntimeError):  # the loop is closed: nobody needs to know any more
+                    loop.call_soon_threadsafe(call)
+
+            return tell
+
+        assert sys.__stderr__ is not None
+        self._outlet = Outlet(
+            sys.__stderr__, lost=later(app.exit), caught_up=later(lambda: app.refresh(repaint=True, layout=True))
+        )
+        self._file = self._outlet  # type: ignore[assignment]
+
+    def process_message(self, message: Message) -> None:
+        """What is typed or pasted is shown as it is written, so it is cleaned like every text from outside."""
+        if isinstance(message, events.Paste):
+            message = events.Paste(sanitise(message.text))
+        if not (isinstance(message, events.Key) and message.is_printable and not sanitise(message.character or "")):
+            super().process_message(message)
+
+    def close(self) -> None:
+        """Perform cleanup."""
+        super().close()
+        self._outlet.close(_PLAIN)

@@ -1,0 +1,166 @@
+"""From the core to the widgets: what has changed since the last frame, and nothing faster than a frame.
+
+The only place where the two worlds meet. Durable records come in as fast as they like; the screen asks once a frame.
+What goes wrong here is the screen's trouble and never the run's: it is kept and raised when the screen asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from math import inf
+from pathlib import Path
+
+from unstuck.clock import Clock
+from unstuck.record.envelope import Record
+from unstuck.record.journal import read_records
+from unstuck.record.state import GateRow, State
+from unstuck.supervision.supervisor import Supervisor
+from unstuck_tui.history import History
+from unstuck_tui.render.words import group_of
+
+__all__ = ["Changes", "Tracker"]
+
+_RUN_NEWS = ("run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed", "infrastructure_restored")
+SOON_S = 60.0
+_CLOSING = ("task_ended", "workflow_failed", "recovery_decided")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one frame has to show: the tasks that changed, whether rows came or went, and whether gates did."""
+
+    tasks: frozenset[str]
+    rows: bool
+    gates: bool
+    ended: bool
+
+
+class Tracker:
+    """Collects durable records between two frames. ``wake`` is called when the first of them comes in."""
+
+    def __init__(self, state: Callable[[], State], clock: Clock) -> None:
+        self._state = state
+        self.clock = clock
+        self.history = History()
+        self.counts: Counter[str] = Counter()
+        """How many tasks the header counts under each word."""
+        self.timed: dict[str, float] = {}
+        """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
+        self.gates: tuple[GateRow, ...] = ()
+        """The gates that wait for an answer, oldest first, as of the last frame."""
+        self._groups: dict[str, str] = {}
+        self._tasks: set[str] = set()
+        self._rows = self._gates = self._ended = False
+        self._trouble: Exception | None = None
+        self._last = ""
+        self.wake: Callable[[], None] = lambda: None
+        for task in self.state.tasks:
+            self._count(task)
+        self.gates = self.state.open_gates()
+
+    @classmethod
+    def of(cls, supervisor: Supervisor) -> Tracker:
+        """The tracker of a live run."""
+        tracker = cls(lambda: supervisor.state, supervisor.core.clock)
+        supervisor.core.journal.on_durable(tracker.see)
+        return tracker
+
+    @property
+    def state(self) -> State:
+        """The durable state; read it, never write it."""
+        return self._state()
+
+    def see(self, record: Record) -> None:
+        """A record is durable. Costs little; the screen is woken once per frame."""
+        try:
+            self._note(record)
+        except Exception as trouble:
+            self._trouble = self._trouble or trouble
+
+    def _note(self, record: Record) -> None:
+        quiet = not (self._tasks or self._rows or self._gates)
+        self._last = record.time
+        if record.task:
+            self._tasks.add(record.task)
+        if record.name == "task_added":
+            self._rows = True
+        elif record.name in _RUN_NEWS or not record.task:
+            self._rows = True
+            self._ended = record.name in ("run_ended", "run_parked")
+        if record.name.startswith("gate_") or record.name in _CLOSING:
+            self._gates = True
+        self.history.see(record)
+        if quiet:
+            self.wake()
+
+    def take(self) -> Changes:
+        """What has changed since the last call. Raises what went wrong meanwhile."""
+        if self._trouble is not None:
+            raise self._trouble
+        changes = Changes(frozenset(self._tasks), self._rows, self._gates, self._ended)
+        self._tasks.clear()
+        self._rows = self._gates = self._ended = False
+        for task in changes.tasks:
+            self._count(task)
+        if changes.gates:
+            self.gates = self.state.open_gates()
+        return changes
+
+    def _count(self, task: str) -> None:
+        row = self.state.tasks.get(task)
+        if row is None:
+            return
+        group = group_of(self.state, row)
+        before = self._groups.get(task)
+        if group != before:
+            if before is not None:
+                self.counts[before] -= 1
+            self.counts[group] += 1
+            self._groups[task] = group
+        if row.state in ("running", "backoff"):
+            attempt = self.state.attempts.get(row.attempt)
+            deadline = attempt.deadline if attempt is not None else None
+            self.timed[task] = -inf if row.state == "backoff" else inf if deadline is None else deadline - SOON_S
+        else:
+            self.timed.pop(task, None)
+
+    def soon(self) -> list[str]:
+        """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
+        now = self.clock.monotonic()
+        return [task for task, since in self.timed.items() if since <= now]
+
+    def open_gates(self) -> tuple[GateRow, ...]:
+        """The gates that wait for an answer, oldest first."""
+        return self.state.open_gates()
+
+    def elapsed(self) -> float:
+        """Seconds since the run began; the time stands still once the run has ended."""
+        run = self.state.run
+        if not run.started:
+            return 0.0
+        over = run.state in ("ended", "parked") and self._last
+        return max(0.0, (seconds_of(self._last) if over else self.clock.now()) - seconds_of(run.started))
+
+    async def look_back(self, log: Path) -> None:
+        """Read what happened before this tracker was there from ``log``, off the event loop."""
+        limit = self.state.seq
+        before = History()
+
+        def read() -> None:
+            # Not a line further: the writer may be in the middle of it.
+            for record in islice(read_records(log), limit):
+                before.see(record)
+
+        self.history = History()
+        await asyncio.to_thread(read)
+        self.history.join(before)
+
+
+def seconds_of(time: str) -> float:
+    """An ISO 8601 time as seconds since 1970."""
+    return datetime.fromisoformat(time).timestamp()

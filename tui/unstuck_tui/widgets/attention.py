@@ -1,0 +1,118 @@
+"""What waits for a person or will act by itself: always in view, above everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from textual import events
+from textual.message import Message
+
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.render.header import Attention, attention_cells, attentions
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.tracker import Tracker, seconds_of
+from unstuck_tui.widgets.lines import Lines
+
+__all__ = ["AttentionList"]
+
+_LEAST = 3
+_SHARE = 5
+
+
+class AttentionList(Lines, can_focus=True):
+    """As high as it has lines, at most a fifth of the screen; with nothing to say it is not there."""
+
+    AREA = "attention"
+    BINDINGS = bindings_of("attention")
+    DEFAULT_CSS = """
+    AttentionList { height: 0; background: $error 8%; }
+    """
+
+    class Chosen(Message):
+        """A question is to be answered."""
+
+        def __init__(self, gate: str) -> None:
+            self.gate = gate
+            super().__init__()
+
+    class Pointed(Message):
+        """A task is to be selected in the table."""
+
+        def __init__(self, task_id: str) -> None:
+            self.task_id = task_id
+            super().__init__()
+
+    def __init__(self, tracker: Tracker, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._tracker = tracker
+        self._items: list[Attention] = []
+        self._cursor = 0
+
+    @property
+    def gate(self) -> str:
+        """The gate under the cursor; empty where nothing can be answered."""
+        return self._items[self._cursor].gate if self._items else ""
+
+    def on_mount(self) -> None:
+        self.show()
+
+    def line_total(self) -> int:
+        return len(self._items)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return attention_cells(self._items[index], width)
+
+    def is_cursor(self, index: int) -> bool:
+        return self.has_focus and index == self._cursor
+
+    def show(self) -> None:
+        """Look again at what needs attention."""
+        tracker = self._tracker
+        now = tracker.clock.now()
+        ages = {row.id: max(0.0, now - seconds_of(row.opened)) for row in tracker.gates}
+        monotonic = tracker.clock.monotonic()
+        items = attentions(tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages)
+        if items == self._items:
+            return
+        gate = self.gate
+        many = len(items) != len(self._items)
+        self._items = items
+        kept = next((place for place, item in enumerate(items) if gate and item.gate == gate), self._cursor)
+        self._cursor = max(0, min(kept, len(items) - 1))
+        if many:
+            self.fit_to(self.screen.size.height)
+            self.resized()
+        self.refresh()
+
+    def tells_of(self, tasks: Set[str]) -> bool:
+        """Whether one of these tasks is among what acts by itself, or may be from now on."""
+        if any(item.task in tasks for item in self._items):
+            return True
+        rows = self._tracker.state.tasks
+        return any(rows[task].state == "backoff" for task in tasks if task in rows)
+
+    def fit_to(self, height: int) -> None:
+        """Take at most a fifth of a screen of ``height`` lines."""
+        self.styles.height = min(len(self._items), max(_LEAST, height // _SHARE))
+        self.can_focus = bool(self._items)
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor."""
+        self._cursor = max(0, min(len(self._items) - 1, self._cursor + by))
+        self.scroll_to_line(self._cursor)
+        self.refresh()
+        if self._items:
+            self.post_message(self.Pointed(self._items[self._cursor].task))
+
+    def action_open(self) -> None:
+        """Answer the question under the cursor."""
+        if self.gate:
+            self.post_message(self.Chosen(self.gate))
+
+    def on_click(self, event: events.Click) -> None:
+        place = self.scroll_offset.y + event.y
+        if place < len(self._items):
+            self._cursor = place
+            self.action_cursor(0)
+            if event.chain > 1:
+                self.action_open()

@@ -1,0 +1,205 @@
+"""The selected task: what was tried, what went wrong, and what its agent prints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from unstuck.record.state import TaskRow
+from unstuck.supervision.supervisor import Supervisor
+from unstuck.text import admit
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.history import failure_key
+from unstuck_tui.render.format import fit
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.story import Line, failure_lines, output_lines, story_title, timeline_lines
+from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.widgets.lines import Lines
+
+__all__ = ["Detail", "Page"]
+
+_TAIL = 16_384
+
+
+class Page(Lines, can_focus=True):
+    """Lines to scroll through. One that is read ``from_end`` follows what is added, until somebody scrolls back."""
+
+    AREA = "detail"
+    BINDINGS = bindings_of("detail")
+    DEFAULT_CSS = """
+    Page { height: 1fr; }
+    Page:focus { background: $boost; }
+    """
+
+    def __init__(self, *, from_end: bool = True, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = ()
+        self._from_end = self._follows = from_end
+
+    def line_total(self) -> int:
+        return len(self._lines)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return self._lines[index]
+
+    def fill(self, lines: Sequence[Line], *, anew: bool = False) -> None:
+        """Show these lines; ``anew`` they are another task's, and are shown from where one wants to begin."""
+        if anew:
+            self._follows = self._from_end
+        if lines == self._lines and not anew:
+            return
+        self._lines = lines
+        self.resized()
+        self.refresh()
+        if anew or self._follows:
+            self.call_after_refresh(self._settle)
+
+    def _settle(self) -> None:
+        """To the end where that is followed; how far that is shows only once the page has its place."""
+        self.scroll_to(y=self.max_scroll_y if self._follows else 0, animate=False, immediate=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._follows = self._from_end and self.scroll_offset.y >= self.max_scroll_y
+
+    def on_resize(self) -> None:
+        if self._follows:
+            self.call_after_refresh(self._settle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """The end of an attempt's output: which attempt, its text, and what has to be said about it."""
+
+    attempt: str = ""
+    text: str = ""
+    note: str = ""
+
+
+class Detail(Vertical):
+    """Three pages under a title. Nothing of the output is kept but its end."""
+
+    DEFAULT_CSS = """
+    Detail { height: 1fr; border-top: solid $foreground 30%; }
+    Detail > #story-title { height: 1; text-style: bold; }
+    Detail > #story { height: 1fr; layout: horizontal; }
+    Detail #timeline { width: 1fr; }
+    Detail #facts { width: 1fr; border-left: solid $foreground 30%; }
+    Detail #failure { height: auto; max-height: 60%; }
+    Detail #output { border-top: dashed $foreground 30%; }
+    """
+
+    def __init__(
+        self, tracker: Tracker, supervisor: Supervisor, limits: Mapping[str, int], *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._tracker, self._supervisor, self._limits = tracker, supervisor, limits
+        self._task_id = ""
+        self._tail = _Tail()
+        self._reading = self._due = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="story-title", markup=False)
+        with Container(id="story"):
+            yield Page(id="timeline")
+            with Vertical(id="facts"):
+                yield Page(id="failure", from_end=False)
+                yield Page(id="output")
+
+    @property
+    def _row(self) -> TaskRow | None:
+        return self._tracker.state.tasks.get(self._task_id)
+
+    def select(self, task_id: str) -> None:
+        """Show another task, once the cursor has been drawn: whoever runs down the table waits for no page."""
+        self._task_id = task_id
+        self._tail = _Tail()
+        if not self._due:
+            self._due = True
+            self.call_after_refresh(self._turn_to)
+
+    def _turn_to(self) -> None:
+        self._due = False
+        self.draw(anew=True)
+        self._read()
+
+    def show(self, changes: Changes) -> None:
+        """Draw again, if the task has changed."""
+        if self._task_id in changes.tasks:
+            self.draw()
+
+    def tick(self) -> None:
+        """A second has passed."""
+        if self._task_id in self._tracker.timed:
+            self.draw()
+        self._read()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self, *, anew: bool = False) -> None:
+        """Draw it all again."""
+        row, state = self._row, self._tracker.state
+        if row is None or not self.display:
+            return
+        title = fit(f" {story_title(state, row, self._limits)}", max(1, self.size.width))
+        self.query_one("#story-title", Static).update(Content(title), layout=False)
+        timeline, failure, output = (self.query_one(f"#{name}", Page) for name in ("timeline", "failure", "output"))
+        moments = self._tracker.history.of(row.id)
+        now = self._tracker.clock.monotonic()
+        timeline.fill(timeline_lines(moments, now=now, width=_inner(timeline)), anew=anew)
+        signature = row.diagnosis.signature if row.diagnosis else None
+        seen = None
+        if signature is not None:
+            seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
+        failure.fill(failure_lines(state, row, seen, width=_inner(failure)), anew=anew)
+        note = self._tail.note if self._tail.attempt else "no output yet"
+        output.fill(output_lines(self._tail.text, width=_inner(output), note=note), anew=anew)
+
+    def _read(self) -> None:
+        if not self._reading and self.display and self._row is not None and self._row.attempt:
+            self._reading = True
+            self.run_worker(self._follow(), exit_on_error=True)
+
+    async def _follow(self) -> None:
+        row = self._row
+        try:
+            if row is not None:
+                limit = self._supervisor.core.settings.output_limit
+                path = self._supervisor.core.folder / "output" / f"{row.attempt}.log"
+                live = row.state == "running"
+                found = await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live, limit)
+                if row.id == self._task_id and found != self._tail:
+                    self._tail = found
+                    self.draw()
+        finally:
+            self._reading = False
+
+
+def _inner(page: Page) -> int:
+    return max(20, page.scrollable_content_region.width)
+
+
+def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) -> _Tail:
+    """The end of a file of raw output, admitted. Only the end is read, from the beginning of a line on."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL))
+            raw = file.read(_TAIL)
+    except OSError:
+        return _Tail(attempt, "", f"attempt {number} leaves no output")
+    if size > _TAIL:
+        raw = raw.partition(b"\n")[2] or raw
+    if live and size >= limit - limit // 2:
+        note = f"attempt {number} prints more than is kept: its end is written when it ends"
+    else:
+        note = f"attempt {number} is at work" if live else f"end of attempt {number}"
+    return _Tail(attempt, admit(raw, limit=2 * _TAIL), note)

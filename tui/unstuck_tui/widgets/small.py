@@ -1,0 +1,26 @@
+"""The notice that the terminal is too small."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widgets import Static
+
+__all__ = ["SmallNotice"]
+
+
+class SmallNotice(Static):
+    """Says which size there is and which is needed."""
+
+    DEFAULT_CSS = """
+    SmallNotice { width: 100%; height: 100%; content-align: center middle; text-align: center; display: none; }
+    """
+
+    def tell(self, size: Size, needed: Size) -> None:
+        """Name both sizes."""
+        self.update(
+            Content(
+                f"This terminal has {size.width}x{size.height} cells.\n"
+                f"unstuck needs {needed.width}x{needed.height}.\nThe run goes on meanwhile."
+            )
+        )

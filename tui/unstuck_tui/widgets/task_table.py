@@ -1,0 +1,195 @@
+"""The task table: one line a task, drawn by the line, so that ten thousand cost no more than those in view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from textual import events
+from textual.message import Message
+
+from unstuck.record.state import State
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.render.order import Sorting, arranged, next_sorting
+from unstuck_tui.render.rows import Cell, columns_for, header_cells, task_cells
+from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.widgets.lines import Lines
+
+__all__ = ["TaskTable"]
+
+
+class TaskTable(Lines, can_focus=True):
+    """All tasks that pass the filter; the cursor stays on its task, wherever that moves."""
+
+    AREA = "table"
+    BINDINGS = bindings_of("table")
+    DEFAULT_CSS = """
+    TaskTable { height: 1fr; }
+    """
+
+    class Selected(Message):
+        """Another task is under the cursor."""
+
+        def __init__(self, task_id: str) -> None:
+            self.task_id = task_id
+            super().__init__()
+
+    class Opened(Message):
+        """The task under the cursor is to be shown."""
+
+        def __init__(self, task_id: str) -> None:
+            self.task_id = task_id
+            super().__init__()
+
+    class Arranged(Message):
+        """Other tasks are shown, or in another order."""
+
+    def __init__(self, tracker: Tracker, limits: Mapping[str, int], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._tracker, self._limits = tracker, limits
+        self._order: list[str] = []
+        self._places: dict[str, int] = {}
+        self._words = ""
+        self._sorting: Sorting = "plan"
+        self._stale = False
+        self._selected = ""
+
+    @property
+    def _state(self) -> State:
+        return self._tracker.state
+
+    @property
+    def selected(self) -> str:
+        """The id of the task under the cursor; empty where no task is shown."""
+        return self._selected
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """The ids of the tasks that are shown, in order."""
+        return self._order
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a filter hides tasks."""
+        return bool(self._words)
+
+    @property
+    def sorting(self) -> Sorting:
+        """What the rows are sorted by."""
+        return self._sorting
+
+    def on_mount(self) -> None:
+        self._arrange()
+
+    def line_total(self) -> int:
+        return len(self._order)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        row = self._state.tasks.get(self._order[index])
+        if row is None:
+            return ()
+        now, spent = self._tracker.clock.monotonic(), self._tracker.history.spent.get(row.id, 0.0)
+        return task_cells(self._state, row, columns_for(width), now=now, limits=self._limits, spent=spent)
+
+    def heading(self, width: int) -> Sequence[Cell]:
+        """The heading that goes with this table; it says what the filter hides."""
+        room = self.scrollable_content_region.width or width
+        if not self._words:
+            return header_cells(columns_for(room), self._sorting)
+        said = f" /{self._words}  {len(self._order)} of {len(self._state.tasks)}"
+        (names,) = header_cells(columns_for(room), self._sorting)
+        return Cell(names.text[: max(0, width - len(said) - 2)], names.tone), Cell(f"{said} ", "wait")
+
+    def is_cursor(self, index: int) -> bool:
+        return self._order[index] == self._selected
+
+    def show(self, changes: Changes) -> None:
+        """Draw what has changed. What a filter or an order makes of it waits for the next second."""
+        if self._words or self._sorting != "plan":
+            self._stale = True
+        elif len(self._state.tasks) != len(self._order):
+            self._arrange()
+        for task in changes.tasks:
+            place = self._places.get(task)
+            if place is not None:
+                self.redraw_line(place)
+
+    def tick(self) -> None:
+        """A second has passed: draw the lines in view whose clock runs."""
+        if self._stale or self._sorting == "time":
+            self._arrange()
+        top = self.scroll_offset.y
+        running = [
+            place
+            for place in range(top, min(len(self._order), top + self.size.height))
+            if self._order[place] in self._tracker.timed
+        ]
+        if running:
+            # One block is drawn faster than the same lines one by one.
+            self.refresh_lines(running[0], running[-1] - running[0] + 1)
+
+    def filter_by(self, words: str) -> None:
+        """Show only tasks with these words (without them, where they begin with ``!``)."""
+        self._words = words.strip()
+        self._arrange()
+        self.refresh_bindings()
+
+    def select(self, task_id: str) -> None:
+        """Put the cursor on this task, if it is shown."""
+        if task_id in self._places:
+            self._move_to(task_id)
+
+    def _arrange(self) -> None:
+        """Filter and sort anew, with the cursor on the task it was on."""
+        self._stale = False
+        place = self._places.get(self._selected, 0)
+        order = arranged(self._state, self._words, self._sorting, now=self._tracker.clock.monotonic())
+        if order != self._order:
+            self._order = order
+            self._places = {task: place for place, task in enumerate(order)}
+            self.resized()
+            self.refresh()
+        if self._selected not in self._places:
+            self._move_to(order[min(place, len(order) - 1)] if order else "")
+        self.post_message(self.Arranged())
+
+    def _move_to(self, task_id: str) -> None:
+        before, self._selected = self._selected, task_id
+        if task_id:
+            self.scroll_to_line(self._places[task_id])
+        if task_id != before:
+            for task in (before, task_id):
+                self.redraw_line(self._places.get(task, -1))
+            self.post_message(self.Selected(task_id))
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor."""
+        if self._order:
+            place = self._places.get(self._selected, 0) + by
+            self._move_to(self._order[max(0, min(len(self._order) - 1, place))])
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.action_cursor(by * max(1, self.size.height - 1))
+
+    def action_open(self) -> None:
+        """Show the task under the cursor."""
+        if self._selected:
+            self.post_message(self.Opened(self._selected))
+
+    def action_sort(self) -> None:
+        """The next order."""
+        self.action_sort_by(next_sorting(self._sorting))
+
+    def action_sort_by(self, sorting: Sorting) -> None:
+        """Another order."""
+        self._sorting = sorting
+        self._arrange()
+        if self._selected:
+            self.scroll_to_line(self._places[self._selected])
+
+    def on_click(self, event: events.Click) -> None:
+        place = self.scroll_offset.y + event.y
+        if place < len(self._order):
+            self._move_to(self._order[place])
+            if event.chain > 1:
+                self.action_open()
