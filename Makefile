@@ -11,7 +11,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help setup test check format format-check lint types contracts bench clean
+.PHONY: help setup test check format format-check lint types contracts bench screenshots clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,9 @@ contracts: $(READY) ## which part may import which
 
 bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis for one)
 	$(BIN)/python -m tests.bench $(ARGS)
+
+screenshots: $(READY) ## take pictures of the screen from a small real run, into screenshots/
+	$(BIN)/python -m tests.screenshots
 
 clean: ## remove .venv and every cache
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -23,6 +23,7 @@ from unstuck.runs.answers import load_answers
 from unstuck.settings import DEFAULT_TIMEOUTS, Settings, parse_duration
 from unstuck.supervision.coordinator import result_of
 from unstuck.supervision.gates import CHOICES
+from unstuck_tui.actions import actions_of, keys_of
 from unstuck_tui.cli import cli
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
@@ -182,6 +183,12 @@ def test_commands_are_those_there_are() -> None:
     options = {option for row in rows("Commands", "option of `run`") for option in re.findall(r"--[a-z-]+", row[0])}
     known = {max(parameter.opts, key=len) for parameter in run.params if isinstance(parameter, click.Option)}
     assert options | {"--project"} == known
+
+
+def test_keys_are_those_of_the_registry() -> None:
+    """Every key of the screen is in the README with what it does, in the words of the help."""
+    told = [(" ".join(names(row[0])), row[1]) for row in rows("The screen", "key")]
+    assert told == keys_of(actions_of("app", "main", "table", "dialog"))
 
 
 def test_exit_codes_are_those_of_the_code() -> None:

@@ -1,0 +1,233 @@
+"""A screen on a run that a test makes up record by record: real log, fold and app, and a clock that stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from unstuck import Guidance, Report, Supervisor, Task, admit
+from unstuck.clock import ManualClock
+from unstuck.diagnosis import diagnose
+from unstuck.escalation.climb import Climb
+from unstuck.record import events as e
+from unstuck.supervision.gates import CHOICES
+from unstuck_tui.actions import key_of
+from unstuck_tui.app import UnstuckApp
+from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.widgets.detail import Detail
+
+WRONG_STATUS = """\
+    def test_webhook():
+>       assert post("/webhook").status == 200
+E       AssertionError: expected 200 but got 401
+
+tests/test_webhook.py:42: AssertionError
+FAILED tests/test_webhook.py::test_webhook - AssertionError: expected 200 but got 401
+"""
+WRONG_TYPE = """\
+Traceback (most recent call last):
+  File "shop/cart.py", line 18, in total
+    return sum(prices)
+TypeError: unsupported operand type(s) for +: 'int' and 'str'
+"""
+TOO_MANY = "HTTP 429: Too Many Requests"
+
+
+class Story:
+    """Writes records as a run would. Seconds pass only here."""
+
+    def __init__(self, supervisor: Supervisor, clock: ManualClock) -> None:
+        self.supervisor, self.core, self.clock = supervisor, supervisor.core, clock
+
+    def append(self, event: e.Event, task: str = "", attempt: str = "", actor: Any = "policy") -> None:
+        self.core.append(event, task=task, attempt=attempt, actor=actor)
+
+    def task(self, name: str, agent: str = "backend-1", agent_type: str = "backend", **fields: Any) -> None:
+        self.supervisor.add(Task(id=name, prompt=admit("Make it work"), agent=agent, agent_type=agent_type, **fields))
+
+    def start(self, name: str, level: Any = "first", *, limit: float = 900, approach: str = "") -> None:
+        number = self.core.row(name).attempts + 1
+        guidance = Guidance(
+            attempt=f"{name}.{number}",
+            number=number,
+            level=level,
+            text=admit("Make it work"),
+            workdir=self.core.root,
+            approach=admit(approach) if approach else None,
+        )
+        self.append(e.AttemptStarted(guidance=guidance, limit_s=limit), name, guidance.attempt)
+
+    def spawned(self, name: str) -> None:
+        self.append(e.AgentSpawned(pid=1, start=1.0), name, self.core.row(name).attempt)
+
+    async def end(self, name: str, seconds: float, report: Report | None = None) -> None:
+        await self.clock.advance(seconds)
+        self.append(
+            e.AttemptEnded(report=report or Report(exit_code=0), seconds=seconds), name, self.core.row(name).attempt
+        )
+
+    def passes(self, name: str) -> None:
+        self.append(e.CheckFinished(result="passed", command="make test"), name, self.core.row(name).attempt)
+        self.append(e.TaskEnded(task_id=name, status="succeeded"), name)
+
+    def fails(self, name: str, output: str) -> None:
+        found = diagnose(output, exit_code=1, task_id=name)
+        assert found is not None
+        self.append(
+            e.CheckFinished(result="failed", command="make test", exit_code=1, diagnosis=found.as_dict()),
+            name,
+            self.core.row(name).attempt,
+        )
+
+    def directs(self, name: str, level: Any, limit: int = 3, **counts: int) -> None:
+        climb = replace(self.core.row(name).climb, rung=level, **counts)
+        self.append(e.DirectiveIssued(level=level, line=10, climb=climb, limit=limit), name)
+        self.append(e.DirectivePrepared(level=level, text=admit("Do it differently")), name)
+
+    def asks(self, name: str, kind: Any = "stuck", attempt: str = "", **context: Any) -> str:
+        gate = f"g{len(self.core.head.gates) + 1}"
+        event = e.GateOpened(gate=gate, type=kind, context=context, choices=CHOICES[kind], attempt_id=attempt)
+        self.append(event, name, attempt)
+        return gate
+
+    async def shop(self) -> None:
+        """One task of every kind, as a busy hour leaves them."""
+        self.task("models")
+        self.task("webhook", verify="pytest -q tests/test_webhook.py")
+        self.task("cart", agent="backend-2")
+        self.task("search", agent="frontend-1", agent_type="frontend")
+        self.task("migrate", agent="devops-1", agent_type="devops")
+        self.task("rates", agent="qa-1", agent_type="qa")
+        self.task("refunds", needs=("webhook",))
+        self.task("docs", agent="", agent_type="documentation")
+        self.start("models")
+        await self.end("models", 362)
+        self.passes("models")
+        await self.webhook()
+        self.start("cart", limit=1800)
+        await self.end("cart", 40)
+        self.fails("cart", WRONG_TYPE)
+        self.directs("cart", "pivot", pivots=1, repeats=1)
+        self.start("cart", "pivot", limit=1800, approach="use Decimal")
+        self.spawned("cart")
+        self.start("migrate", limit=720)
+        await self.clock.advance(500)
+        self.start("search", limit=900)
+        self.start("rates")
+        await self.end("rates", 8)
+        self.fails("rates", TOO_MANY)
+        retry = e.TransientErrorRetry(error_type="HTTP_ERROR", retry=2, delay_seconds=4, climb=Climb(transient=2))
+        self.append(retry, "rates")
+        await self.clock.advance(1)
+
+    async def webhook(self) -> None:
+        """Four attempts, the same failure, and the question."""
+        self.start("webhook")
+        await self.end("webhook", 130)
+        self.fails("webhook", WRONG_STATUS)
+        for number, way in ((1, "body as text"), (2, "raw body")):
+            self.directs("webhook", "retry", retries=number, repeats=number)
+            self.start("webhook", "retry", approach=way)
+            await self.end("webhook", 60 + number)
+            self.fails("webhook", WRONG_STATUS)
+        self.directs("webhook", "pivot", pivots=1, repeats=3)
+        self.start("webhook", "pivot", approach="use the provider's SDK")
+        await self.end("webhook", 95)
+        self.fails("webhook", WRONG_STATUS)
+        self.asks(
+            "webhook",
+            problem="expected 200 but got 401",
+            location="tests/test_webhook.py:42",
+            attempts={"retries": 2, "pivots": 1, "research": 0},
+            analysis="The same failure 4 times in a row (ASSERTION_ERROR).",
+            checkpoint="chk-1",
+            touches=["refunds"],
+        )
+
+
+class Stage:
+    """The screen on that run, and the person before it."""
+
+    def __init__(self, story: Story, app: UnstuckApp, pilot: Pilot[None]) -> None:
+        self.story, self.app, self.pilot = story, app, pilot
+
+    @property
+    def main(self) -> MainScreen:
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, MainScreen))
+
+    async def settled(self) -> None:
+        """Everything recorded so far is durable and on the screen, and the screen has come to rest."""
+        await self.story.core.journal.committed()
+        before: list[str] = []
+        while True:
+            self.main.frame()
+            self.main.tick()
+            await self.pilot.pause()
+            detail = self.main.query_one(Detail)
+            await asyncio.gather(*(worker.wait() for worker in self.app.workers if worker.node is detail))
+            await self.pilot.pause()
+            if (now := self.rows()) == before:
+                return
+            before = now
+
+    async def pass_time(self, seconds: float) -> None:
+        await self.story.clock.advance(seconds)
+        await self.settled()
+
+    async def set_aside(self) -> None:
+        """Leave the question that has come up open."""
+        assert self.app.screen.is_modal
+        await self.pass_time(0.3)
+        await self.press("dialog.back")
+        assert not self.app.screen.is_modal
+
+    async def press(self, *actions: str) -> None:
+        """Press the keys that the registry has for these actions."""
+        await self.pilot.press(*(key_of(action) for action in actions))
+        await self.settled()
+
+    async def write(self, text: str) -> None:
+        await self.pilot.press(*text)
+        await self.settled()
+
+    def rows(self) -> list[str]:
+        """What the terminal shows, as text."""
+        return ["".join(part.text for part in strip) for strip in self.app.screen._compositor.render_strips()]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(row.rstrip() for row in self.rows())
+
+
+Showing = Callable[..., AbstractAsyncContextManager[Stage]]
+
+
+@pytest.fixture
+def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Showing:
+    """``async with showing(size=(120, 40)) as stage``: an empty run with its screen."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+    @asynccontextmanager
+    async def opened(size: tuple[int, int] = (120, 40), *, story: bool = False) -> AsyncIterator[Stage]:
+        start = e.RunStarted(project="shop", kind="plan")
+        async with Supervisor.open(repo, clock=clock, person=True, start=start) as supervisor:
+            told = Story(supervisor, clock)
+            if story:
+                await told.shop()
+                await told.core.journal.committed()
+            app = UnstuckApp(supervisor)
+            async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
+                stage = Stage(told, app, pilot)
+                await stage.settled()
+                yield stage
+
+    return opened

@@ -1,0 +1,281 @@
+"""A run, a bare screen that asks, and a clock that stands still; agents are coroutines that note what they hear."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
+from unstuck.clock import ManualClock
+from unstuck.contract import Capabilities, Observation, Observer, Receipt
+from unstuck.settings import Settings
+from unstuck_tui.actions import key_of
+from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.leaving import LeavingDialog
+from unstuck_tui.tracker import Tracker
+
+PATIENCE = 60
+QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})
+
+
+class Bare(App[None]):
+    """Nothing but what asks: a field to type in, and dialogs over it."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__()
+        self.tracker = Tracker.of(supervisor)
+        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop)
+
+    def compose(self) -> Any:
+        yield Input(id="field", disabled=True)
+
+    def on_mount(self) -> None:
+        self.tracker.wake = lambda: self.call_later(self.frame)
+        self.frame()
+
+    def frame(self) -> None:
+        self.tracker.take()
+        self.asker.frame()
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self.asker.key()
+        await super().on_event(event)
+
+
+class Agent:
+    """Fails until it is told what the test waits for, and writes down every text it gets."""
+
+    def __init__(self, *reports: Report | None, fails: int = 2) -> None:
+        self.reports, self.fails, self.told = list(reports), fails, list[Guidance]()
+
+    async def __call__(self, guidance: Guidance) -> Report | None:
+        self.told.append(guidance)
+        if self.reports:
+            return self.reports.pop(0)
+        if len(self.told) <= self.fails:
+            raise KeyError("currency")
+        return None
+
+
+class Hanging:
+    """Hangs in its first attempt until it is let go."""
+
+    def __init__(self) -> None:
+        self.told, self.go = list[Guidance](), asyncio.Event()
+        self.started = asyncio.Event()
+
+    async def __call__(self, guidance: Guidance) -> None:
+        self.told.append(guidance)
+        self.started.set()
+        if len(self.told) == 1:
+            await self.go.wait()
+
+
+class Looping:
+    """Runs the same failing command as often as it is let, in every attempt until one is told something."""
+
+    can = Capabilities(hold="step", fresh=True, stop=True)
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds, self.told, self.heard = rounds, list[Guidance](), list[str]()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        self.told.append(guidance)
+        for number in range(self.rounds if len(self.told) == 1 else 0):
+            for kind in ("action", "failure"):
+                text = admit("make test" if kind == "action" else "KeyError: 'currency'")
+                directive = await observer.step(Observation(kind=kind, text=text, id=f"c{number}", exit_code=1))  # type: ignore[arg-type]
+                if directive.gate:
+                    self.heard.append(f"{directive.kind} {directive.text}".strip())
+                    await observer.delivered(directive)
+                if directive.kind == "stop":
+                    return Report(how="stopped")
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        return Receipt()
+
+
+class World:
+    """A supervisor, a screen and a clock that stands still."""
+
+    def __init__(self, supervisor: Supervisor, app: Bare, pilot: Pilot[None], clock: ManualClock) -> None:
+        self.supervisor, self.app, self.pilot, self.clock = supervisor, app, pilot, clock
+        self.moved = asyncio.Event()
+        supervisor.core.journal.on_durable(lambda record: self.moved.set())
+        self.working: list[asyncio.Future[Outcome]] = []
+
+    def work(self, agent: Any, name: str = "web", **fields: Any) -> asyncio.Future[Outcome]:
+        task = Task(id=name, prompt=admit("Make the shop work"), **fields)
+        self.working.append(asyncio.ensure_future(self.supervisor.supervise(task, agent)))
+        return self.working[-1]
+
+    def fails(self, name: str = "web", fails: int = 2) -> Agent:
+        """Work a task whose agent raises so often; after the second time it is stuck."""
+        agent = Agent(fails=fails)
+        self.work(agent, name)
+        return agent
+
+    def reports(self, *reports: Report) -> Agent:
+        """Work a task whose agent ends with these reports, one an attempt."""
+        agent = Agent(*reports, fails=0)
+        self.work(agent)
+        return agent
+
+    def loops(self, rounds: int) -> Looping:
+        """Work a task whose agent repeats itself."""
+        agent = Looping(rounds)
+        self.work(agent)
+        return agent
+
+    async def until(self, seen: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not seen():
+                self.moved.clear()
+                await asyncio.wait_for(self.moved.wait(), PATIENCE)
+
+    async def asked(self, count: int = 1) -> None:
+        """Until so many gates are open, for good, and the screen has had its frame."""
+        await self.until(lambda: len(self.supervisor.state.open_gates()) >= count)
+        await self.pilot.pause()
+        await self.pilot.pause()
+
+    @property
+    def gate(self) -> str:
+        return self.supervisor.state.open_gates()[0].id
+
+    @property
+    def dialog(self) -> GateDialog:
+        assert isinstance(self.app.screen, GateDialog)
+        return self.app.screen
+
+    @property
+    def is_asking(self) -> bool:
+        return isinstance(self.app.screen, GateDialog)
+
+    async def awake(self) -> None:
+        """The first 300 ms are over."""
+        await self.clock.advance(0.3)
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def choose(self, *actions: str) -> None:
+        """The first keys that the registry has for these actions."""
+        await self.press(*(key_of(action) for action in actions))
+
+    async def write(self, text: str) -> None:
+        await self.press(*(" " if c == " " else "enter" if c == "\n" else c for c in text.replace(" ", " ")))
+
+    def rows(self) -> list[str]:
+        """What stands on the screen, line by line."""
+        return ["".join(segment.text for segment in row) for row in self.app.screen._compositor.render_strips()]
+
+    def shown(self) -> str:
+        """What stands on the screen, with the blanks between its words made one."""
+        return " ".join(" ".join(self.rows()).replace("│", " ").split())
+
+    def place_of(self, text: str) -> tuple[int, int]:
+        """Where on the screen a text begins."""
+        return next((row.index(text), number) for number, row in enumerate(self.rows()) if text in row)
+
+    async def hangs(self) -> Hanging:
+        """Work a task whose agent is at work until it is let go."""
+        agent = Hanging()
+        self.work(agent)
+        await asyncio.wait_for(agent.started.wait(), PATIENCE)
+        await self.supervisor.core.journal.committed()
+        return agent
+
+    async def leaves(self) -> None:
+        """What the `quit` key does, and the first 300 ms."""
+        self.app.asker.leave()
+        await self.pilot.pause()
+        assert isinstance(self.app.screen, LeavingDialog)
+        await self.awake()
+
+    async def reopen(self, task: str = "") -> None:
+        """What the `answer` key does, and the first 300 ms."""
+        self.app.asker.ask_next(task)
+        await self.pilot.pause()
+        await self.awake()
+
+    async def answered(self, gate: str) -> Answer:
+        """Until the gate has its answer."""
+        await self.until(lambda: self.supervisor.state.gates[gate].status != "open")
+        answer = self.supervisor.state.gates[gate].answer
+        assert answer is not None
+        return answer
+
+    @property
+    def notices(self) -> list[str]:
+        """What was said in passing."""
+        return [notice.message for notice in self.app._notifications]
+
+    async def done(self) -> Outcome:
+        return await asyncio.wait_for(self.working[0], PATIENCE)
+
+
+Opening = Callable[..., AbstractAsyncContextManager[World]]
+
+
+@pytest.fixture
+def opening(repo: Path, clock: ManualClock) -> Opening:
+    @asynccontextmanager
+    async def opened(size: tuple[int, int] = (120, 40)) -> AsyncIterator[World]:
+        async with Supervisor.open(repo, QUICK, clock=clock, person=True) as supervisor:
+            app = Bare(supervisor)
+            async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
+                world = World(supervisor, app, pilot, clock)
+                try:
+                    yield world
+                finally:
+                    for work in world.working:
+                        work.cancel()
+                    await asyncio.gather(*world.working, return_exceptions=True)
+
+    return opened
+
+
+@pytest.fixture
+def stuck(opening: Opening) -> Opening:
+    @asynccontextmanager
+    async def opened(**options: Any) -> AsyncIterator[tuple[World, Agent]]:
+        """A task that has become stuck, and its dialog, awake."""
+        async with opening(**options) as world:
+            agent = world.fails()
+            await world.asked()
+            await world.awake()
+            yield world, agent
+
+    return opened
+
+
+@pytest.fixture
+def overdue(opening: Opening) -> Opening:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[tuple[World, Hanging]]:
+        """A task that has used up its 100 seconds, and its dialog, awake."""
+        async with opening() as world:
+            agent = Hanging()
+            world.work(agent, timeout_s=100.0)
+            await asyncio.wait_for(agent.started.wait(), PATIENCE)
+            await world.clock.advance(100)
+            await world.asked()
+            await world.awake()
+            yield world, agent
+
+    return opened

@@ -1,0 +1,218 @@
+"""The dialogs as they stand on the screen: small terminals, hostile text, other gates, lost races."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+from textual.widgets import Input, TextArea
+
+from unstuck import Answer, AnswerRefused, Task, admit
+from unstuck.errors import RecordWriteFailed
+from unstuck.supervision.asking import open_gate
+from unstuck_tui.actions import actions_of, key_of
+
+Opening = Callable[..., AbstractAsyncContextManager[Any]]
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 100_000
+
+
+async def asks(world: Any, kind: Any, *, task: str = "web", **context: Any) -> str:
+    """Open a gate of any kind, as the core would; its dialog is awake."""
+    if task:
+        world.supervisor.add(Task(id=task, prompt=admit("x")))
+    gate = open_gate(world.supervisor.core, kind, task=task, key="k", context=context)
+    await world.asked()
+    await world.awake()
+    return str(gate)
+
+
+STUCK = {
+    "problem": "AssertionError: Webhook signature never matches: expected 200 but got 401",
+    "location": "shop/webhook.py:31",
+    "attempts": {"retries": 3, "pivots": 1, "research": 2},
+    "approaches": ["body as text", "raw body", "other encoding"],
+    "analysis": "The same failure 6 times in a row (ASSERTION_ERROR). " + "Compare expected and actual. " * 20,
+    "insights": ["site-packages/stripe/webhook.py:12", "git log"],
+    "checkpoint": "chk-20261121-143801",
+}
+
+
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (200, 60)])
+async def test_it_fits(opening: Opening, size: tuple[int, int]) -> None:
+    """In every size the title, the first choice and the last line are on the screen, inside a closed frame."""
+    async with opening(size=size) as world:
+        gate = await asks(world, "stuck", **STUCK)
+        assert world.place_of("╭")[1] + 1 == world.place_of("web is stuck")[1]
+        assert world.place_of("╰")[1] > world.place_of("esc leaves it open")[1]
+        shown = world.shown()
+        assert "1 Show me how" in shown
+        assert "esc leaves it open" in shown
+        await world.choose("stuck.abandon")
+        assert await world.answered(gate) == Answer(choice="abandon")
+
+
+async def test_long_reading_has_pages(opening: Opening) -> None:
+    """Where the analysis is too long for the terminal, a key turns its page, and the choices stay in view."""
+    async with opening(size=(80, 24)) as world:
+        await asks(world, "stuck", **STUCK)
+        assert "Saved" not in world.shown()
+        for _ in range(3):
+            await world.choose("choices.read_down")
+        assert "Saved chk-20261121-143801" in world.shown()
+        assert "1 Show me how" in world.shown()
+
+
+async def test_resized_while_writing(opening: Opening) -> None:
+    """A terminal that changes its size takes nothing of what was written."""
+    async with opening(size=(120, 40)) as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.show_me")
+        await world.write("first\nsecond")
+        await world.pilot.resize_terminal(80, 24)
+        await world.pilot.pause()
+        assert "first" in world.shown()
+        await world.write(" line")
+        await world.choose("dialog.send")
+        assert (await world.answered(gate)).text == "first\nsecond line"
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [
+        (action.id, kind)
+        for area, kind in (
+            ("remediation", "remediation"), ("integration", "integration"), ("integration", "disk"),
+            ("permission", "permission"), ("recovery", "recovery"),
+        )
+        for action in actions_of(area)  # type: ignore[arg-type]
+        if action.id != "recovery.done"
+    ],
+)  # fmt: skip
+async def test_every_other_gate(opening: Opening, action: str, kind: str) -> None:
+    """One key answers it, and the record says that a person did."""
+    async with opening() as world:
+        gate = await asks(world, kind, task="" if kind == "remediation" else "web", problem="conflict in a.py")
+        assert "conflict in a.py" in world.shown()
+        await world.choose(action)
+        assert (await world.answered(gate)).choice == action.partition(".")[2]
+        assert world.supervisor.state.gates[gate].by == "human"
+
+
+async def test_an_impossible_choice_says_why(opening: Opening) -> None:
+    """Its key does nothing but say the reason; the others work."""
+    async with opening() as world:
+        await asks(world, "loop_detected")
+        await world.choose("loop.continue__pattern")
+        assert "no pattern is known for this loop" in world.shown()
+        assert world.is_asking
+        await world.choose("loop.skip")
+        assert not world.is_asking
+
+
+async def test_twice_is_once(opening: Opening) -> None:
+    """A choice that is made twice before the dialog is gone closes only the dialog; two calls bring up only one."""
+    async with opening() as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.press(key_of("dialog.back"))
+        below = world.app.screen
+        world.app.asker.ask(gate)
+        world.app.asker.ask(gate)
+        await world.pilot.pause()
+        await world.awake()
+        dialog = world.dialog
+        dialog.action_choose("skip")
+        dialog.action_choose("abandon")
+        assert (await world.answered(gate)).choice == "skip"
+        await world.pilot.pause()
+        assert world.app.screen is below
+
+
+async def test_the_run_refuses(opening: Opening) -> None:
+    """An answer that the run does not take is asked for again, with the reason and the text; a failure is said."""
+    async with opening() as world:
+        gate = await asks(world, "stuck", **STUCK)
+        problems = [AnswerRefused("not like this"), RecordWriteFailed("the disk is full")]
+        taken = world.app.asker._send
+
+        async def refuse(gate: str, answer: Answer) -> object:
+            if problems:
+                raise problems.pop(0)
+            return await taken(gate, answer)
+
+        world.app.asker._send = refuse
+        for _ in range(2):
+            await world.choose("stuck.show_me")
+            if world.dialog.query_one(TextArea).text == "":
+                await world.write("like this")
+            await world.choose("dialog.send")
+            if problems:
+                await world.awake()
+                assert "not like this" in world.shown()
+        assert world.notices == ["the disk is full"]
+        await world.reopen()
+        await world.choose("stuck.show_me", "dialog.send")
+        assert (await world.answered(gate)).text == "like this"
+
+
+async def test_somebody_was_a_moment_faster(opening: Opening) -> None:
+    """An answer that comes too late is said to be, and its text is there for the task's next question."""
+    async with opening() as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.show_me")
+        await world.write("like this")
+        world.app.tracker.wake = lambda: None
+        await world.supervisor.answer(gate, Answer(choice="retry"))
+        await world.choose("dialog.send")
+        assert not world.is_asking
+        (notice,) = world.notices
+        assert "web: answered meanwhile by human at " in notice
+        assert "Your text is kept" in notice
+        assert world.supervisor.state.gates[gate].answer.choice == "retry"
+        open_gate(world.supervisor.core, "timeout", task="web", key="k", context={})
+        await world.supervisor.core.journal.committed()
+        await world.reopen()
+        await world.press(key_of("dialog.back"))
+        open_gate(world.supervisor.core, "question", task="web", key="k", context={"question": "?"})
+        await world.supervisor.core.journal.committed()
+        world.app.asker.ask(world.supervisor.state.open_gates()[1].id)
+        await world.pilot.pause()
+        await world.awake()
+        await world.choose("question.show_me")
+        assert world.dialog.query_one(TextArea).text == "like this"
+
+
+async def test_nothing_to_answer(opening: Opening) -> None:
+    """The `answer` key says so."""
+    async with opening() as world:
+        world.app.asker.ask_next()
+        await world.pilot.pause()
+        assert world.notices == ["Nothing needs an answer."]
+
+
+@pytest.mark.parametrize("kind", ["stuck", "timeout", "loop_detected", "question", "remediation", "integration"])
+async def test_hostile_text_is_only_text(opening: Opening, kind: str) -> None:
+    """Escapes, markup, links, invisible characters and 100 KB in every field: only printable cells are drawn."""
+    names = "agent_id problem location analysis checkpoint question started_at error_signature tree branch check"
+    context: dict[str, Any] = dict.fromkeys(names.split(), HOSTILE)
+    context |= {name: [HOSTILE, HOSTILE] for name in ("insights", "approaches", "options", "paths")}
+    async with opening(size=(80, 24)) as world:
+        gate = await asks(world, kind, attempts={HOSTILE: 3}, **context)
+        strips = world.app.screen._compositor.render_strips()
+        assert all(segment.text.isprintable() for strip in strips for segment in strip)
+        assert not any(segment.style and segment.style.meta.get("@click") for strip in strips for segment in strip)
+        assert "[@click=app.quit]" in "".join(world.rows())
+        await world.supervisor.answer(gate, Answer(choice="abandon"))
+        await world.pilot.pause()
+        assert not world.is_asking
+
+
+async def test_a_pasted_text_is_only_text(opening: Opening) -> None:
+    """What is pasted into an approach is admitted before anybody is told."""
+    async with opening() as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.retry")
+        world.dialog.query_one(Input).value = "\x1b[31mred[/nope]\x07"
+        await world.press("enter")
+        assert await world.answered(gate) == Answer(choice="retry", text=admit("red[/nope]"))

@@ -1,0 +1,173 @@
+"""Real keys at a real terminal: what the person answers is what the agent is told next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck_tui.actions import key_of
+
+OPEN = "esc leaves it open"
+
+
+def run(desk: Any, *options: str, agent: str) -> Any:
+    """One agent under the check, at a terminal."""
+    return desk.terminal("run", "--verify", "sh check.sh", *options, "--", "sh", desk.agent(agent))
+
+
+def leave(terminal: Any) -> int:
+    """Leave a run that is over."""
+    terminal.press(key_of("app.quit"))
+    code: int = terminal.ended()
+    assert terminal.is_clean()
+    return code
+
+
+def test_show_me_how_reaches_the_agent(desk: Any) -> None:
+    """Stuck: what the person writes, over several lines, stands in the agent's next prompt, and it gets there."""
+    terminal = run(desk, agent='grep -q "file called done" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    shown = terminal.until("task is stuck", "Show me how", OPEN)
+    assert "assert 1 == 2" in shown
+    terminal.press(key_of("stuck.show_me"))
+    terminal.until("ctrl+s sends")
+    terminal.write("Make a file called done.")
+    terminal.press("enter")
+    terminal.write("Then stop [/at once].")
+    terminal.press("ctrl+s")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    first, second = desk.prompts()
+    assert "Make a file called done.\nThen stop [/at once]." in second
+    assert "file called done" not in first
+
+
+def test_another_approach_reaches_the_agent(desk: Any) -> None:
+    """Stuck: the approach that the person gives stands in the agent's next prompt, and it gets there."""
+    terminal = run(desk, agent='grep -q "by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    terminal.until("task is stuck", OPEN)
+    terminal.press(key_of("stuck.retry"))
+    terminal.until("enter sends")
+    terminal.write("Make it by hand")
+    terminal.press("enter")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    first, second = desk.prompts()
+    assert "Make it by hand" in second
+    assert "by hand" not in first
+
+
+@pytest.mark.parametrize(("choice", "again"), [("skip", True), ("abandon", False)])
+def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Any, choice: str, again: bool) -> None:
+    """Stuck: skipped or abandoned, the agent hears no more of it and the next one does its part.
+
+    Only what was skipped is offered to the agent again when the run is gone on with.
+    """
+    agent = desk.agent("true")
+    plan = {
+        "max_parallel": 1,
+        "agents": {"coder": {"command": ["sh", agent]}},
+        "tasks": [
+            {"id": "web", "prompt": "The web part", "verify": "sh check.sh", "after_skip": "run"},
+            {"id": "docs", "prompt": "The docs", "verify": "true", "needs": ["web"]},
+        ],
+    }
+    file = desk.root / "plan.yaml"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    terminal = desk.terminal("run", str(file))
+    terminal.until("web is stuck", OPEN)
+    terminal.press(key_of(f"stuck.{choice}"))
+    terminal.until("not every task succeeded")
+    assert leave(terminal) == 1
+    assert len(desk.prompts("web")) == 1
+    (told,) = desk.prompts("docs")
+    assert "The docs" in told
+    desk.unstuck("run", "--resume", "last", "--headless")
+    assert len(desk.prompts("web")) == (2 if again else 1)
+
+
+def test_a_time_out_is_extended(desk: Any) -> None:
+    """Time is up: the agent stands still until the person gives it more, and then ends its one attempt well."""
+    go = desk.pipe("go")
+    terminal = run(desk, "--timeout", "1s", agent=f"cat {go}; touch done")
+    terminal.until("task has used up its time", "Let it run", "esc leaves it open")
+    terminal.press(key_of("timeout.extend"))
+    terminal.until("enter sends")
+    terminal.write("20m")
+    terminal.press("enter")
+    terminal.gone("has used up its time")
+    terminal.until("19:")
+    go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    assert len(desk.prompts()) == 1
+
+
+def test_a_loop_is_waved_on(desk: Any) -> None:
+    """Going round in circles: *not a loop* lets the held call of the agent go on."""
+    terminal = desk.terminal(str(Path(__file__).parent / "looping_run.py"), program=sys.executable)
+    terminal.until("task goes round in circles", "esc leaves it open")
+    assert not (desk.seen / "directive").exists()
+    terminal.press(key_of("loop.continue__task"))
+    terminal.until("1 done")
+    assert leave(terminal) == 0
+    assert (desk.seen / "directive").read_text(encoding="utf-8") == "go_on"
+
+
+QUESTION = """grep -q "{word}" "$UNSTUCK_PROMPT_FILE" && touch done && exit 0
+echo 'UNSTUCK {{"signal": "needs_guidance", "question": "Which port?", "options": ["port 80", "port 8080"]}}'"""
+
+
+def test_a_question_is_answered_by_option(desk: Any) -> None:
+    """The agent asks which: the option whose key was pressed stands in its next prompt."""
+    terminal = run(desk, agent=QUESTION.format(word="port 8080"))
+    terminal.until("task asks", "Which port?", "port 8080", OPEN)
+    terminal.press("2")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    assert "port 8080" in desk.prompts()[1]
+
+
+def test_a_question_is_answered_in_own_words(desk: Any) -> None:
+    """The agent asks which: the person answers with something else, and the agent is told it."""
+    terminal = run(desk, agent=QUESTION.format(word="a free port"))
+    terminal.until("task asks", OPEN)
+    terminal.press(key_of("question.show_me"))
+    terminal.until("ctrl+s sends")
+    terminal.write("Take a free port")
+    terminal.press("ctrl+s")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    assert "Take a free port" in desk.prompts()[1]
+
+
+def test_a_question_left_open_is_answered_later(desk: Any) -> None:
+    """Esc leaves the question open, in the list of what needs the person; the answer key brings it back."""
+    terminal = run(desk, agent='grep -q "by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    terminal.until("task is stuck", OPEN)
+    terminal.press("escape")
+    terminal.gone(OPEN)
+    terminal.until("needs you", "waits for you")
+    terminal.press(key_of("gate.answer"))
+    terminal.until("task is stuck", OPEN)
+    terminal.press(key_of("stuck.retry"))
+    terminal.until("enter sends")
+    terminal.write("by hand")
+    terminal.press("enter")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+
+
+def test_an_answer_from_elsewhere_closes_the_dialog(desk: Any) -> None:
+    """Somebody answers at another terminal first: the dialog goes, and the agent is told that answer."""
+    terminal = run(desk, agent='grep -q "elsewhere" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    terminal.until("task is stuck", OPEN)
+    (gate,) = [row["gate"] for row in desk.rows() if "gate" in row]
+    assert desk.unstuck("answer", gate, "show-me", "Do it elsewhere").returncode == 0
+    terminal.gone(OPEN)
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    assert "Do it elsewhere" in desk.prompts()[1]

@@ -1,0 +1,219 @@
+"""The screen goes, whatever the reason: the terminal is as it was, and the run goes on or is stopped as was chosen."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck_tui.actions import key_of
+
+
+@pytest.fixture
+def work(desk: Any) -> Any:
+    """An agent at work in a run that somebody watches: it ends its task as soon as ``go`` is written to."""
+    desk.go, desk.up = desk.pipe("go"), desk.pipe("up")
+    desk.script = desk.agent(f'echo $$ > "$SEEN/pid"; echo up > {desk.up}; cat {desk.go}; touch done')
+    desk.command = ("run", "--verify", "sh check.sh", "--", "sh", desk.script)
+    return desk
+
+
+def at_work(desk: Any, *arguments: str, **options: Any) -> Any:
+    """A terminal on which the agent is seen at work."""
+    terminal = desk.terminal(*(arguments or desk.command), **options)
+    terminal.until("TASK", "1 working")
+    desk.up.read_text(encoding="utf-8")
+    return terminal
+
+
+def is_alive(desk: Any) -> bool:
+    """Whether the agent is still there."""
+    pid = int((desk.seen / "pid").read_text(encoding="utf-8"))
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def goes_on(desk: Any, terminal: Any) -> None:
+    """The run has gone on without its screen: the agent ends its work and the run succeeds."""
+    assert is_alive(desk)
+    desk.go.write_text("on", encoding="utf-8")
+    assert terminal.ended() == 0
+    assert (desk.root / "done").exists()
+
+
+def until_closed(terminal: Any) -> None:
+    """Read until the screen has been left."""
+    while b"\x1b[?1049l" not in terminal.raw or "\n" not in terminal.after:
+        assert terminal.read()
+
+
+def test_quitting_asks_and_stops_the_agents(work: Any) -> None:
+    """Quit while an agent works: a question first; *stop all* ends it, and says how to go on."""
+    terminal = at_work(work)
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "1 agent is at work", "esc stays")
+    terminal.press(key_of("quit.stop"))
+    assert terminal.ended() == 130
+    assert terminal.is_clean()
+    assert "interrupted" in terminal.after
+    assert "unstuck run --resume" in terminal.after
+    assert not is_alive(work)
+    assert not (work.root / "done").exists()
+
+
+def test_quitting_can_leave_the_agents_at_work(work: Any) -> None:
+    """Quit and leave them: the terminal is free of the screen, a line says how to get back, the agent ends its work."""
+    terminal = at_work(work)
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "esc stays")
+    terminal.press(key_of("quit.leave"))
+    until_closed(terminal)
+    assert terminal.is_clean()
+    goes_on(work, terminal)
+    assert "goes on without it" in terminal.after
+    assert f"unstuck run --resume {work.folder().name}" in terminal.after
+    assert "succeeded" in terminal.after
+
+
+def test_quitting_can_be_taken_back(work: Any) -> None:
+    """Quit and stay: the screen is there as before."""
+    terminal = at_work(work)
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "esc stays")
+    terminal.press(key_of("quit.stay"))
+    terminal.gone("Leave the screen?")
+    work.go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+    assert terminal.is_clean()
+
+
+def test_a_screen_left_with_a_question_parks_the_run(desk: Any) -> None:
+    """Left while only a question is open: the run is parked with 3 and says which question waits."""
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
+    terminal.until("task is stuck", "esc leaves it open")
+    terminal.press("escape")
+    terminal.gone("esc leaves it open")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 3
+    assert terminal.is_clean()
+    (gate,) = [row["gate"] for row in desk.rows() if "gate" in row]
+    assert gate in terminal.after
+    assert "unstuck run --resume" in terminal.after
+    assert "goes on without it" not in terminal.after
+
+
+def test_what_gets_stuck_after_the_screen_has_gone_parks_the_run(desk: Any) -> None:
+    """Nobody watches any more: an agent that gets stuck then is asked about in the lines, and the run ends with 3."""
+    desk.up, go = desk.pipe("up"), desk.pipe("go")
+    script = desk.agent(f"echo up > {desk.up}; cat {go}")
+    terminal = at_work(desk, "run", "--verify", "sh check.sh", "--", "sh", script)
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "esc stays")
+    terminal.press(key_of("quit.leave"))
+    until_closed(terminal)
+    go.write_text("on", encoding="utf-8")
+    assert terminal.ended() == 3
+    assert "I am stuck and need help" in terminal.after
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_run_and_leaves_a_clean_terminal(work: Any, number: signal.Signals) -> None:
+    """Told to end from outside: the agent is stopped, the terminal is as it was, and the way on is named."""
+    terminal = at_work(work)
+    terminal.kill(number)
+    assert terminal.ended() == 130
+    assert terminal.is_clean()
+    assert f"unstuck run --resume {work.folder().name}" in terminal.after
+    assert not is_alive(work)
+
+
+def test_a_run_that_is_over_leaves_on_term(work: Any) -> None:
+    """The run has succeeded and its screen still stands: TERM takes the screen away, and the exit code is the run's."""
+    terminal = at_work(work)
+    work.go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() == 0
+    assert terminal.is_clean()
+
+
+def test_a_hang_up_leaves_a_run_without_a_screen(work: Any) -> None:
+    """HUP: the terminal is as it was, the way back is named, and the agent ends its work."""
+    terminal = at_work(work)
+    terminal.kill(signal.SIGHUP)
+    until_closed(terminal)
+    assert terminal.is_clean()
+    terminal.kill(signal.SIGHUP)  # a shell that ends sends it again
+    goes_on(work, terminal)
+    assert "goes on without it" in terminal.after
+
+
+def test_a_closed_window_leaves_a_run_without_a_screen(work: Any) -> None:
+    """The window is closed for good: the run goes on to its end, with nothing to show it on."""
+    terminal = at_work(work)
+    terminal.hang_up()
+    work.go.write_text("on", encoding="utf-8")
+    terminal.process.wait()
+    assert (terminal.process.exitstatus, terminal.process.signalstatus) == (0, None)
+    assert (work.root / "done").exists()
+
+
+def test_a_closed_window_without_a_signal_is_noticed(work: Any) -> None:
+    """The window is closed and HUP is ignored, as under nohup: the run goes on to its end all the same."""
+    command = shlex.join(("unstuck", *work.command))
+    terminal = at_work(work, "-c", f"trap '' HUP; exec {command}", program="sh")
+    terminal.hang_up()
+    work.go.write_text("on", encoding="utf-8")
+    terminal.process.wait()
+    assert (terminal.process.exitstatus, terminal.process.signalstatus) == (0, None)
+
+
+def test_a_screen_that_breaks_leaves_a_run_without_one(work: Any, tmp_path: Path) -> None:
+    """A fault of the screen: one line about it and the way back, the terminal as it was, and the agent goes on."""
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "import sys\n"
+        "from unstuck_tui.cli import main\n"
+        "from unstuck_tui.screens.main import MainScreen\n"
+        "def action_sort(self):\n"
+        '    raise RuntimeError("a [/fault] \\x1b]0;title\\x07of the screen")\n'
+        "MainScreen.action_sort = action_sort\n"
+        "main()\n",
+        encoding="utf-8",
+    )
+    terminal = at_work(work, str(broken), *work.command, program=sys.executable)
+    terminal.press(key_of("table.sort"))
+    until_closed(terminal)
+    assert terminal.is_clean()
+    assert "the screen failed: RuntimeError: a [/fault] of the screen" in terminal.after
+    assert "Traceback" not in terminal.after
+    assert "action_sort" in (work.folder() / "screen-failure.txt").read_text(encoding="utf-8")
+    goes_on(work, terminal)
+    assert "goes on without it" in terminal.after
+
+
+def test_no_screen_in_the_background_or_without_a_real_terminal(work: Any) -> None:
+    """A terminal that can show nothing gets lines, and so does a redirected error stream."""
+    work.environment["TERM"] = "dumb"
+    terminal = work.terminal(*work.command)
+    terminal.until("attempt 1")
+    work.up.read_text(encoding="utf-8")
+    work.go.write_text("on", encoding="utf-8")
+    assert terminal.ended() == 0
+    assert b"\x1b[?1049h" not in terminal.raw
+    del work.environment["TERM"]
+    (work.root / "done").unlink()
+    command = shlex.join(("unstuck", *work.command))
+    terminal = work.terminal("-c", f"{command} 2>{os.devnull}", program="sh")
+    terminal.until("attempt 1")
+    work.up.read_text(encoding="utf-8")
+    work.go.write_text("on", encoding="utf-8")
+    assert terminal.ended() == 0
+    assert b"\x1b[?1049h" not in terminal.raw

@@ -1,0 +1,73 @@
+"""The screen in a real terminal: it comes up, follows the window's size, and leaves."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unstuck_tui.actions import key_of
+
+
+def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
+    """Whoever starts a run at a terminal sees the screen with the task at work, and may leave once it is done."""
+    go = desk.pipe("go")
+    agent = desk.agent(f"cat {go}; touch done")
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent)
+    assert "repo" in terminal.until("TASK", "task", "working")
+    go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+    assert "every task succeeded" in terminal.after
+    assert terminal.is_clean()
+
+
+def test_the_screen_follows_the_size_of_the_window(desk: Any) -> None:
+    """Made smaller, the columns that fit stay; too small, it says what it needs; made larger, all is there again."""
+    go = desk.pipe("go")
+    terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"))
+    assert "AGENT" in terminal.until("TASK", "1 working", "LAST FAILURE")
+    terminal.resize(80, 24)
+    terminal.gone("AGENT")
+    terminal.until("TASK", "LAST FAILURE", "1 working")
+    terminal.resize(30, 8)
+    terminal.until("30", "8")
+    terminal.gone("TASK")
+    terminal.resize(200, 60)
+    terminal.until("AGENT", "TASK", "LAST FAILURE", "1 working")
+    go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+    assert terminal.is_clean()
+
+
+def test_a_resumed_run_comes_up_with_its_question(desk: Any) -> None:
+    """A parked run is gone on with at a terminal: its question is asked, and the answer reaches the agent."""
+    script = desk.agent('grep -q "by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    command = ("run", "--headless", "--verify", "sh check.sh", "--", "sh", script)
+    assert desk.unstuck(*command).returncode == 3
+    terminal = desk.terminal("run", "--resume", "last")
+    terminal.until("task is stuck", "esc leaves it open")
+    terminal.press(key_of("stuck.retry"))
+    terminal.until("enter sends")
+    terminal.write("by hand")
+    terminal.press("enter")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+    assert "by hand" in desk.prompts()[1]
+    again = desk.terminal("run", "--resume", "last")
+    assert again.ended() == 0
+    assert b"\x1b[?1049h" not in again.raw
+
+
+def test_lines_where_they_are_asked_for(desk: Any) -> None:
+    """At a terminal, ``--plain`` and ``--json`` print lines and take nothing over."""
+    plain = desk.terminal("run", "--plain", "--verify", "true", "--", "true")
+    assert plain.ended() == 0
+    assert "every task succeeded" in plain.text
+    rows = desk.terminal("run", "--json", "--verify", "true", "--", "true")
+    assert rows.ended() == 0
+    assert json.loads(bytes(rows.raw).splitlines()[-1])["exit_code"] == 0
+    assert b"\x1b[?1049h" not in plain.raw + rows.raw

@@ -1,0 +1,180 @@
+"""What the dialogs say and which of them comes up, without a screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, AnswerRefused, Gate, Task, admit
+from unstuck.record.state import GateRow, State, TaskRow
+from unstuck.supervision.gates import CHOICES
+from unstuck_tui.actions import ACTIONS
+from unstuck_tui.asking import TYPING_S, Asking, next_to_answer
+from unstuck_tui.dialogs.questions import Option, Question, question_of, to_answer
+
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 100_000
+
+
+def gate(kind: Any, task: str = "web", attempt: str | None = None, **context: Any) -> GateRow:
+    asked = Gate(id=f"g-{task}", type=kind, task=task, key="k", context=context, choices=CHOICES[kind], attempt=attempt)
+    return GateRow(gate=asked, opened="2026-11-21T20:14:09.565Z")
+
+
+def state_of(*rows: TaskRow) -> State:
+    return State(tasks={row.id: row for row in rows})
+
+
+def task(name: str, *needs: str, **row: Any) -> TaskRow:
+    return TaskRow(task=Task(id=name, prompt=admit("x"), needs=needs), **row)
+
+
+def option(question: Question, name: str) -> Option:
+    return next(option for option in question.options if option.name == name)
+
+
+# Which question comes up
+
+
+def test_a_new_question_comes_up_once() -> None:
+    """The first time it is seen, and never again by itself."""
+    asking = Asking()
+    row = gate("stuck")
+    assert asking.to_pop([row], now=10.0, busy=False, last_key=None) == row.id
+    assert asking.to_pop([row], now=11.0, busy=False, last_key=None) == ""
+
+
+@pytest.mark.parametrize(
+    ("busy", "last_key", "pops"),
+    [
+        (True, None, False),
+        (False, 10.0, False),
+        (False, 10.0 - TYPING_S + 0.01, False),
+        (False, 10.0 - TYPING_S, True),
+        (False, None, True),
+    ],
+)
+def test_nobody_is_interrupted(busy: bool, last_key: float | None, pops: bool) -> None:
+    """A dialog or a text field, or a key in the last two seconds: it queues, and stays queued."""
+    asking = Asking()
+    row = gate("stuck")
+    assert bool(asking.to_pop([row], now=10.0, busy=busy, last_key=last_key)) == pops
+    assert asking.to_pop([row], now=99.0, busy=False, last_key=None) == ""
+
+
+def test_two_at_once() -> None:
+    """One comes up, the other waits in the list."""
+    asking = Asking()
+    rows = [gate("stuck", "one"), gate("stuck", "two")]
+    assert asking.to_pop(rows, now=10.0, busy=False, last_key=None) == "g-one"
+    assert asking.to_pop(rows[1:], now=11.0, busy=False, last_key=None) == ""
+
+
+def test_which_one_is_answered_next() -> None:
+    """That of the selected task, else the one that has waited longest."""
+    rows = [gate("stuck", "one"), gate("stuck", "two")]
+    assert next_to_answer(rows) == "g-one"
+    assert next_to_answer(rows, "two") == "g-two"
+    assert next_to_answer(rows, "elsewhere") == "g-one"
+    assert next_to_answer([]) == ""
+
+
+# What can be chosen
+
+
+@pytest.mark.parametrize("kind", sorted(CHOICES))
+def test_every_answer_has_a_key(kind: str) -> None:
+    """Every choice that a gate takes can be made in its dialog, each by a key of its own."""
+    question = question_of(state_of(task("web")), gate(kind, options=["a", "b"]))
+    assert {option.choice for option in question.options} == set(CHOICES[kind])
+    keys = [option.key for option in question.options]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_same_key_means_the_same() -> None:
+    """2 skips and 3 abandons wherever that is asked about a task; never is one the other's key."""
+    keys = {(action.area, action.id.partition(".")[2]): action.keys for action in ACTIONS}
+    for area in ("stuck", "loop", "timeout", "integration", "recovery"):
+        assert (keys[area, "skip"], keys[area, "abandon"]) == ("2", "3")
+    assert (keys["question", "skip"], keys["question", "abandon"]) == ("s", "x")
+
+
+@pytest.mark.parametrize("kind", ["integration", "disk", "remediation", "recovery"])
+def test_try_again_takes_no_text_where_nobody_would_read_it(kind: str) -> None:
+    """Only an agent reads an approach; a merge does not."""
+    question = question_of(state_of(task("web")), gate(kind))
+    assert to_answer(question.gate, option(question, "retry"), "") == Answer(choice="retry")
+
+
+def test_what_cannot_be_says_why() -> None:
+    """A budget that cannot be extended, a loop without a pattern, a choice that this gate does not have."""
+    budget = question_of(state_of(), gate("budget", task=""))
+    assert "extend does nothing at a budget gate" in option(budget, "extend").refused
+    with pytest.raises(AnswerRefused, match="extend does nothing"):
+        to_answer(budget.gate, option(budget, "extend"), "")
+    loop = question_of(state_of(task("web")), gate("loop_detected"))
+    assert "no pattern is known" in option(loop, "continue__pattern").refused
+    assert option(loop, "continue__task").refused == ""
+    known = question_of(state_of(task("web")), gate("loop_detected", error_signature="KeyError"))
+    assert option(known, "continue__pattern").refused == ""
+    row = gate("stuck")
+    fewer = GateRow(gate=Gate(id="g", type="stuck", task="web", key="k", choices=("skip",)), opened=row.opened)
+    assert "does not take it" in option(question_of(state_of(task("web")), fewer), "abandon").refused
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("block", "refunds, invoices stay blocked"),
+        ("run", "refunds, invoices go on without it"),
+        ("skip", "refunds, invoices are skipped too"),
+    ],
+)
+def test_what_falls_with_a_task(rule: str, said: str) -> None:
+    """Those that need it, directly and through others, and what the plan says becomes of them."""
+    state = state_of(task("web", after_skip=rule), task("refunds", "web"), task("invoices", "refunds"), task("other"))
+    question = question_of(state, gate("stuck", checkpoint="chk-1"))
+    assert option(question, "skip").touches == f"{said}; offered again on resume"
+    assert said in option(question, "abandon").touches
+    assert "in chk-1" in option(question, "abandon").touches
+    assert "chk-1 keeps the files" in option(question, "retry").touches
+
+
+def test_many_that_wait_are_counted() -> None:
+    """Four are named, the others are a number; a circle does not hang it."""
+    state = state_of(task("web", "n8"), *(task(f"n{number}", "web") for number in range(9)))
+    assert "n0, n1, n2, n3 and 6 more stay blocked" in option(question_of(state, gate("stuck")), "skip").touches
+
+
+def test_nothing_is_saved_without_a_checkpoint() -> None:
+    """It says so, and promises nothing about files."""
+    question = question_of(state_of(task("web")), gate("stuck", checkpoint=""))
+    assert ("Saved", "nothing: no checkpoint could be made") in question.facts
+    assert "keeps" not in option(question, "retry").touches
+
+
+@pytest.mark.parametrize("kind", sorted(CHOICES))
+@pytest.mark.parametrize("value", [None, 7, HOSTILE, [HOSTILE, None, 3], {"retries": HOSTILE, HOSTILE: 2}])
+def test_any_context_can_be_shown(kind: str, value: Any) -> None:
+    """Whatever stands in a gate's context, of this version or another, what is shown is plain, short text."""
+    names = (
+        "task_id agent_id problem location attempts analysis insights approaches checkpoint touches question signature "
+        "elapsed_seconds timeout_seconds started_at detected_at window_size error_signature options paths tree branch "
+        "check"
+    )
+    question = question_of(state_of(task("web")), gate(kind, **dict.fromkeys(names.split(), value)))
+    said = [question.title, question.problem, question.where, *(text for fact in question.facts for text in fact)]
+    for choice in question.options:
+        said += [choice.label, choice.touches, choice.refused, choice.key]
+    for text in said:
+        assert len(text) <= 2_500
+        assert all(character == "\n" or character.isprintable() for character in text)
+        assert "\u202e" not in text
+
+
+def test_what_a_person_writes_is_admitted() -> None:
+    """A text that was pasted with escapes reaches the agent without them."""
+    question = question_of(state_of(task("web")), gate("stuck"))
+    answer = to_answer(question.gate, option(question, "show_me"), "\x1b[31mred\x1b[0m\nline two  ")
+    assert answer == Answer(choice="show_me", text=admit("red\nline two"))

@@ -1,0 +1,93 @@
+"""The header's line and the attention list: what needs a person, what will act by itself, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from unstuck.contract import Gate
+from unstuck.record.state import GateRow, RunRow, State
+from unstuck_tui.render.header import attention_cells, attentions, header_line
+
+COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
+
+
+def header(width: int, **run: Any) -> str:
+    row = RunRow(id="20261121-214500", project="shop", state="running", started="x")
+    for name, value in run.items():
+        object.__setattr__(row, name, value)
+    return "".join(cell.text for cell in header_line(row, COUNTS, elapsed=761, width=width))
+
+
+def gate(kind: Any = "stuck", task: str = "web", **context: Any) -> State:
+    found = State()
+    found.gates["g1"] = GateRow(gate=Gate(id="g1", type=kind, task=task, key="", context=context), opened="x")
+    return found
+
+
+def told(found: State, age: float = 130.0) -> str:
+    (item,) = attentions(found, found.open_gates(), (), now=0.0, ages={"g1": age})
+    return "".join(cell.text for cell in attention_cells(item, 120))
+
+
+def test_the_header_counts_by_state_and_word() -> None:
+    """Project, run, time gone by, and every count with its glyph and word; none that is zero."""
+    assert header(140).startswith(" unstuck  shop · run 20261121-214500 · 12:41")
+    assert (
+        header(140).rstrip().endswith("! 1 needs you   ▶ 5 working   … 1 waiting   ◌ 2 blocked   ✓ 4 done   ✗ 1 failed")
+    )
+
+
+@pytest.mark.parametrize("width", range(40, 160, 7))
+def test_the_header_fits(width: int) -> None:
+    """However narrow, it takes one line, and what needs the person is in it."""
+    assert cell_len(header(width)) <= width
+    assert "! 1" in header(width)
+    assert "12:41" in header(width)
+
+
+def test_the_header_says_how_it_ended() -> None:
+    """A run that is over says so in words."""
+    assert "every task succeeded" in header(160, state="ended", exit_reason="succeeded", exit_code=0)
+    assert "parked: needs a person" in header(160, state="parked", exit_reason="needs_person", exit_code=3)
+    assert "stopping" in header(160, state="draining")
+
+
+def test_a_stuck_task_says_what_was_tried() -> None:
+    """One line says what is wrong, what was tried, and since when it waits for a person."""
+    said = told(gate(problem="expected 200", attempts={"retries": 3, "pivots": 1, "research": 0}))
+    assert said.startswith(" ! web ")
+    assert "stuck after 3 retries, 1 pivot: expected 200" in said
+    assert said.rstrip().endswith("waits for you  2m 10s")
+
+
+@pytest.mark.parametrize(
+    ("kind", "context", "said"),
+    [
+        ("timeout", {"elapsed_seconds": 900.0}, "its time is up after 15m 00s"),
+        ("loop_detected", {"error_signature": "KeyError: currency"}, "goes round in circles: KeyError: currency"),
+        ("question", {"question": "Which\ncurrency?"}, "Which currency?"),
+        ("integration", {"problem": "both change cart.py"}, "both change cart.py"),
+        ("recovery", {}, "recovery"),
+    ],
+)
+def test_every_kind_of_question(kind: str, context: dict[str, Any], said: str) -> None:
+    """Each kind of question is told in a line of its own words."""
+    assert said in told(gate(kind, **context))
+
+
+def test_a_question_about_the_run() -> None:
+    """What concerns no single task is the run's."""
+    assert told(gate("remediation", task="", problem="pytest: not found", attempts=3)).startswith(" ! run ")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_line_of_attention_is_as_wide_as_the_screen(width: int) -> None:
+    """Also a question of a hundred kilobytes takes one line, and when it acts stays readable."""
+    found = gate("question", question="why " * 25_000)
+    (item,) = attentions(found, found.open_gates(), (), now=0.0, ages={"g1": 5.0})
+    said = "".join(cell.text for cell in attention_cells(item, width))
+    assert cell_len(said) == width
+    assert said.rstrip().endswith("waits for you      5s")
