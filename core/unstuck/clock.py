@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
+from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "SystemClock", "iso"]
 
@@ -54,13 +55,17 @@ class ManualClock:
         """How many wait."""
         return sum(1 for _, _, future in self._sleepers if not future.done())
 
-    async def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
+    def sleep(self, seconds: float) -> Coroutine[Any, Any, None]:
+        """Wait until ``seconds`` from the moment of this call, however late the waiting itself begins."""
+        return self._sleep_until(self._time + seconds)
+
+    async def _sleep_until(self, due: float) -> None:
+        if due <= self._time:
             await asyncio.sleep(0)
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._count += 1
-        heapq.heappush(self._sleepers, (self._time + seconds, self._count, future))
+        heapq.heappush(self._sleepers, (due, self._count, future))
         await future
 
     async def advance(self, seconds: float) -> None:
