@@ -11,6 +11,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
+# Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup test check format format-check lint types contracts bench screenshots clean
 
 help: ## show this list

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -20,8 +21,19 @@ from unstuck.clock import ManualClock
 hypothesis_settings.register_profile("unstuck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("unstuck")
 
+# Every worker reads every test module and its plugins: compiled once is enough.
+sys.dont_write_bytecode = False
+
+TOP = Path(__file__).resolve().parents[1]
 INHERITED = ("GIT_", "UNSTUCK_", "XDG_", "PYTEST_ADDOPTS", "PYTHONPATH")
 KEPT = ("UNSTUCK_KILLS",)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile our modules before hundreds of short processes import them."""
+    if not hasattr(config, "workerinput"):
+        for package in ("core", "tui"):
+            compileall.compile_dir(TOP / package, quiet=1)
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +52,10 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("UNSTUCK_RUNTIME_DIR", str(runtime))
     monkeypatch.setenv("UNSTUCK_STATE_DIR", str(home / "state" / "unstuck"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    # A check that runs twice within a second must not meet the bytecode of the source that an agent has just changed.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    # The projects that are worked on have pytest and none of the plugins that we test with.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
     yield home
     shutil.rmtree(runtime, ignore_errors=True)
