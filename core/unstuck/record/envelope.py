@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, Any, Literal, Union
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from unstuck.contract import Actor
 from unstuck.record.events import EVENTS, Event, Unknown
@@ -62,32 +61,18 @@ def encode(record: Record) -> bytes:
 
 
 class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
     v: int
     seq: int
     time: str
     mono: float
     run: str
     actor: Actor
+    event: str
+    data: dict[str, Any]
     task: str = ""
     attempt: str = ""
     cause: int = 0
-
-
-@lru_cache(maxsize=1)
-def _adapter() -> TypeAdapter[Any]:
-    make: Any = create_model
-    lines = tuple(
-        make(f"{event.__name__}Line", __base__=_Line, event=(Literal[name], ...), data=(event, ...))
-        for name, event in EVENTS.items()
-    )
-    union: Any = Annotated[Union[lines], Field(discriminator="event")]  # noqa: UP007
-    return TypeAdapter(union)
-
-
-class _UnknownLine(_Line):
-    event: str
-    data: Unknown
 
 
 def decode(line: bytes) -> Record:
@@ -97,23 +82,29 @@ def decode(line: bytes) -> Record:
     """
     if _SUSPECT.search(line):
         line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
-    try:
-        parsed = _adapter().validate_json(line)
-    except ValidationError:
-        parsed = _UnknownLine.model_validate_json(line)
+    parsed = _Line.model_validate_json(line)
     return Record(
         seq=parsed.seq,
         time=parsed.time,
         mono=parsed.mono,
         run=parsed.run,
         actor=parsed.actor,
-        event=parsed.data,
+        event=_event(parsed.event, parsed.data),
         name=parsed.event,
         task=parsed.task,
         attempt=parsed.attempt,
         cause=parsed.cause,
         version=parsed.v,
     )
+
+
+def _event(name: str, data: dict[str, Any]) -> Event | Unknown:
+    """The member of the union that ``name`` stands for: one adapter of them all takes longer to build than many runs."""
+    known = EVENTS.get(name, Unknown)
+    try:
+        return known.model_validate(data)
+    except ValidationError:
+        return Unknown.model_validate(data)
 
 
 def _sanitised(value: Any) -> Any:

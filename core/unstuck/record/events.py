@@ -26,7 +26,8 @@ CheckResult = Literal["passed", "failed", "could_not_run", "none"]
 class Event(BaseModel):
     """The base of all events."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
+    # A run meets a third of the events, so each is built when it is first met.
+    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True, defer_build=True)
     name: ClassVar[str] = ""
 
     @classmethod
@@ -468,5 +469,5 @@ class HoldRefused(Event):
 class Unknown(BaseModel):
     """An event of a later version: kept and shown, never acted on."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
     name: ClassVar[str] = "unknown"
