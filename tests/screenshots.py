@@ -15,9 +15,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from unstuck.record import events as e
-from unstuck.runs.plan import load_plan
+from unstuck.runs.plan_file import load_plan
 from unstuck.runs.running import RunOptions, start_run
-from unstuck.supervision.supervisor import Supervisor, locate
+from unstuck.supervision.supervisor import Supervisor
+from unstuck.workspace.project import locate
 from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp
 

@@ -18,8 +18,8 @@ import yaml
 from pydantic import BaseModel
 
 from unstuck import errors
-from unstuck.runs import plan as plans
-from unstuck.runs.answers import load_answers
+from unstuck.runs import plan_file as plans
+from unstuck.runs.answer_file import load_answers
 from unstuck.settings import DEFAULT_TIMEOUTS, Settings, parse_duration
 from unstuck.supervision.coordinator import result_of
 from unstuck.supervision.gates import CHOICES

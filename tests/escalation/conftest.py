@@ -10,7 +10,8 @@ import pytest
 
 from unstuck.contract import Report
 from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, FailureSignature, FailureType, diagnose
-from unstuck.escalation import Climb, Facts
+from unstuck.escalation.climb import Climb
+from unstuck.escalation.precedence import Facts
 from unstuck.text import Clean
 
 WAYS = (Approach("use a table", "built_in", 0.4), Approach("write it by hand", "built_in", 0.4))

@@ -9,8 +9,7 @@ import pytest
 from unstuck.detection import is_circular_fix
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.diagnosis import Cause
-from unstuck.escalation import alternatives
-from unstuck.escalation.alternatives import built_in
+from unstuck.escalation.alternatives import alternatives, built_in
 
 
 @pytest.mark.parametrize("cause", list(Cause))

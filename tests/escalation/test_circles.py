@@ -11,7 +11,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.runs.plan import one_task_plan
 from unstuck.runs.running import RunOptions, start_run
-from unstuck.supervision.supervisor import locate
+from unstuck.workspace.project import locate
 
 SEED = ("Using async await for fetch", "Using async/await with try-catch", "Using async await pattern")
 SAME = ("Using async await for fetch",) * 9

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from unstuck.contract import Report
 from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, FailureType, diagnose
-from unstuck.escalation import BackOff, Climb, Direct, Facts, Limits, Redispatch, decide, stuck_report
+from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import entry_rung
+from unstuck.escalation.levels import Limits
+from unstuck.escalation.precedence import BackOff, Direct, Facts, Redispatch, decide
+from unstuck.escalation.report import stuck_report
 from unstuck.text import Clean
 
 Make = Callable[..., Any]

@@ -10,17 +10,17 @@ import pytest
 
 from unstuck.contract import Report
 from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType
-from unstuck.escalation import (
+from unstuck.escalation.climb import Climb
+from unstuck.escalation.levels import Limits
+from unstuck.escalation.precedence import (
     AskQuestion,
     BackOff,
     Block,
-    Climb,
     Decision,
     Direct,
     Facts,
     Finish,
     Halt,
-    Limits,
     Redispatch,
     decide,
 )

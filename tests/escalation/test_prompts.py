@@ -9,7 +9,7 @@ import pytest
 
 from unstuck.contract import Level
 from unstuck.diagnosis import Diagnosis, diagnose
-from unstuck.escalation import Brief, compose
+from unstuck.escalation.prompts import Brief, compose
 
 LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from unstuck.diagnosis import Diagnosis
-from unstuck.escalation import Climb, format_stuck_question, stuck_report
+from unstuck.escalation.climb import Climb
+from unstuck.escalation.report import format_stuck_question, stuck_report
 
 Make = Callable[..., Diagnosis]
 CLIMB = Climb(

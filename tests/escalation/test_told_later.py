@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.runs.answers import load_answers
+from unstuck.runs.answer_file import load_answers
 from unstuck.runs.plan import one_task_plan
 from unstuck.runs.running import RunOptions, start_run
-from unstuck.supervision.supervisor import locate
+from unstuck.workspace.project import locate
 
 VERIFY = "echo 'AssertionError: expected 3 but got 2'; exit 1"
 LIMITS = {"failure_handler": {"max_retries": 1, "max_pivots": 1, "max_research": 0}}

@@ -22,7 +22,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.journal import replay
 from unstuck.runs.watching import watch
 from unstuck.settings import Settings
-from unstuck.supervision.supervisor import locate
+from unstuck.workspace.project import locate
 
 RECORDED = Path(__file__).parents[1] / "data" / "claude_hooks.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]

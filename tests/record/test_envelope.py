@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstuck.contract import Guidance, Report, Task
-from unstuck.escalation import Climb
+from unstuck.escalation.climb import Climb
 from unstuck.record.envelope import Record, decode, encode
 from unstuck.record.events import EVENTS, Event, Unknown
 from unstuck.text import Clean, admit, sanitise

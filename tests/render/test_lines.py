@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from unstuck.contract import Guidance, Report, Task
-from unstuck.escalation import Climb
+from unstuck.escalation.climb import Climb
 from unstuck.record.envelope import Record
 from unstuck.record.events import EVENTS, Event, Unknown
 from unstuck.text import Clean

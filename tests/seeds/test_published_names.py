@@ -21,7 +21,7 @@ from unstuck import (
     classify_error,
     classify_failure,
 )
-from unstuck.escalation import Limits
+from unstuck.escalation.levels import Limits
 from unstuck.record.events import EVENTS
 from unstuck.settings import Settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unstuck import Approach, EscalationLevel, Execution, Failure, FailureHandler
-from unstuck.escalation import Limits
+from unstuck.escalation.levels import Limits
 
 
 def execution(**fields: object) -> Execution:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.clock import ManualClock
-from unstuck.workspace import CheckpointStore, Repository, find_repository, project_home
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import Repository, find_repository, project_home
 
 _PERSON = {
     "GIT_AUTHOR_NAME": "Ada",

@@ -9,7 +9,8 @@ import socket
 import pytest
 
 from unstuck.errors import CheckpointUnknown, WorkspaceError
-from unstuck.workspace import Change, CheckpointStore, project_home
+from unstuck.workspace.checkpoints import Change, CheckpointStore
+from unstuck.workspace.git import project_home
 
 ODD = {
     "new\nline": "n",

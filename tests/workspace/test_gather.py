@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.workspace import gather
+from unstuck.workspace.gather import gather
 
 
 async def test_the_code_round_the_failure_is_shown(project):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import GitError, WorkspaceError
-from unstuck.workspace import dirty, find_repository, head, project_home, run_git
+from unstuck.workspace.git import dirty, find_repository, head, project_home, run_git
 
 
 async def test_a_work_tree_is_found_from_a_folder_inside_it(project):

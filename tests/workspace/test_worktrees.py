@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from unstuck.errors import IntegrationConflict, ProjectError, WorkspaceError
-from unstuck.workspace import Worktrees
+from unstuck.workspace.worktrees import Worktrees
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def decode(line: bytes) -> Record:
 
 
 def _event(name: str, data: dict[str, Any]) -> Event | Unknown:
-    """The member of the union that ``name`` stands for: one adapter of them all takes longer to build than many runs."""
+    """The member of the union that ``name`` stands for, picked by hand: few runs need all of them built."""
     known = EVENTS.get(name, Unknown)
     try:
         return known.model_validate(data)

@@ -1,4 +1,4 @@
-"""Answers given beforehand: rules from a file and words from a command line, both made into answers."""
+"""Answers given beforehand, by rules, and what the words of an answer mean."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Literal, cast, get_args
 
-import yaml
-
-from unstuck.contract import Answer, Choice, Gate, GateTypeName
+from unstuck.contract import Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
-from unstuck.runs.document import Document, Section, kind_of, line_of, suggestion
+from unstuck.runs.suggesting import suggestion
 from unstuck.settings import parse_duration
 from unstuck.text import admit, one_line
 
-__all__ = ["AnswerRule", "AnswerRules", "load_answers", "parse_answer"]
+__all__ = ["AnswerRule", "AnswerRules", "made_answer", "parse_answer"]
 
-_RULE_KEYS = ("gate", "task", "answer", "approach", "text", "number", "scope", "always")
 _SCOPES = ("once", "pattern", "task")
 _TEXT_CHOICES = ("show_me", "retry")
 _NUMBER_CHOICES = ("extend", "choose")
@@ -68,34 +64,6 @@ class AnswerRules:
         return None
 
 
-def load_answers(path: Path) -> AnswerRules:
-    """Read answer rules; raises ``PlanError`` with the file and the line of the first problem."""
-    document = Document(path)
-    rules = [_rule(document, node) for node in document.items(document.root, "a file of answers")]
-    document.check()
-    return AnswerRules([rule for rule in rules if rule])
-
-
-def _rule(document: Document, node: yaml.Node) -> AnswerRule | None:
-    section = Section(document, node, "a rule", _RULE_KEYS)
-    gate = section.text("gate") or "*"
-    if not any(fnmatchcase(name, gate.replace("-", "_")) for name in get_args(GateTypeName)):
-        section.wrong("gate", f"no gate is called `{one_line(gate)}`{suggestion(gate, get_args(GateTypeName))}")
-    if "approach" in section.nodes and "text" in section.nodes:
-        section.wrong("text", "`approach` and `text` are the same: give one of them")
-    text = section.text("approach") or section.text("text") or ""
-    number = section.nodes.get("number")
-    word = number.value if isinstance(number, yaml.ScalarNode) else "" if number is None else kind_of(number)
-    choice, scope = section.text("answer", required=True), section.text("scope")
-    task, always = section.text("task") or "*", section.flag("always") or False
-    try:
-        answer = _answer(choice or "skip", text=text, number=word, scope=scope)
-    except AnswerRefused as error:
-        section.wrong("answer", str(error))
-        return None
-    return AnswerRule(gate=gate, task=task, answer=answer, always=always, line=line_of(node))
-
-
 def parse_answer(choice: str, rest: Sequence[str] = (), *, scope: str | None = None) -> Answer:
     """The answer that the words of a command mean: ``retry use the cache``, ``extend 10m``, ``choose 2``.
 
@@ -103,10 +71,11 @@ def parse_answer(choice: str, rest: Sequence[str] = (), *, scope: str | None = N
     """
     words = " ".join(rest).strip()
     takes_number = choice.replace("-", "_") in _NUMBER_CHOICES
-    return _answer(choice, text="" if takes_number else words, number=words if takes_number else "", scope=scope)
+    return made_answer(choice, text="" if takes_number else words, number=words if takes_number else "", scope=scope)
 
 
-def _answer(choice: str, *, text: str, number: str, scope: str | None) -> Answer:
+def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> Answer:
+    """The answer that these four come to; raises ``AnswerRefused`` as :func:`parse_answer` does."""
     known, shown = choice.replace("-", "_"), one_line(choice)
     if known not in get_args(Choice):
         raise AnswerRefused(f"no such answer: {shown}{suggestion(choice, _spoken(get_args(Choice)))}")

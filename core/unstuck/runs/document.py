@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -12,10 +11,11 @@ from typing import Any
 import yaml
 
 from unstuck.errors import PlanError
+from unstuck.runs.suggesting import suggestion
 from unstuck.settings import parse_duration
 from unstuck.text import one_line, sanitise
 
-__all__ = ["FILE_LIMIT", "Document", "Section", "is_scalar", "kind_of", "line_of", "suggestion"]
+__all__ = ["FILE_LIMIT", "Document", "Section", "is_scalar", "kind_of", "line_of"]
 
 FILE_LIMIT = 2**20
 NODE_LIMIT = 250_000
@@ -219,12 +219,6 @@ class Section:
         except ValueError as error:
             self.wrong(key, f"`{key}`: {one_line(str(error))}")
             return None
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean …?)`` where a known word is near, else the known ones."""
-    near = difflib.get_close_matches(word, known := list(known), n=1)
-    return f" (did you mean `{near[0]}`?)" if near else f" (known: {', '.join(known[:12]) or 'none'})"
 
 
 def is_scalar(node: yaml.Node, kind: str) -> bool:

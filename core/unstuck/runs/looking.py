@@ -12,17 +12,32 @@ from typing import Any
 from unstuck.channel import call, socket_path
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, ProjectLocked, RecordError
+from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, ProjectLocked, RecordError, UsageError
 from unstuck.record.journal import LOG_NAME, Journal, replay
 from unstuck.record.lock import ProjectLock
 from unstuck.record.state import State
 from unstuck.settings import runtime_dir
 from unstuck.supervision.asking import answer_gate
-from unstuck.supervision.supervisor import Project
+from unstuck.workspace.project import Project
 
-__all__ = ["answer_offline", "answer_online", "run_rows", "show_rows", "state_of"]
+__all__ = ["answer_offline", "answer_online", "find_run", "run_rows", "show_rows", "state_of"]
 
 _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
+
+
+def find_run(place: Project, wanted: str) -> str:
+    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``."""
+    found = sorted(path.name for path in place.runs.glob("*") if (path / LOG_NAME).is_file())
+    if wanted == "last" and found:
+        return max(found, key=lambda run: (place.runs / run / LOG_NAME).stat().st_mtime_ns)
+    matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if not found:
+        raise UsageError(f"there is no run in this project yet ({place.root})")
+    if matching:
+        raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
+    raise UsageError(f"there is no run {wanted}; `unstuck runs` lists them")
 
 
 def state_of(place: Project, run: str) -> State:

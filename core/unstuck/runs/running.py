@@ -26,12 +26,13 @@ from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.core import GatePolicy
 from unstuck.supervision.remediation import Ground
 from unstuck.supervision.steps import fallen
-from unstuck.supervision.supervisor import Project, Supervisor
+from unstuck.supervision.supervisor import Supervisor
 from unstuck.supervision.verification import detect_check
 from unstuck.text import Clean, admit, one_line
-from unstuck.workspace import dirty, head
+from unstuck.workspace.git import dirty, head
+from unstuck.workspace.project import Project
 
-__all__ = ["Beside", "RunOptions", "find_run", "finished", "resume_run", "start_run"]
+__all__ = ["Beside", "RunOptions", "finished", "resume_run", "start_run"]
 
 Listener = Callable[[Record], None]
 
@@ -137,21 +138,6 @@ def finished(state: State) -> RunResult | None:
 def _is_offered(status: str | None) -> bool:
     # A task fails only with a halt, and whoever resumes a halted run has mended what halted it.
     return status in ("skipped", "cancelled", "failed")
-
-
-def find_run(place: Project, wanted: str) -> str:
-    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``."""
-    found = sorted(path.name for path in place.runs.glob("*") if (path / LOG_NAME).is_file())
-    if wanted == "last" and found:
-        return max(found, key=lambda run: (place.runs / run / LOG_NAME).stat().st_mtime_ns)
-    matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
-    if len(matching) == 1:
-        return matching[0]
-    if not found:
-        raise UsageError(f"there is no run in this project yet ({place.root})")
-    if matching:
-        raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
-    raise UsageError(f"there is no run {wanted}; `unstuck runs` lists them")
 
 
 async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:

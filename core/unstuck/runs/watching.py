@@ -13,8 +13,9 @@ from unstuck.record.state import State
 from unstuck.settings import Settings
 from unstuck.supervision.coordinator import record_end
 from unstuck.supervision.core import GatePolicy
-from unstuck.supervision.supervisor import Project, Supervisor
+from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import one_line
+from unstuck.workspace.project import Project
 
 __all__ = ["HOLD_LIMIT_S", "watch"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_config_path
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
@@ -35,6 +34,8 @@ class _Layer:
 
 def default_user_file() -> Path:
     """The user's own settings, whether or not the file is there."""
+    from platformdirs import user_config_path
+
     return user_config_path("unstuck") / "config.yaml"
 
 

@@ -65,7 +65,7 @@ Count = Annotated[int, BeforeValidator(_whole(1, 1_000))]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class AutoResolve(_Frozen):
@@ -99,7 +99,7 @@ class Settings(_Frozen):
     ``hold_limit`` is how often a held call is denied before its attempt is stopped.
     """
 
-    failure_handler: FailureHandlerSettings = FailureHandlerSettings()
+    failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
     task_failure_limit: Count = 3
     remediation_attempts: Rungs = 3
     agent_timeout: Seconds = 900.0

@@ -7,8 +7,6 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from platformdirs import user_state_path
-
 from unstuck.errors import SettingsError
 
 __all__ = ["own_directory", "runtime_dir", "state_dir"]
@@ -19,7 +17,11 @@ def state_dir(environ: Mapping[str, str]) -> Path:
 
     Raises SettingsError for a relative path.
     """
-    return _named(environ, "UNSTUCK_STATE_DIR") or user_state_path("unstuck")
+    if named := _named(environ, "UNSTUCK_STATE_DIR"):
+        return named
+    from platformdirs import user_state_path
+
+    return user_state_path("unstuck")
 
 
 def runtime_dir(environ: Mapping[str, str]) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
 from unstuck.errors import SettingsError
@@ -45,6 +44,8 @@ def printable(text: str) -> str:
 
 def unknown_key(key: str, allowed: Iterable[str]) -> str:
     """What to say about a key that does not exist."""
+    from difflib import get_close_matches  # only a mistake needs it
+
     names = sorted(allowed)
     nearest = get_close_matches(key, names, 1)
     return f"unknown key; did you mean {nearest[0]}?" if nearest else f"unknown key; allowed are {', '.join(names)}"

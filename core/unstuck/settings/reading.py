@@ -7,8 +7,6 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from unstuck.errors import SettingsError
 from unstuck.settings.problems import printable, shown
 
@@ -21,7 +19,8 @@ MOST_ALIASES = 20
 def read_mapping(path: Path) -> dict[str, Any]:
     """The mapping in ``path``; empty where there is no file or nothing in it. Raises SettingsError."""
     source = printable(str(path))
-    value = read_value(_text(path, source), source)
+    text = _text(path, source)
+    value = read_value(text, source) if text else None
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -34,6 +33,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 def read_value(text: str, source: str) -> Any:
     """What ``text`` is in YAML. Raises SettingsError with the line."""
+    import yaml  # most starts have nothing to read
+
     try:
         _refuse_explosion(text, source)
         return yaml.safe_load(text)
@@ -52,6 +53,8 @@ def _refuse_explosion(text: str, source: str) -> None:
     """Merge keys copy what they name, so a few lines of them, each naming the one before, can fill the memory."""
     if "<<" not in text:
         return
+    import yaml
+
     aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
     if aliases > MOST_ALIASES:
         raise SettingsError(source, "", f"has more than {MOST_ALIASES} aliases beside merge keys")

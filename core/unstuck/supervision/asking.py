@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.contract import Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
-from unstuck.supervision.core import Core
 from unstuck.supervision.gates import CHOICES, check_answer, effect_of, gate_id
 from unstuck.text import admit
+
+if TYPE_CHECKING:
+    from unstuck.supervision.core import Core
 
 __all__ = ["answer_gate", "apply_policy", "open_gate"]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Self
 
 from unstuck.clock import Clock, SystemClock
-from unstuck.workspace import Change, Checkpoint, CheckpointStore, Restored, find_repository, project_home
+from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, Restored
+from unstuck.workspace.git import find_repository, project_home
 
 __all__ = ["CheckpointManager"]
 

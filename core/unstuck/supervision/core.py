@@ -10,7 +10,7 @@ from pathlib import Path
 from unstuck.clock import Clock
 from unstuck.contract import Actor, Answer, Gate, Task
 from unstuck.detection import LoopDetector
-from unstuck.escalation import Limits
+from unstuck.escalation.levels import Limits
 from unstuck.record.events import Event
 from unstuck.record.journal import Journal
 from unstuck.record.memory import Memory
@@ -18,7 +18,9 @@ from unstuck.record.state import State, TaskRow
 from unstuck.settings import Settings
 from unstuck.supervision.steps import working
 from unstuck.supervision.verification import Verifier
-from unstuck.workspace import CheckpointStore, Repository, Worktrees
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import Repository
+from unstuck.workspace.worktrees import Worktrees
 
 __all__ = ["Core", "GatePolicy", "limits_of"]
 

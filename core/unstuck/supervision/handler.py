@@ -16,8 +16,11 @@ from unstuck.diagnosis import (
     diagnose,
     extract_failure_signature,
 )
-from unstuck.escalation import Climb, Limits, alternatives, format_stuck_question, stuck_report
+from unstuck.escalation.alternatives import alternatives
+from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import next_rung, step_onto
+from unstuck.escalation.levels import Limits
+from unstuck.escalation.report import format_stuck_question, stuck_report
 
 __all__ = ["FailureHandler"]
 

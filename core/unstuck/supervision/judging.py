@@ -8,18 +8,8 @@ from unstuck.contract import Capabilities, Report
 from unstuck.detection import is_circular_fix
 from unstuck.diagnosis import Approach, Diagnosis, ErrorCategory, FailureType, diagnose
 from unstuck.errors import IntegrationConflict, WorkspaceError
-from unstuck.escalation import (
-    AskQuestion,
-    BackOff,
-    Block,
-    Direct,
-    Facts,
-    Finish,
-    Halt,
-    Redispatch,
-    alternatives,
-    decide,
-)
+from unstuck.escalation.alternatives import alternatives
+from unstuck.escalation.precedence import AskQuestion, BackOff, Block, Direct, Facts, Finish, Halt, Redispatch, decide
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate

@@ -11,13 +11,14 @@ import aiofiles
 
 from unstuck.contract import Capabilities, Guidance, Report
 from unstuck.errors import WorkspaceError
-from unstuck.escalation import Brief, compose, format_stuck_question, stuck_report
+from unstuck.escalation.prompts import Brief, compose
+from unstuck.escalation.report import format_stuck_question, stuck_report
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.text import admit, one_line
-from unstuck.workspace import gather
+from unstuck.workspace.gather import gather
 
 __all__ = ["ask", "first_guidance", "prepare", "research", "restore", "save", "set_up", "tree_ready"]
 

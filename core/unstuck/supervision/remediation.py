@@ -17,7 +17,7 @@ from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
-from unstuck.workspace import REMEDIATION
+from unstuck.workspace.worktrees import REMEDIATION
 
 __all__ = ["HALT_MESSAGE", "Ground", "NullObserver"]
 

@@ -14,7 +14,7 @@ from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Actor, Agent, Answer, Capabilities, Gate, Guidance, Outcome, Report, Task
 from unstuck.detection import LoopDetector
-from unstuck.errors import ChannelError, ProjectError, WorkspaceError
+from unstuck.errors import ChannelError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
@@ -32,8 +32,11 @@ from unstuck.supervision.recovery import interrupt_running
 from unstuck.supervision.session import Session
 from unstuck.supervision.timeouts import TimeoutMonitor
 from unstuck.supervision.verification import Verifier
-from unstuck.text import is_text, one_line, secret_values, set_secret_values
-from unstuck.workspace import CheckpointStore, Repository, Worktrees, find_repository, project_home, record_home
+from unstuck.text import one_line, secret_values, set_secret_values
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import project_home
+from unstuck.workspace.project import Project, locate
+from unstuck.workspace.worktrees import Worktrees
 
 __all__ = ["Project", "Supervisor", "locate"]
 
@@ -50,33 +53,6 @@ _RELEASING = (
     e.WorkflowFailed,
     e.TransientErrorRetry,
 )
-
-
-class Project:
-    """Where a project is: its root, its repository (if any), and the folder that holds our record of it."""
-
-    def __init__(self, directory: Path, root: Path, repository: Repository | None, home: Path) -> None:
-        self.directory, self.root, self.repository, self.home = directory, root, repository, home
-
-    @property
-    def runs(self) -> Path:
-        """The folder of all runs."""
-        return self.home / "runs"
-
-
-async def locate(directory: Path) -> Project:
-    """Find the project round ``directory``. Raises ProjectError where there is no such directory."""
-    directory = directory.resolve()
-    if not directory.is_dir():
-        raise ProjectError(f"{directory} is not a directory")
-    if not is_text(str(directory)):
-        raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
-    try:
-        repository = await find_repository(directory)
-    except WorkspaceError as error:
-        raise ProjectError(str(error)) from error
-    root = repository.root if repository is not None else directory
-    return Project(directory, root, repository, record_home(root, repository))
 
 
 class Supervisor:

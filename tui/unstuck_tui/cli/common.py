@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from unstuck.supervision.supervisor import Project, locate
+from unstuck.workspace.project import Project, locate
 
 __all__ = ["echo", "here", "print_json", "project_option"]
 

@@ -17,7 +17,7 @@ from unstuck.channel import call, socket_path
 from unstuck.errors import ChannelError, UnstuckError
 from unstuck.record.lock import read_holder
 from unstuck.settings import default_user_file, load_settings, runtime_dir, state_dir
-from unstuck.supervision.supervisor import Project
+from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
 __all__ = ["command"]

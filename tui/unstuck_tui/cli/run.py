@@ -15,11 +15,12 @@ from unstuck.agents.prompting import stated_task
 from unstuck.errors import UsageError
 from unstuck.record.envelope import Record
 from unstuck.record.events import ResultIntegrated, RunParked
-from unstuck.runs.answers import load_answers
-from unstuck.runs.plan import Plan, load_plan, one_task_plan
-from unstuck.runs.running import Beside, RunOptions, find_run, resume_run, start_run
+from unstuck.runs.answers import AnswerRules
+from unstuck.runs.looking import find_run
+from unstuck.runs.plan import Plan, one_task_plan
+from unstuck.runs.running import Beside, RunOptions, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
-from unstuck.supervision.supervisor import Project, locate
+from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import echo, project_option
 from unstuck_tui.cli.streams import can_show, discard
 from unstuck_tui.render.lines import lines_of, summary
@@ -76,7 +77,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
     environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
-        answers=load_answers(options["answers"]) if options["answers"] else None,
+        answers=_answers(options["answers"]),
         listener=output.show,
         started=output.started,
         beside=_screen(options, environ, output),
@@ -93,6 +94,14 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     output.finish(result)
     return result
+
+
+def _answers(file: Path | None) -> AnswerRules | None:
+    if file is None:
+        return None
+    from unstuck.runs.answer_file import load_answers
+
+    return load_answers(file)
 
 
 def _screen(options: dict[str, Any], environ: dict[str, str], output: _Output) -> Beside | None:
@@ -135,6 +144,8 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
     only = [f"--{name.replace('_', '-')}" for name in ("task", "verify", "agent_type", "timeout") if options[name]]
     if only:
         raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
+    from unstuck.runs.plan_file import load_plan
+
     plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     if plan.project is not None:
         place = await locate(plan.project)

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from unstuck.runs.looking import show_rows, state_of
-from unstuck.runs.running import find_run
+from unstuck.runs.looking import find_run, show_rows, state_of
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 

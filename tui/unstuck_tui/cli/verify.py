@@ -8,7 +8,7 @@ import click
 
 from unstuck.record.journal import LOG_NAME, replay
 from unstuck.record.log import verify
-from unstuck.runs.running import find_run
+from unstuck.runs.looking import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
 __all__ = ["command"]

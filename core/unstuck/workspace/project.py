@@ -1,0 +1,42 @@
+"""Where a project is: the directory a command was given, the repository round it, and the folder of its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstuck.errors import ProjectError, WorkspaceError
+from unstuck.text import is_text
+from unstuck.workspace.git import Repository, find_repository, record_home
+
+__all__ = ["Project", "locate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """``directory`` is where the user stood, ``root`` the top of it, ``home`` the folder that holds our record."""
+
+    directory: Path
+    root: Path
+    repository: Repository | None
+    home: Path
+
+    @property
+    def runs(self) -> Path:
+        """The folder of all runs."""
+        return self.home / "runs"
+
+
+async def locate(directory: Path) -> Project:
+    """Find the project round ``directory``. Raises ProjectError where there is no such directory."""
+    directory = directory.resolve()
+    if not directory.is_dir():
+        raise ProjectError(f"{directory} is not a directory")
+    if not is_text(str(directory)):
+        raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
+    try:
+        repository = await find_repository(directory)
+    except WorkspaceError as error:
+        raise ProjectError(str(error)) from error
+    root = repository.root if repository is not None else directory
+    return Project(directory, root, repository, record_home(root, repository))
