@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.prompting import Placed, place
-from unstuck.agents.signals import read_signal
+from unstuck.agents.signals import read_signal, read_step
 from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Exit, Launch, Process, clean_environment
@@ -63,6 +63,7 @@ class CommandAgent:
             self._environ,
             UNSTUCK_TASK=task.id,
             UNSTUCK_ATTEMPT=guidance.attempt,
+            UNSTUCK_RUNG=guidance.level,
             UNSTUCK_PROMPT_FILE=str(placed.file),
         )
         launch = Launch(
@@ -73,7 +74,11 @@ class CommandAgent:
             stdin=placed.file if placed.stdin else None,
             limit=self._limit,
         )
-        process = await Process.start(launch, spawned=observer.spawned)
+        def said(line: str) -> None:
+            if step := read_step(line):
+                observer.see(step)
+
+        process = await Process.start(launch, spawned=observer.spawned, said=said)
         self._live[guidance.attempt] = process
         try:
             done = await process.wait()

@@ -8,6 +8,16 @@ A line that begins with ``UNSTUCK`` (a colon may follow, Markdown may stand roun
 
 The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``alternatives``
 are other approaches the agent sees, ``session`` its own session's id.
+
+In the same way an agent may tell of its steps while it works, so that a loop inside an attempt is noticed::
+
+    UNSTUCK {"step": "action", "id": "7", "tool": "bash", "text": "pytest -q"}
+    UNSTUCK {"step": "failure", "id": "7", "tool": "bash", "text": "1 failed", "exit_code": 1}
+    UNSTUCK {"step": "success", "id": "8", "tool": "edit", "text": "3 lines changed"}
+    UNSTUCK {"step": "message", "text": "The port must be wrong"}
+    UNSTUCK {"step": "usage", "tokens": 1200}
+
+Such a line begins at the line's start and is at most 20 KB long.
 """
 
 from __future__ import annotations
@@ -17,9 +27,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
-__all__ = ["Signal", "read_signal"]
+__all__ = ["Signal", "read_signal", "read_step"]
 
 # Every pattern begins at a line and repeats nothing without a bound, so reading takes time linear in the output.
 _OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{0,20000})", re.MULTILINE)
@@ -28,6 +39,9 @@ _WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
 _APPROACH_LIMIT = 500
 _TEXT_LIMIT = 4_000
 _KINDS = ("complete", "blocked", "needs_guidance")
+_NAME_LIMIT = 128
+_STEPS = ("action", "success", "failure", "message", "usage")
+_MOST_TOKENS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +60,12 @@ class Signal:
 
 def read_signal(output: str, task: str) -> Signal:
     """The last signal in an attempt's output."""
-    objects = list(_OBJECT.finditer(output))
+    objects = [found for found in _OBJECT.finditer(output) if not _is_step(found.group(1))]
     words = None if objects else _WORD.findall(output)
     if not objects and not words:
         return Signal(problem="missing", sample=admit(output[-300:].strip(), limit=300))
     sample = admit(objects[-1].group()[:300] if objects else (words or [""])[-1], limit=300)
-    try:
-        data = json.loads(objects[-1].group(1).rstrip(" \t\r`*")) if objects else None
-    except (ValueError, RecursionError):
-        data = None
+    data = _parsed(objects[-1].group(1)) if objects else None
     if not isinstance(data, dict) or data.get("signal") not in _KINDS:
         return Signal(problem="malformed", sample=sample)
     if data.get("task") not in (None, task):
@@ -69,6 +80,35 @@ def read_signal(output: str, task: str) -> Signal:
         session=session if isinstance(session, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,128}", session) else None,
         sample=sample,
     )
+
+
+def read_step(line: str, *, at: float = 0.0) -> Observation | None:
+    """What ``line`` tells of a step inside the attempt; None where it is no such line. ``at``: monotonic seconds."""
+    data = _parsed(line.removeprefix("UNSTUCK"))
+    if not isinstance(data, dict) or data.get("step") not in _STEPS:
+        return None
+    code, tokens = data.get("exit_code"), data.get("tokens")
+    return Observation(
+        kind=cast(Literal["action", "success", "failure", "message", "usage"], data["step"]),
+        text=_text(data.get("text")) or Clean(""),
+        at=at,
+        id=admit(str(data.get("id", "")), limit=_NAME_LIMIT),
+        tool=_text(data.get("tool"), _NAME_LIMIT) or "bash",
+        role="agent" if data["step"] == "message" else None,
+        exit_code=code if type(code) is int and 0 <= code <= 255 else None,
+        tokens=tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else 0,
+    )
+
+
+def _is_step(text: str) -> bool:
+    return '"step"' in text and isinstance(data := _parsed(text), dict) and "step" in data and "signal" not in data
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text.rstrip(" \t\r\n`*"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _text(value: Any, limit: int = _TEXT_LIMIT) -> Clean | None:

@@ -29,6 +29,7 @@ _MARGIN = 10.0  # seconds beyond the ladder after which a shim that does not ans
 
 Spawned = Callable[[int, float], Awaitable[None]]
 Progress = Callable[[int, str], None]
+Said = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +75,17 @@ class Process:
 
     @classmethod
     async def start(
-        cls, launch: Launch, *, spawned: Spawned | None = None, progress: Progress | None = None
+        cls, launch: Launch, *, spawned: Spawned | None = None, progress: Progress | None = None, said: Said | None = None
     ) -> Process:
         """Start ``launch``; the program's first instruction runs after ``spawned(pid, start)`` has returned.
 
         ``progress(bytes, tail)`` is called at most five times a second with the count of bytes so far and the last 4 KB
-        as text, unsanitised. Raises AgentNotFound when the program, its directory or its files do not work.
+        as text, unsanitised; ``said(line)`` with each line by which the process speaks to us (``UNSTUCK {...}``, at most
+        20 KB), unsanitised too. Raises AgentNotFound when the program, its directory or its files do not work.
         """
         process = cls(launch, await Connection.open())
         try:
-            await process._begin(spawned, progress)
+            await process._begin(spawned, progress, said)
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(process._shim.close()))
             raise
@@ -114,7 +116,7 @@ class Process:
         """Let them go on (SIGCONT)."""
         self._shim.send({"continue": True})
 
-    async def _begin(self, spawned: Spawned | None, progress: Progress | None) -> None:
+    async def _begin(self, spawned: Spawned | None, progress: Progress | None, said: Said | None) -> None:
         self._shim.send(_order(self._launch))
         report = await self._expect("spawned")
         self.pid = report["spawned"]
@@ -124,7 +126,7 @@ class Process:
         self._began = time.monotonic()
         self._shim.send({"go": tag_of(self.pid, self.start_time)})
         await self._expect("started")
-        self._exit = asyncio.ensure_future(self._follow(progress))
+        self._exit = asyncio.ensure_future(self._follow(progress, said))
 
     async def _expect(self, name: str) -> dict[str, Any]:
         report = await self._shim.next_report() or {"message": "its helper process ended"}
@@ -132,12 +134,17 @@ class Process:
             raise AgentNotFound(f"cannot start {self._launch.command[0]}: {report.get('message', report)}")
         return report
 
-    async def _follow(self, progress: Progress | None) -> Exit:
+    async def _follow(self, progress: Progress | None, said: Said | None) -> Exit:
         try:
             while report := await self._shim.next_report():
                 if "exited" in report:
                     await self._shim.close()
                     return Exit(**report["exited"], receipt=_receipt(report))
+                if "lines" in report:
+                    if said is not None:
+                        for line in report["lines"]:
+                            asyncio.get_running_loop().call_soon(said, line)
+                    continue
                 self._bytes = report["bytes"]
                 if progress is not None:
                     asyncio.get_running_loop().call_soon(progress, self._bytes, report["tail"])

@@ -13,6 +13,7 @@ from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import CHOICES
+from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.timeouts import TimeoutMonitor, timeout_context
 from unstuck.text import admit
 
@@ -64,6 +65,7 @@ class _Running:
         self._due = False
         self._timed_out = False
         self._gate = ""
+        self._stands = False
         self._receipt: Receipt | None = None
 
     async def report(self, observer: Observer) -> Report:
@@ -103,6 +105,12 @@ class _Running:
             if self._must_stop() and self._receipt is None:
                 await self._stop(work)
                 continue
+            if self._cannot_hear_answer():
+                # Before it is let go on: it takes no further step in the direction that was corrected.
+                stop = e.StopRequested(reason="answered", attempt_id=self._guidance.attempt)
+                self._core.append(stop, task=self._task.id, attempt=self._guidance.attempt)
+                continue
+            self._stand_or_go_on()
             if self._due and self._receipt is None:
                 self._due = False
                 self._on_time()
@@ -112,6 +120,22 @@ class _Running:
                 await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 changed.cancel()
+
+    def _stand_or_go_on(self) -> None:
+        """Nothing is done while a question about this attempt is open."""
+        attempt = self._guidance.attempt
+        asked = any(row.gate.attempt == attempt for row in self._core.head.open_gates())
+        if asked != self._stands:
+            self._stands = asked
+            self._hold(asked)
+
+    def _cannot_hear_answer(self) -> bool:
+        """Whether words wait for an agent that only its next attempt can be told."""
+        attempt = self._core.head.attempts[self._guidance.attempt]
+        row = self._core.row(self._task.id)
+        can = self._agent.can
+        deaf = not can.tell and can.hold != "step" and attempt.state == "live" and self._receipt is None
+        return deaf and not row.gate and bool(pending_answer(self._core.head, row))
 
     def _must_stop(self) -> bool:
         attempt = self._core.head.attempts[self._guidance.attempt]
@@ -145,7 +169,6 @@ class _Running:
             self._gate = open_gate(
                 core, "timeout", task=task.id, key="wall", context=context, attempt=attempt, found=found
             )
-            self._hold(True)
             self._changed.set()
             return
         self._timed_out = True
@@ -156,7 +179,6 @@ class _Running:
         answer = gate.answer
         assert answer is not None
         self._gate = ""
-        self._hold(False)
         if gate.effect == "stop" and not answer.text:
             self._timed_out = True
         if answer.choice == "extend" and answer.number:

@@ -158,7 +158,9 @@ def pending_answer(state: State, row: TaskRow) -> str:
     """The gate answered during the last attempt whose words the agent has not had yet; empty when there is none."""
     for gate in state.gates.values():
         waiting = gate.status in ("answered", "sent") and gate.gate.attempt == row.attempt != ""
-        if waiting and gate.answer is not None and gate.answer.text and gate.answer.choice in ("retry", "show_me"):
+        if not waiting or gate.answer is None or gate.answer.choice not in ("retry", "show_me", "choose"):
+            continue
+        if gate.answer.text or gate.effect == "tell":
             return gate.id
     return ""
 

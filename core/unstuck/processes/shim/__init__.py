@@ -15,6 +15,7 @@ Reports (standard output)::
     {"not_started": "ENOENT", "message": "..."}     then the shim ends
     {"started": true}
     {"bytes": total, "tail": the last 4 KB as text}
+    {"lines": ["UNSTUCK {...}", ...]}               lines in which the agent speaks to its supervisor
     {"exited": {"code", "signal", "seconds", "bytes", "lost"}, "ended": [[pid, start, how]], "alive": [[pid, start]]}
 
 The end of its standard input means that the supervisor died: the agent is stopped, quickly. The shim is the subreaper

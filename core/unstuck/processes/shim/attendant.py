@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from .child import IGNORED, READY, become, refusal
 from .ladder import Ladder
-from .output import Output
+from .output import Marked, Output
 from .table import PR_SET_CHILD_SUBREAPER, descendants, process_control, row_of, send
 from .wire import CHUNK, Loop, Orders, Reports
 
@@ -24,6 +24,7 @@ PROGRESS_EVERY, POLL = 0.2, 0.05
 QUIET, LINGER = 0.5, 2.0  # how long the pipe may stay silent, and stay open at all, once the agent has exited
 DESERTED = {"interrupt": 0.5, "terminate": 1.0}  # for an agent without a supervisor
 REMAINS = 4 * CHUNK  # more than any pipe holds
+UNREAD = 1 << 20  # bytes of reports; a supervisor that is further behind hears no more marked lines until it has read
 
 
 class Attendant:
@@ -38,6 +39,7 @@ class Attendant:
         self.tag, self.start = "", 0.0
         self.status: int | None = None
         self.said, self.set_up = b"", False
+        self.marked = Marked()
         self.news = False
         self.began = self.ended_at = self.heard_at = self.shown_at = time.monotonic()
         Orders(0, self.loop, self.obey, self.supervisor_died)
@@ -152,6 +154,8 @@ class Attendant:
         if chunk:
             self.output.add(chunk)
             self.news, self.heard_at = True, time.monotonic()
+            if (lines := self.marked.add(chunk)) and self.reports.unread < UNREAD:
+                self.reports.send({"lines": lines})
         else:
             self.loop.forget(self.pipe)
             os.close(self.pipe)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 TAIL = 4096
+MARK = b"UNSTUCK {"
+MARKED_LIMIT = 20_000  # bytes; a longer line says nothing to us
 _SLACK = 1 << 20  # trimming a little less often costs a little memory and saves much copying
 
 
@@ -55,3 +57,24 @@ class Output:
                     written += os.write(self.file, view[written:])
         except OSError as error:  # a full disk must not end the supervision of the agent
             self.lost = os.strerror(error.errno or 0)
+
+
+class Marked:
+    """Finds the lines in which the agent speaks to its supervisor: they begin with ``MARK`` and are short.
+
+    The cost for other output is one search per chunk, and at most ``MARKED_LIMIT`` bytes are kept between two chunks.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def add(self, chunk: bytes) -> list[str]:
+        """The marked lines that end in this chunk."""
+        data = self._rest + chunk if self._rest else chunk
+        end = data.rfind(b"\n") + 1
+        # What is kept of an overlong line does not begin with the mark, so that its end is not taken for a line.
+        self._rest = data[end:] if len(data) - end <= MARKED_LIMIT else b"." * MARKED_LIMIT
+        if data.find(MARK, 0, end) < 0:
+            return []
+        lines = (line for line in data[:end].splitlines() if line.startswith(MARK) and len(line) <= MARKED_LIMIT)
+        return [line.decode(errors="replace") for line in lines]

@@ -85,6 +85,11 @@ class Reports:
     def behind(self) -> bool:
         return bool(self._unsent)
 
+    @property
+    def unread(self) -> int:
+        """How many bytes the supervisor has not taken yet."""
+        return len(self._unsent)
+
     def next_attempt(self) -> float | None:
         """When to flush again, in monotonic seconds."""
         return time.monotonic() + RETRY if self._unsent else None
