@@ -14,7 +14,7 @@ RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup test check format format-check lint types contracts bench screenshots clean
+.PHONY: help setup demo test check format format-check lint types contracts bench screenshots clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ $(READY): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	    --build-constraint constraints.txt --editable . --group dev
 	@touch $@
+
+demo: $(READY) ## see it at work: scripted agents, a real repository, real failures (make demo ARGS="--speed 2")
+	@$(BIN)/unstuck demo $(ARGS)
 
 test: $(READY) ## run the tests and show the ten slowest
 	@echo '== tests'

@@ -74,6 +74,7 @@ class CommandAgent:
             stdin=placed.file if placed.stdin else None,
             limit=self._limit,
         )
+
         def said(line: str) -> None:
             if step := read_step(line):
                 observer.see(step)

@@ -75,13 +75,18 @@ class Process:
 
     @classmethod
     async def start(
-        cls, launch: Launch, *, spawned: Spawned | None = None, progress: Progress | None = None, said: Said | None = None
+        cls,
+        launch: Launch,
+        *,
+        spawned: Spawned | None = None,
+        progress: Progress | None = None,
+        said: Said | None = None,
     ) -> Process:
         """Start ``launch``; the program's first instruction runs after ``spawned(pid, start)`` has returned.
 
         ``progress(bytes, tail)`` is called at most five times a second with the count of bytes so far and the last 4 KB
-        as text, unsanitised; ``said(line)`` with each line by which the process speaks to us (``UNSTUCK {...}``, at most
-        20 KB), unsanitised too. Raises AgentNotFound when the program, its directory or its files do not work.
+        as text, unsanitised; ``said(line)`` with each line by which the process speaks to us (``UNSTUCK {...}``, at
+        most 20 KB), unsanitised too. Raises AgentNotFound when the program, its directory or its files do not work.
         """
         process = cls(launch, await Connection.open())
         try:

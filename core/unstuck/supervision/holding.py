@@ -35,8 +35,15 @@ class Holding:
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def forget(self) -> None:
-        """The attempt is over."""
+        """The attempt is over. Between the attempts of a climb the ladder itself is the answer to repetition."""
         self._actions.clear()
+        self._failing.clear()
+        if not self._is_alongside():
+            self._core.detector.forget(self._task)
+
+    def _is_alongside(self) -> bool:
+        """Whether nobody climbs for this agent, so that what fails is only seen in its steps."""
+        return self._core.head.run.kind == "watch"
 
     def note(self, observation: Observation) -> Verdict | None:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
@@ -100,7 +107,7 @@ class Holding:
             self._actions[observation.id] = f"{observation.tool}\n{text}"
             return False
         action = self._actions.pop(observation.id, "")
-        if observation.kind == "failure":
+        if observation.kind == "failure" and self._is_alongside():
             self._failing.add(action)
             return self._core.detector.record_failure(self._task, identity)
         if observation.kind == "success" and action in self._failing:

@@ -21,7 +21,7 @@ from unstuck.workspace.git import Repository, Result, head, path_hash, run_git, 
 from unstuck.workspace.places import TreePlace, safe_name, sweep
 from unstuck.workspace.staging import Scan, scan, stage
 
-__all__ = ["REMEDIATION", "Worktrees"]
+__all__ = ["REMEDIATION", "Worktrees", "trees_of"]
 
 REMEDIATION = "_remediation"
 """The name of the tree in which the ground under all tasks is mended; no task can have it."""
@@ -43,6 +43,11 @@ _MERGE = (
 )
 
 
+def trees_of(home: Path, common: Path) -> Path:
+    """The folder below ``home`` for the work trees of the repository whose git directory is ``common``."""
+    return home.resolve() / path_hash(common)
+
+
 class Worktrees:
     """The work trees of ``run``, below ``home`` (outside the repository). Methods may raise WorkspaceError."""
 
@@ -50,7 +55,7 @@ class Worktrees:
         self._repo = repo
         self._name = f"unstuck/{safe_name(run)}"
         self._base_reference = f"refs/unstuck/bases/{safe_name(run)}"
-        self._directory = home.resolve() / path_hash(repo.common) / safe_name(run)
+        self._directory = trees_of(home, repo.common) / safe_name(run)
         self._lock = asyncio.Lock()
         self._baselines: set[Path] = set()
 

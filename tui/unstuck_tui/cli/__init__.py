@@ -18,6 +18,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "answer": "Answer an open gate, from anywhere.",
+    "demo": "See it at work: scripted agents in a real repository.",
     "diagnose": "What is this failure, and what would be done about it.",
     "doctor": "What is installed, what is in the way, and where everything lies.",
     "run": "Run a plan, or one command, until it is done or needs you.",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +11,13 @@ import click
 
 from unstuck.agents.prompting import stated_task
 from unstuck.errors import UsageError
-from unstuck.record.envelope import Record
-from unstuck.record.events import ResultIntegrated, RunParked
-from unstuck.runs.answers import AnswerRules
 from unstuck.runs.looking import find_run
 from unstuck.runs.plan import Plan, one_task_plan
-from unstuck.runs.running import Beside, RunOptions, resume_run, start_run
+from unstuck.runs.running import RunOptions, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
 from unstuck.workspace.project import Project, locate
-from unstuck_tui.cli.common import echo, project_option
-from unstuck_tui.cli.streams import can_show, discard
-from unstuck_tui.render.lines import lines_of, summary
+from unstuck_tui.cli.common import project_option
+from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
 
@@ -68,7 +62,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], project: Path, **opti
 
 async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any]) -> RunResult:
     place = await locate(directory)
-    output = _Output(as_json=options["as_json"])
+    output = Output(as_json=options["as_json"])
     overrides: dict[str, Any] = {}
     if options["max_parallel"]:
         overrides["max_parallel"] = options["max_parallel"]
@@ -77,10 +71,10 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
     environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
-        answers=_answers(options["answers"]),
+        answers=answers_in(options["answers"]),
         listener=output.show,
         started=output.started,
-        beside=_screen(options, environ, output),
+        beside=screen(options, environ, output),
         environ=environ,
     )
     if options["resume"]:
@@ -94,23 +88,6 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     output.finish(result)
     return result
-
-
-def _answers(file: Path | None) -> AnswerRules | None:
-    if file is None:
-        return None
-    from unstuck.runs.answer_file import load_answers
-
-    return load_answers(file)
-
-
-def _screen(options: dict[str, Any], environ: dict[str, str], output: _Output) -> Beside | None:
-    """The screen, where one is wanted and there is a terminal to show it on."""
-    if options["headless"] or options["plain"] or options["as_json"] or not can_show(environ):
-        return None
-    from unstuck_tui.showing import Showing
-
-    return Showing(output)
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -157,49 +134,3 @@ def _direct(plan: Plan) -> Plan:
     from dataclasses import replace
 
     return replace(plan, tasks={name: replace(task, mode="direct") for name, task in plan.tasks.items()})
-
-
-class _Output:
-    """Prints a run as it goes; ``is_quiet`` while a screen shows it.
-
-    A reader that goes away takes nothing with it: the run goes on, unseen.
-    """
-
-    def __init__(self, *, as_json: bool) -> None:
-        self._as_json = as_json
-        self._run = ""
-        self._gone = False
-        self.is_quiet = False
-        self._branch = ""
-        self._gates: tuple[str, ...] = ()
-
-    def started(self, run: str) -> None:
-        self._run = run
-
-    def show(self, record: Record) -> None:
-        if self._as_json:
-            self._print(json.dumps(record.as_dict(), ensure_ascii=True))
-            return
-        for line in lines_of(record):
-            self._print(line)
-        if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
-            self._branch = f"unstuck/{self._run}/_run"
-        elif isinstance(record.event, RunParked):
-            self._gates = record.event.gates
-
-    def finish(self, result: RunResult) -> None:
-        if self._as_json:
-            row = {"run": self._run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
-            self._print(json.dumps(row))
-            return
-        for line in summary(self._run, result.exit_reason, gates=self._gates, branch=self._branch):
-            self._print(line)
-
-    def _print(self, line: str) -> None:
-        if self._gone or self.is_quiet:
-            return
-        try:
-            echo(line)
-        except OSError:
-            self._gone = True
-            discard(sys.stdout)

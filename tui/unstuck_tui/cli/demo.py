@@ -1,0 +1,76 @@
+"""``unstuck demo``: the rehearsal, with scripted agents in a generated project."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.errors import UsageError
+from unstuck.runs.running import RunOptions
+from unstuck.supervision.coordinator import RunResult
+from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
+from unstuck_tui.cli.common import echo
+from unstuck_tui.cli.output import Output, answers_in, screen
+
+__all__ = ["command"]
+
+_GONE_ON_WITH = ("needs_person", "interrupted", "halted")
+
+
+@click.command(name="demo")
+@click.option("--scenario", "names", multiple=True, metavar="NAME", help="Only this scenario, or the one in a file.")
+@click.option("--list", "wants_list", is_flag=True, help="The scenarios that there are.")
+@click.option("--speed", type=click.FloatRange(0.1, 100), default=1.0, help="How many times as fast all waits pass.")
+@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
+@click.option("--keep", metavar="DIR", type=click.Path(path_type=Path), help="Make the project in DIR and leave it.")
+@click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@click.pass_context
+def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **options: Any) -> None:
+    """See it at work: scripted agents, a real repository, real failures. No model, no key, no network.
+
+    About ten tasks run for two minutes. Most are mended without you; one asks, one hangs, and one is truly stuck:
+    answer as you like.
+    """
+    if wants_list:
+        for name in scenario_names():
+            echo(f"{name:<24} {load_scenario(name).about}")
+        return
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"--scenario {twice} is given twice")
+    cast = [Part(_task_of(name), load_scenario(name)) for name in names] or list(curated())
+    ctx.exit(asyncio.run(_demo(cast, options)).exit_code)
+
+
+def _task_of(name: str) -> str:
+    return Path(name).stem if "/" in name or name.endswith((".yaml", ".yml")) else name
+
+
+async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
+    kept: Path | None = options["keep"]
+    answers = answers_in(options["answers"])
+    rehearsal = Rehearsal.prepare(cast, kept or Path(tempfile.mkdtemp(prefix="unstuck-demo-")), speed=options["speed"])
+    output = Output(as_json=options["as_json"])
+    run_options = RunOptions(
+        answers=answers,
+        listener=output.show,
+        started=output.started,
+        beside=screen(options, os.environ, output),
+    )
+    result: RunResult | None = None
+    try:
+        result = await rehearsal.run(run_options)
+    finally:
+        is_kept = kept is not None or (result is not None and result.exit_reason in _GONE_ON_WITH)
+        if not is_kept:
+            rehearsal.discard()
+    output.finish(result)
+    if is_kept and not options["as_json"]:
+        output.say(f"the project is in {shlex.quote(str(rehearsal.project))}: go there for these commands")
+    return result

@@ -1,0 +1,88 @@
+"""What a run prints as it goes: a line or a JSON object for each event, and its result."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from unstuck.record.envelope import Record
+from unstuck.record.events import ResultIntegrated, RunParked
+from unstuck.runs.answers import AnswerRules
+from unstuck.runs.running import Beside
+from unstuck.supervision.coordinator import RunResult
+from unstuck_tui.cli.common import echo
+from unstuck_tui.cli.streams import can_show, discard
+from unstuck_tui.render.lines import lines_of, summary
+
+__all__ = ["Output", "answers_in", "screen"]
+
+
+def answers_in(file: Path | None) -> AnswerRules | None:
+    """The answer rules of a file, where one is named. Raises PlanError."""
+    if file is None:
+        return None
+    from unstuck.runs.answer_file import load_answers
+
+    return load_answers(file)
+
+
+def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Output) -> Beside | None:
+    """The screen, where one is wanted and there is a terminal to show it on."""
+    if options["headless"] or options.get("plain") or options["as_json"] or not can_show(dict(environ)):
+        return None
+    from unstuck_tui.showing import Showing
+
+    return Showing(output)
+
+
+class Output:
+    """Prints a run as it goes; ``is_quiet`` while a screen shows it.
+
+    A reader that goes away takes nothing with it: the run goes on, unseen.
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._run = ""
+        self._gone = False
+        self.is_quiet = False
+        self._branch = ""
+        self._gates: tuple[str, ...] = ()
+
+    def started(self, run: str) -> None:
+        self._run = run
+
+    def show(self, record: Record) -> None:
+        if self._as_json:
+            self._print(json.dumps(record.as_dict(), ensure_ascii=True))
+            return
+        for line in lines_of(record):
+            self._print(line)
+        if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
+            self._branch = f"unstuck/{self._run}/_run"
+        elif isinstance(record.event, RunParked):
+            self._gates = record.event.gates
+
+    def finish(self, result: RunResult) -> None:
+        if self._as_json:
+            row = {"run": self._run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
+            self._print(json.dumps(row))
+            return
+        for line in summary(self._run, result.exit_reason, gates=self._gates, branch=self._branch):
+            self._print(line)
+
+    def say(self, line: str) -> None:
+        """One more line, for people."""
+        self._print(line)
+
+    def _print(self, line: str) -> None:
+        if self._gone or self.is_quiet:
+            return
+        try:
+            echo(line)
+        except OSError:
+            self._gone = True
+            discard(sys.stdout)
