@@ -1,0 +1,189 @@
+"""Every scenario takes the path that it is about: rungs, gates and answers, and the files that come out of it."""
+
+from __future__ import annotations
+
+import psutil
+
+from tests.rehearsal.conftest import Stage
+
+FULL_LADDER = [
+    *("first", "failed", "retry", "failed", "retry", "failed", "retry", "failed"),
+    *("restored", "pivot", "failed", "restored", "pivot", "failed", "restored", "pivot", "failed"),
+    *("researched", "research", "failed", "researched", "research", "failed", "gate stuck"),
+]
+
+
+def test_succeeds_at_once(stage: Stage) -> None:
+    """One attempt, one check, done."""
+    played = stage.play("succeeds-at-once")
+    assert played.path == ["first", "passed", "succeeded"]
+    assert played.code == 0
+    assert "def label" in played.file("shop/models.py")
+
+
+def test_fixed_on_a_retry(stage: Stage) -> None:
+    """The second attempt is told what failed and where, and mends it."""
+    played = stage.play("fixed-on-a-retry")
+    assert played.path == ["first", "failed", "retry", "passed", "succeeded"]
+    assert "assert 10.0 == 30.0" in played.told(2)
+    assert "tests/test_cart.py" in played.told(2)
+    assert "(100 - discount) / 100" in played.file("shop/cart.py")
+
+
+def test_fixed_by_a_pivot(stage: Stage) -> None:
+    """A pivot starts from the files as they were, is told an approach, and what failed is not in the result."""
+    stage.limits(max_retries=1)
+    played = stage.play("fixed-by-a-pivot")
+    assert played.path == ["first", "failed", "retry", "failed", "restored", "pivot", "passed", "succeeded"]
+    assert "Take a different one" in played.told(3)
+    assert "\nApproach: " in played.told(3)
+    assert "casefold" in played.file("shop/search.py")
+    assert "lower()" not in played.file("shop/search.py")
+
+
+def test_fixed_after_research(stage: Stage) -> None:
+    """What research found is handed to the agent, which can only then succeed."""
+    stage.limits(max_retries=0, max_pivots=1)
+    played = stage.play("fixed-after-research")
+    path = ["first", "failed", "restored", "pivot", "failed", "researched", "research", "passed", "succeeded"]
+    assert played.path == path
+    assert "GRAMS_PER_OUNCE = 28.349523125" in played.told(3)
+    assert "ounces * GRAMS_PER_OUNCE" in played.file("shop/catalog.py")
+
+
+def test_three_identical_failures(stage: Stage) -> None:
+    """The agent hears that it failed in the same way three times; the ladder goes on, and no gate opens."""
+    played = stage.play("three-identical-failures")
+    retries = ["retry", "failed"] * 3
+    assert played.path == ["first", "failed", *retries, "restored", "pivot", "passed", "succeeded"]
+    assert "the same failure 3 times in a row" in played.told(4)
+    assert played.file("shop/orders.py").endswith("return count + 1000\n")
+
+
+def test_same_idea_reworded(stage: Stage) -> None:
+    """One idea under new names is noticed before the retries are used up, and the person's words end it."""
+    played = stage.play("same-idea-reworded", {"gate": "stuck", "answer": "retry", "approach": "use one dictionary"})
+    assert played.path[:6] == ["first", "failed", "retry", "failed", "retry", "failed"]
+    assert played.path[6:] == ["gate stuck", "answer retry", "human", "passed", "succeeded"]
+    assert "use one dictionary" in played.told(4)
+    assert played.data("check_finished")[2]["circular"] is True
+    assert "_written.get" in played.file("shop/stock.py")
+
+
+def test_tool_call_loop(stage: Stage) -> None:
+    """A command that fails in the same way inside one attempt is stopped, and the next one has the person's words."""
+    answer = {"gate": "loop-detected", "answer": "show-me", "text": "write() does not exist yet: write it"}
+    played = stage.play("tool-call-loop", answer)
+    assert played.path[:5] == ["first", "nudged", "gate loop_detected", "answer show_me", "failed"]
+    assert played.path[5:] == ["human", "passed", "succeeded"]
+    failures = [step for step in played.data("step_recorded") if step["kind"] == "failure"]
+    assert 3 <= len(failures) < 40
+    assert "write() does not exist yet" in played.told(2)
+    assert "def write" in played.file("shop/receipt.py")
+
+
+def test_hangs_silently(stage: Stage) -> None:
+    """No output, no work, no files: noticed long before the limit of half an hour, and stopped with a receipt."""
+    played = stage.play("hangs-silently")
+    assert played.path == ["first", "timeout", "failed", "first", "passed", "succeeded"]
+    (late,) = played.data("agent_timeout")
+    assert late["elapsed_ms"] < 600_000
+    (receipt,) = played.data("stop_receipt")
+    assert receipt["ended"]
+    assert not receipt["alive"]
+    assert "price * 100" in played.file("shop/prices.py")
+
+
+def test_busy_but_silent(stage: Stage) -> None:
+    """An agent that computes three times as long as the idle limit is left alone."""
+    played = stage.play("busy-but-silent", speed="10")
+    assert played.path == ["first", "passed", "succeeded"]
+    assert "max(sales" in played.file("shop/recommend.py")
+
+
+def test_out_of_context(stage: Stage) -> None:
+    """A session that is full is continued by a new one, which is told what is there already."""
+    played = stage.play("out-of-context")
+    assert played.path == ["first", "failed", "continue", "passed", "succeeded"]
+    assert "docs/hello.md" in played.told(2)
+    assert played.file("docs/thanks.md")
+    assert played.file("docs/sorry.md")
+
+
+def test_needs_a_decision(stage: Stage) -> None:
+    """The question goes to the person with its options, and the chosen one to the agent."""
+    played = stage.play("needs-a-decision", {"gate": "question", "answer": "choose", "number": 2})
+    assert played.path == ["first", "failed", "gate question", "answer choose", "human", "passed", "succeeded"]
+    (gate,) = played.data("gate_opened")
+    assert gate["context"]["options"] == ["EUR", "USD"]
+    assert "USD" in played.told(2)
+    assert "USD" in played.file("shop/currency.py")
+
+
+def test_transient_trouble(stage: Stage) -> None:
+    """A busy service is waited for, twice as long each time, and no rung is used up."""
+    played = stage.play("transient-trouble")
+    waits = ["first", "failed", "wait 1", "first", "failed", "wait 2"]
+    assert played.path == [*waits, "first", "passed", "resolved", "succeeded"]
+    assert [wait["delay_seconds"] for wait in played.data("transient_error_retry")] == [1, 2]
+    assert not played.data("directive_issued")
+
+
+def test_broken_check(stage: Stage) -> None:
+    """The project's own check is mended before the task is blamed; the task's work is then believed."""
+    played = stage.play("broken-check")
+    expected = ["blocked", "remediation", "unblocked", "first", "passed", "succeeded"]
+    assert [word for word in played.path if word in expected][-6:] == expected
+    assert played.code == 0
+    assert not played.data("directive_issued")
+
+
+def test_broken_build(stage: Stage) -> None:
+    """What broke the build is gone before the retry, though the agent never took it back."""
+    played = stage.play("broken-build")
+    assert played.path == ["first", "failed", "restored", "retry", "passed", "succeeded"]
+    assert not (played.directory / "shop" / "shop" / "draft.py").exists()
+    assert played.file("shop/invoice.py").count("\n") == 5
+
+
+def test_says_done_and_is_not(stage: Stage) -> None:
+    """The agent's word is not taken for it: the check decides."""
+    played = stage.play("says-done-and-is-not")
+    assert played.path == ["first", "failed", "retry", "passed", "succeeded"]
+    assert played.data("attempt_ended")[0]["report"]["signal"] == "complete"
+
+
+def test_truly_stuck_asks_after_the_whole_ladder(stage: Stage) -> None:
+    """Three retries, three pivots, two rounds of research, then the question; a person's way solves it."""
+    played = stage.play("truly-stuck", {"gate": "stuck", "answer": "show-me", "text": "sign with: endpoint secret"})
+    assert played.path == [*FULL_LADDER, "answer show_me", "human", "passed", "succeeded"]
+    assert "sign with: endpoint secret" in played.told(10)
+    assert 'SECRET = b"endpoint secret"' in played.file("shop/webhook.py")
+
+
+def test_truly_stuck_waits_for_a_person(stage: Stage) -> None:
+    """Where nobody answers, the run ends with 3 and the question stays open."""
+    stage.limits(max_retries=0, max_pivots=0, max_research=0)
+    played = stage.play("truly-stuck")
+    assert played.path == ["first", "failed", "gate stuck", "parked"]
+    assert played.code == 3
+
+
+def test_floods_the_screen(stage: Stage) -> None:
+    """A million lines full of escape sequences end in a file of bounded size, and the work is done."""
+    played = stage.play("floods-the-screen")
+    assert played.path == ["first", "passed", "succeeded"]
+    (output,) = (played.directory / "shop" / ".git" / "unstuck" / "runs").glob("*/output/*.1.log")
+    assert output.stat().st_size < 20 * 2**20
+    assert b"line 0 of 1000000" in output.read_bytes()[:100]
+    assert not any("\x1b" in str(row) or "\u202e" in str(row) for row in played.rows)
+
+
+def test_stubborn_child(stage: Stage) -> None:
+    """A process that was left behind and ignores being asked to end is ended, and named in the receipt."""
+    played = stage.play("stubborn-child")
+    assert played.path == ["first", "passed", "succeeded"]
+    receipt = played.data("attempt_ended")[0]["report"]["receipt"]
+    killed = [pid for pid, _, how in receipt["ended"] if how == "killed"]
+    assert len(killed) == 1
+    assert not psutil.pid_exists(killed[0])
