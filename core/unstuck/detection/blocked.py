@@ -9,8 +9,8 @@ __all__ = ["is_blocked", "is_outage"]
 LOOKED_AT = 600
 
 _OUTAGE = re.compile(
-    r"connection (?:was )?(?:refused|reset|aborted|closed by|timed out)|econn(?:refused|reset|aborted)"
-    r"|etimedout|enotfound|eai_again"
+    r"connection (?:was )?(?:refused|reset|aborted|closed by|timed out)|\beconn(?:refused|reset|aborted)"
+    r"|\b(?:etimedout|enotfound|eai_again)\b"
     r"|could ?n[o']t resolve|could not (?:resolve|connect)|failed to connect|cannot connect|unable to connect"
     r"|temporary failure in name resolution|name or service not known|network is unreachable|no route to host"
     r"|host is (?:down|unreachable)|read timed out|too many requests|rate[- ]?limit(?:ed|s)? (?:exceeded|reached|hit)"

@@ -73,11 +73,11 @@ _IMAGE = re.compile(r"[\[<(]?\s*(?:image|screenshot|binary)\b.{0,80}|data:image/
 _IN_PROGRESS = re.compile(
     r"\b(?:pending|queued|in[ _-]progress|(?:still|is|status\W{1,4}|state\W{1,4}) ?running|running\W*$|waiting"
     r"|not (?:yet )?ready|not yet|building|starting|\w*creating|provisioning|initiali[sz]ing|processing|scheduled"
-    r"|pulling|installing|compiling|\d{1,2} ?%)",
+    r"|pulling|installing|compiling|no (?:new|further|more) (?:output|logs?|lines|messages|events)|\d{1,2} ?%)",
     re.IGNORECASE,
 )
 # A first look that costs little: most results have none of these letters in a row.
-_SIGNS_OF_WORK = re.compile(r"ing|end|ueue|rogress|ead|yet|ched|%|ING|END|UEUE|ROGRESS|EAD|YET|CHED")
+_SIGNS_OF_WORK = re.compile(r"ing|end|no |ueue|rogress|ead|yet|ched|%|ING|END|UEUE|ROGRESS|EAD|YET|CHED")
 _WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found", re.IGNORECASE)
 _FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
 _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\":,}])")

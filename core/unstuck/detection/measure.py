@@ -35,7 +35,8 @@ _MISSING = re.compile(
     r"|not in (?:file|index)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"\S*[\d_./\\'\"`]\S*")
+_NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
+_AROUND = "()[]{}<>,;:.'\"`"
 
 
 @dataclass(eq=False)
@@ -117,8 +118,9 @@ def _is_trend(before: Failure, after: Failure) -> bool:
     return before.numbers[0] == after.numbers[0] and before.numbers[1] != after.numbers[1]
 
 
-def shape_of_miss(said: str) -> str:
-    """How a short answer says that something is not there, without its name; empty where it says something else."""
+def shape_of_miss(call: str, said: str) -> str:
+    """How a short answer says that what ``call`` names is not there; empty where it says something else."""
     if len(said) > MISS_LIMIT or not _MISSING.search(said):
         return ""
-    return " ".join(_NAME.sub("NAME", said).split())
+    named = {word.strip(_AROUND) for word in call.split()}
+    return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in said.split())

@@ -153,7 +153,7 @@ class Streaks:
 
     def _of_guesses(self, step: Step) -> Finding | None:
         """Nothing in a row but asking for things that are not there: another name each time, the same answer."""
-        shape = shape_of_miss(step.text)
+        shape = shape_of_miss(step.shown, step.text)
         if not shape or (self._missed and self._missed[-1][1] != shape):
             self._missed.clear()
         if not shape:
