@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Observation, Verdict
+from unstuck.detection.allowance import times_asked_for
 from unstuck.detection.window import Window
 
 __all__ = ["GateOpener", "LoopDetector"]
@@ -51,6 +52,7 @@ class LoopDetector:
         self._detected = 0
         self._windows: OrderedDict[str, OrderedDict[str, Window]] = OrderedDict()
         self._dismissed_tasks: set[str] = set()
+        self._allowed: OrderedDict[str, int] = OrderedDict()
 
     def record_failure(self, task_id: str, error_signature: str) -> bool:
         """Take note of a failure; True while the last ``window_size`` of this task are identical."""
@@ -120,6 +122,15 @@ class LoopDetector:
         for window in self._windows.get(task_id, {}).values():
             window.dismiss(pattern)
 
+    def started(self, task_id: str, prompt: str = "") -> None:
+        """An attempt begins: what an earlier one repeated counts no more, what ``prompt`` asks to repeat is no loop."""
+        self.record_success(task_id)
+        self._windows.pop(task_id, None)
+        self._allowed.pop(task_id, None)
+        self._allowed[task_id] = times_asked_for(prompt)
+        if len(self._allowed) > TASKS_KEPT:
+            self._allowed.popitem(last=False)
+
     def rounds(self, task_id: str, agent_id: str = "") -> int:
         """How often what this agent does now was there already: the 2 of ``↻ 2/3``; 0 where nothing repeats."""
         window = self._watched(task_id, agent_id)
@@ -130,6 +141,11 @@ class LoopDetector:
         window = self._watched(task_id, agent_id)
         return window is not None and window.progressed
 
+    def counts(self, task_id: str, agent_id: str = "") -> bool:
+        """Whether the last step failed in a way that says something: no wait, no empty answer, nothing that blocks."""
+        window = self._watched(task_id, agent_id)
+        return window is not None and window.counts
+
     def _watched(self, task_id: str, agent_id: str) -> Window | None:
         agents = self._windows.get(task_id)
         return agents.get(agent_id) if agents is not None else None
@@ -139,10 +155,11 @@ class LoopDetector:
         self.record_success(task_id)
         self._dismissed_tasks.discard(task_id)
         self._windows.pop(task_id, None)
+        self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
-        agents = _touched(self._windows, task_id, OrderedDict, TASKS_WATCHED)
-        return _touched(agents, agent_id, Window, AGENTS_KEPT)
+        agents = _touched(self._windows, task_id, OrderedDict[str, Window], TASKS_WATCHED)
+        return _touched(agents, agent_id, lambda: Window(self._allowed.get(task_id, 0)), AGENTS_KEPT)
 
     def _event(self, task_id: str, error_signature: str) -> dict[str, Any]:
         now = self._clock.now()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from unstuck.contract import Observation, Verdict
 from unstuck.detection.allowance import times_asked_for
-from unstuck.detection.calls import TALKING_TOOLS
+from unstuck.detection.blocked import is_blocked
+from unstuck.detection.calls import TALKING_TOOLS, says_nothing
 from unstuck.detection.cycles import Cycles
 from unstuck.detection.finding import ROUNDS, Finding
 from unstuck.detection.flags import Flags
@@ -24,7 +25,8 @@ class Window:
     observation was measured progress.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, allowed: int = 0) -> None:
+        """``allowed``: how often the person asked for something to be repeated."""
         self._pairing = Pairing()
         self._cycles = Cycles()
         self._streaks = Streaks()
@@ -32,7 +34,8 @@ class Window:
         self._trees = Trees()
         self._talk = Talk()
         self._flags = Flags()
-        self._allowed = 0
+        self._allowed = allowed
+        self._last: Step | None = None
         self._count = 0
         self.rounds = 0
         self.progressed = False
@@ -48,7 +51,16 @@ class Window:
         if step is None:
             return None
         self._talk.work()
+        self.rounds = 0
         return self._judge(self._step(step, observation.tree))
+
+    @property
+    def counts(self) -> bool:
+        """Whether the last step failed in a way that says something, and that the agent can do something about."""
+        step = self._last
+        if step is None or not step.failed or step.waits:
+            return False
+        return bool(step.text.strip()) and not says_nothing(step.text) and not is_blocked(step.text)
 
     def dismiss(self, pattern: str) -> None:
         """A person said that this is no loop."""
@@ -61,6 +73,7 @@ class Window:
         self.rounds = 0
 
     def _step(self, step: Step, tree: str | None) -> list[Finding | None]:
+        self._last = step
         streaks = self._streaks.note(step)
         self.progressed = self._streaks.progressed
         if self.progressed:
@@ -87,5 +100,5 @@ class Window:
     def _judge(self, found: list[Finding | None]) -> Verdict | None:
         findings = [one for one in found if one is not None]
         self._count += 1
-        self.rounds = max((one.rounds for one in findings if one.needed == ROUNDS), default=0)
+        self.rounds = max((one.rounds for one in findings if one.needed == ROUNDS), default=self.rounds)
         return self._flags.verdict(findings, self._allowed, self._count)
