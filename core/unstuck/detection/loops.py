@@ -7,18 +7,23 @@ depends on it.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Observation, Verdict
+from unstuck.detection.allowance import times_asked_for
 from unstuck.detection.window import Window
 
 __all__ = ["GateOpener", "LoopDetector"]
 
 TASKS_KEPT = 10_000
-WINDOWS_KEPT = 2_000
+TASKS_WATCHED = 2_000
+AGENTS_KEPT = 16
 EVENTS_KEPT = 1_000
 LOOP_TYPE = "execution_loop"
+
+_Kept = TypeVar("_Kept")
 
 
 class GateOpener(Protocol):
@@ -45,8 +50,9 @@ class LoopDetector:
         self._looping: dict[str, dict[str, Any]] = {}
         self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS_KEPT)
         self._detected = 0
-        self._windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
+        self._windows: OrderedDict[str, OrderedDict[str, Window]] = OrderedDict()
         self._dismissed_tasks: set[str] = set()
+        self._allowed: OrderedDict[str, int] = OrderedDict()
 
     def record_failure(self, task_id: str, error_signature: str) -> bool:
         """Take note of a failure; True while the last ``window_size`` of this task are identical."""
@@ -71,9 +77,8 @@ class LoopDetector:
     def answered(self, task_id: str) -> None:
         """A person has answered: what this task's agents repeated until now counts no more."""
         self.record_success(task_id)
-        for (task, _), window in self._windows.items():
-            if task == task_id:
-                window.reset()
+        for window in self._windows.get(task_id, {}).values():
+            window.reset()
 
     async def check_and_trigger_gate(
         self, task_id: str, agent_id: str, project_id: str | None, error_signature: str
@@ -114,27 +119,47 @@ class LoopDetector:
         if pattern is None:
             self._dismissed_tasks.add(task_id)
             return
-        for (task, _), window in self._windows.items():
-            if task == task_id:
-                window.dismiss(pattern)
+        for window in self._windows.get(task_id, {}).values():
+            window.dismiss(pattern)
+
+    def started(self, task_id: str, prompt: str = "") -> None:
+        """An attempt begins: what an earlier one repeated counts no more, what ``prompt`` asks to repeat is no loop."""
+        self.record_success(task_id)
+        self._windows.pop(task_id, None)
+        self._allowed.pop(task_id, None)
+        self._allowed[task_id] = times_asked_for(prompt)
+        if len(self._allowed) > TASKS_KEPT:
+            self._allowed.popitem(last=False)
+
+    def rounds(self, task_id: str, agent_id: str = "") -> int:
+        """How often what this agent does now was there already: the 2 of ``↻ 2/3``; 0 where nothing repeats."""
+        window = self._watched(task_id, agent_id)
+        return window.rounds if window is not None else 0
+
+    def progressed(self, task_id: str, agent_id: str = "") -> bool:
+        """Whether the last observation was measured progress: a check passed, or got further than before."""
+        window = self._watched(task_id, agent_id)
+        return window is not None and window.progressed
+
+    def counts(self, task_id: str, agent_id: str = "") -> bool:
+        """Whether the last step failed in a way that says something: no wait, no empty answer, nothing that blocks."""
+        window = self._watched(task_id, agent_id)
+        return window is not None and window.counts
+
+    def _watched(self, task_id: str, agent_id: str) -> Window | None:
+        agents = self._windows.get(task_id)
+        return agents.get(agent_id) if agents is not None else None
 
     def forget(self, task_id: str) -> None:
         """A task has ended: nothing of it is kept but its events."""
         self.record_success(task_id)
         self._dismissed_tasks.discard(task_id)
-        for key in [key for key in self._windows if key[0] == task_id]:
-            del self._windows[key]
+        self._windows.pop(task_id, None)
+        self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
-        key = (task_id, agent_id)
-        window = self._windows.get(key)
-        if window is None:
-            window = self._windows[key] = Window()
-            if len(self._windows) > WINDOWS_KEPT:
-                self._windows.popitem(last=False)
-        else:
-            self._windows.move_to_end(key)
-        return window
+        agents = _touched(self._windows, task_id, OrderedDict[str, Window], TASKS_WATCHED)
+        return _touched(agents, agent_id, lambda: Window(self._allowed.get(task_id, 0)), AGENTS_KEPT)
 
     def _event(self, task_id: str, error_signature: str) -> dict[str, Any]:
         now = self._clock.now()
@@ -177,3 +202,15 @@ class LoopDetector:
         if event is None or not event["gate_id"] or open_gates is None:
             return False
         return event["gate_id"] not in {getattr(gate, "id", gate) for gate in open_gates()}
+
+
+def _touched(kept: OrderedDict[str, _Kept], key: str, new: Callable[[], _Kept], limit: int) -> _Kept:
+    """The value of ``key``, made where there is none; what was quiet longest is forgotten past ``limit``."""
+    value = kept.get(key)
+    if value is None:
+        value = kept[key] = new()
+        if len(kept) > limit:
+            kept.popitem(last=False)
+    else:
+        kept.move_to_end(key)
+    return value

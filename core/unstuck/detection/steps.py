@@ -2,62 +2,66 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from unstuck.contract import Observation
-from unstuck.diagnosis import steady
+from unstuck.detection.blocked import is_outage
+from unstuck.detection.calls import CallKind, is_in_progress, kind_of, says_nothing, shows_image
+from unstuck.detection.edits import replacement_in
+from unstuck.detection.volatile import comparable, digest
 
 __all__ = ["Pairing", "Step"]
 
+SHOWN = 200
+CALL_LIMIT = 2_000
 TEXT_HEAD = 500
 TEXT_TAIL = 1_500
-SHOWN = 200
 PENDING_KEPT = 64
 IDS_KEPT = 256
 
-EMPTY_RESULT = re.compile(
-    r"(?:ok|done|success(?:ful(?:ly)?)?|true|null|none|\(no (?:output|content)\)|(?:edit|patch|change)s? applied"
-    r"|\[image\]|updated|written|saved)?[.!]?",
-    re.IGNORECASE,
-)
-WAITING = re.compile(r"\s*(?:$|sleep\b|wait\b|tail -f|watch\b|poll\b|.{0,80}(?:&&|;|\|\|)\s*sleep\b)", re.IGNORECASE)
-OTHER_TREE = re.compile(r"\s*git (?:bisect|checkout|switch|reset|rebase|revert|stash)\b")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One call and what came of it, volatile parts masked. ``shown`` is the call as it was, shortened."""
+    """One call and what came of it.
 
+    ``action``, ``result`` and ``key`` (of both) are digests of what is comparable. ``shown`` is the call and ``text``
+    the result as they were, cut. ``informative``: the result says more than that it went well. ``waits``: the
+    call waits, or what it asked about is still at work. ``opaque``: two equal results may differ. ``edit``: file, old
+    and new text where the call says them.
+    """
+
+    number: int
+    tool: str
+    kind: CallKind
     action: str
     result: str
+    key: str
     failed: bool
+    informative: bool
+    waits: bool
+    opaque: bool
     shown: str
-    said: str
-    approach: str = ""
+    text: str
+    approach: str
+    edit: tuple[str, str, str] | None
 
     @property
-    def informative(self) -> bool:
-        """A failure, or a result that says more than that it went well."""
-        return self.failed or EMPTY_RESULT.fullmatch(self.result) is None
-
-    @property
-    def waits(self) -> bool:
-        return WAITING.match(self.shown) is not None
-
-    @property
-    def moves_tree(self) -> bool:
-        """The next check runs on other code, so its failing again says nothing."""
-        return OTHER_TREE.match(self.shown) is not None
+    def said(self) -> str:
+        """The first line of the result that says something."""
+        return next((line.strip() for line in self.text[:SHOWN].split("\n") if line.strip()), "")
 
 
 class Pairing:
     """Joins results to the calls they belong to: by id where there is one, else first in, first out."""
 
     def __init__(self) -> None:
-        self._pending: deque[Observation] = deque(maxlen=PENDING_KEPT)
+        self._pending: OrderedDict[str, Observation] = OrderedDict()
+        self._unnamed: deque[Observation] = deque(maxlen=PENDING_KEPT)
         self._seen: OrderedDict[str, None] = OrderedDict()
+        self._count = 0
 
     def feed(self, observation: Observation) -> Step | None:
         """The finished step, or None for a call, a repeated delivery and anything else."""
@@ -65,12 +69,15 @@ class Pairing:
         if kind not in ("action", "success", "failure") or self._repeated(observation):
             return None
         if kind == "action":
-            self._pending.append(observation)
+            self._keep(observation)
             return None
-        return _step(self._call_of(observation), observation)
+        self._count += 1
+        return _step(self._call_of(observation), observation, self._count)
 
     def clear(self) -> None:
+        """Forget the calls whose results have not come."""
         self._pending.clear()
+        self._unnamed.clear()
 
     def _repeated(self, observation: Observation) -> bool:
         if not observation.id:
@@ -83,29 +90,55 @@ class Pairing:
             self._seen.popitem(last=False)
         return False
 
+    def _keep(self, call: Observation) -> None:
+        if not call.id:
+            self._unnamed.append(call)
+            return
+        self._pending[call.id] = call
+        if len(self._pending) > PENDING_KEPT:
+            self._pending.popitem(last=False)
+
     def _call_of(self, result: Observation) -> Observation | None:
         if result.id:
-            call = next((pending for pending in self._pending if pending.id == result.id), None)
-            if call is not None:
-                self._pending.remove(call)
-            return call
-        return self._pending.popleft() if self._pending else None
+            return self._pending.pop(result.id, None)
+        return self._unnamed.popleft() if self._unnamed else None
 
 
-def _step(call: Observation | None, result: Observation) -> Step:
-    text = str(call.text) if call else ""
+def _step(call: Observation | None, result: Observation, number: int) -> Step:
+    shown = str(call.text)[:CALL_LIMIT] if call else ""
     tool = call.tool if call else result.tool
+    text = _cut(str(result.text))
+    failed = result.kind == "failure"
+    kind = kind_of(tool, shown) if call else "work"
+    said = comparable(text) if not _grows(kind, shown, failed) else text
+    # Waiting twice as long is still waiting, and a command that only speaks to itself does nothing whatever it says.
+    if kind in ("wait", "idle") and not failed:
+        action = digest(tool, shown.translate(_NO_DIGITS) if kind == "wait" else "")
+    else:
+        action = digest(tool, comparable(shown, arguments=True))
+    outcome = digest("" if kind == "idle" and not failed else said)
     return Step(
-        action=f"{tool} {_comparable(text)}",
-        result=_comparable(str(result.text)),
-        failed=result.kind == "failure",
-        shown=text[:SHOWN],
-        said=str(result.text)[:SHOWN],
+        number=number,
+        tool=tool,
+        kind=kind,
+        action=action,
+        result=outcome,
+        key=f"{action}{outcome}{'!' if failed else ''}",
+        failed=failed,
+        informative=failed or (kind not in ("idle", "edit") and not says_nothing(said)),
+        waits=is_in_progress(text) or (kind == "wait" and (not failed or is_outage(text))),
+        opaque=shows_image(text),
+        shown=shown[:SHOWN],
+        text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
+        edit=replacement_in(shown) if kind == "edit" and not failed else None,
     )
 
 
-def _comparable(text: str) -> str:
-    if len(text) > TEXT_HEAD + TEXT_TAIL:
-        text = f"{text[:TEXT_HEAD]}\n{text[-TEXT_TAIL:]}"
-    return steady(text)
+def _grows(kind: CallKind, shown: str, failed: bool) -> bool:
+    """What is read at the end of a log: another time of day there is another line."""
+    return kind == "wait" and not failed and "sleep" not in shown.lower()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_HEAD + TEXT_TAIL else f"{text[:TEXT_HEAD]}\n{text[-TEXT_TAIL:]}"

@@ -231,6 +231,7 @@ class StepRecorded(Event):
     identity: str = ""
     agent_id: str = ""
     role: str = ""
+    repeats: int = 0
 
 
 class LoopWarned(Event):

@@ -253,7 +253,8 @@ def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)
     if row is not None and row.state in ("starting", "live", "held"):
-        _attempt(state, record.attempt, steps=row.steps + 1, state="held" if row.state == "held" else "live")
+        now = "held" if row.state == "held" else "live"
+        _attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
             # What the person says to the agent itself begins a new climb.
             _task(state, record, climb=task.climb.answered())

@@ -72,7 +72,8 @@ class DirectiveRow:
 class AttemptRow:
     """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
 
-    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs.
+    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs. ``repeats`` is how often
+    what its agent does now was there already.
     """
 
     id: str
@@ -86,6 +87,7 @@ class AttemptRow:
     spawned: float = 0.0
     report: Report | None = None
     steps: int = 0
+    repeats: int = 0
 
     @property
     def is_live(self) -> bool:

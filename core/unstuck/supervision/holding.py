@@ -29,21 +29,8 @@ class Holding:
 
     def __init__(self, core: Core, task: str) -> None:
         self._core, self._task = core, task
-        self._actions: dict[str, str] = {}
-        self._failing: set[str] = set()
         self._refused: dict[str, int] = {}
         self._seen: OrderedDict[str, None] = OrderedDict()
-
-    def forget(self) -> None:
-        """The attempt is over. Between the attempts of a climb the ladder itself is the answer to repetition."""
-        self._actions.clear()
-        self._failing.clear()
-        if not self._is_alongside():
-            self._core.detector.forget(self._task)
-
-    def _is_alongside(self) -> bool:
-        """Whether nobody climbs for this agent, so that what fails is only seen in its steps."""
-        return self._core.head.run.kind == "watch"
 
     def note(self, observation: Observation) -> Verdict | None:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
@@ -53,6 +40,7 @@ class Holding:
             return None
         text = admit(observation.text, limit=_STEP_LIMIT)
         identity = self._identity(observation) if observation.kind == "failure" else ""
+        verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
         step = e.StepRecorded(
             kind=observation.kind,
             tool=observation.tool,
@@ -61,18 +49,23 @@ class Holding:
             identity=identity,
             agent_id=observation.agent_id,
             role=observation.role or "",
+            repeats=core.detector.rounds(self._task, observation.agent_id),
         )
         core.append(step, task=self._task, attempt=row.attempt, actor="agent")
-        verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
-        looping = self._count(observation, text, identity)
+        looping = self._count(observation, identity)
         # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
         signature = identity or (verdict.pattern if verdict is not None else "")
         if (looping or verdict is not None) and self._is_dismissed(signature):
             return None
+        if verdict is not None and verdict.nudge:
+            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
+            core.append(warned, task=self._task, attempt=row.attempt)
+        elif verdict is not None and verdict.kind == "blocked":
+            self._ask(verdict)
+        elif verdict is not None:
+            self._open(signature, verdict.repeats)
         if looping:
             self._open(signature, core.settings.window_size)
-        elif verdict is not None and not verdict.nudge:
-            self._open(signature, verdict.repeats)
         return verdict
 
     def _is_dismissed(self, signature: str) -> bool:
@@ -101,21 +94,30 @@ class Holding:
         found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
         return found.identity if found is not None else observation.text[:200]
 
-    def _count(self, observation: Observation, text: str, identity: str) -> bool:
-        """Feed failing commands to the detector; only the same command's success clears it."""
-        if observation.kind == "action":
-            self._actions[observation.id] = f"{observation.tool}\n{text}"
+    def _count(self, observation: Observation, identity: str) -> bool:
+        """Feed failing commands to the detector; measured progress and a word of the person clear it."""
+        detector, agent = self._core.detector, observation.agent_id
+        if detector.progressed(self._task, agent) or (observation.kind == "message" and observation.role == "user"):
+            detector.record_success(self._task)
+        # Where somebody climbs for the agent it is nudged first; alongside, its failing commands are all there is.
+        alongside = self._core.head.run.kind == "watch"
+        if not alongside or observation.kind != "failure" or not detector.counts(self._task, agent):
             return False
-        action = self._actions.pop(observation.id, "")
-        if observation.kind == "failure" and self._is_alongside():
-            self._failing.add(action)
-            return self._core.detector.record_failure(self._task, identity)
-        if observation.kind == "success" and action in self._failing:
-            self._failing.discard(action)
-            self._core.detector.record_success(self._task)
-        elif observation.kind == "message" and observation.role == "user":
-            self._core.detector.record_success(self._task)
-        return False
+        return detector.record_failure(self._task, identity)
+
+    def _ask(self, verdict: Verdict) -> None:
+        """What the agent cannot cure is a question to the person, not a loop."""
+        core, row = self._core, self._core.row(self._task)
+        if row.gate or not core.may_ask:
+            return
+        context = {
+            "task_id": self._task,
+            "agent_id": row.task.agent or row.task.agent_type,
+            "question": admit(f"Nothing the agent does gets past this: {verdict.evidence}", limit=_STEP_LIMIT),
+            "options": ["It works again: go on", "Leave it out and do what can be done without it"],
+            "error_type": "blocked",
+        }
+        open_gate(core, "question", task=self._task, key="blocked", context=context, attempt=row.attempt)
 
     def _open(self, signature: str, window: int) -> None:
         core = self._core
@@ -142,11 +144,7 @@ class Holding:
             if held is not None:
                 return held
         if verdict is not None and verdict.nudge:
-            row = self._core.row(self._task)
-            text = admit(f"{verdict.evidence} {verdict.resets_on}", limit=_STEP_LIMIT)
-            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
-            self._core.append(warned, task=self._task, attempt=row.attempt)
-            return Directive(kind="tell", text=text)
+            return Directive(kind="tell", text=_nudge(verdict))
         return _GO_ON
 
     def _is_stopping(self) -> bool:
@@ -217,7 +215,7 @@ class Holding:
             return Directive(kind="stop", gate=gate.id, text=admit(f"The person chose: {answer.choice}."))
         if gate.effect == "go_on":
             return Directive(kind="go_on", gate=gate.id)
-        words = "A person says" if answer.choice == "show_me" else "Try again with a different approach"
+        words = "Try again with a different approach" if answer.choice == "retry" else "A person says"
         return Directive(kind="deny", gate=gate.id, text=admit(f"{words}: {answer.text}" if answer.text else words))
 
     async def delivered(self, directive: Directive) -> None:
@@ -228,3 +226,15 @@ class Holding:
         if gate is not None and gate.status == "sent":
             self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task, attempt=gate.gate.attempt or "")
             await self._core.journal.committed()
+
+
+def _nudge(verdict: Verdict) -> Clean:
+    """What the agent is told: what it repeats, with its first error, and what would count as progress."""
+    advice = {
+        "loop": "You are going round in circles. Find out why it does not work, then take another way.",
+        "circular_fix": "You are trying the same idea in other words. Take a really different one.",
+        "blocked": "Trying again will not help: it has to be mended from outside. Wait longer, or say you are blocked.",
+        "waiting": "What you wait for does not change. Look at why, instead of waiting on.",
+    }[verdict.kind]
+    said = f"{verdict.repeats} times: {verdict.evidence}\n{advice}\nProgress would be: {verdict.resets_on}."
+    return admit(said, limit=_STEP_LIMIT)

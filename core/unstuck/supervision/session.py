@@ -49,7 +49,6 @@ class Session:
             seconds = round(self._core.clock.monotonic() - live.started, 3)
             ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
             self._core.append(ended, task=self._task, attempt=attempt, actor="agent")
-            self._holding.forget()
         return await self._drive()
 
     def see(self, observation: Observation) -> None:
@@ -79,7 +78,6 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             self._core.append(e.AttemptInterrupted(reason=reason), task=self._task, attempt=attempt)
-            self._holding.forget()
 
     async def _drive(self) -> Directive:
         while True:
@@ -185,6 +183,7 @@ class Session:
             guidance = replace(self._guidance(row), attempt=attempt, number=number, workdir=workdir)
             event = e.AttemptStarted(guidance=guidance, limit_s=core.limit_of(row.task) if self.can.stop else 0.0)
             core.append(event, task=row.id, attempt=attempt)
+            core.detector.started(row.id, row.task.prompt)
         if problem is not None:
             report = Report(how="not_started", error=admit(f"no work tree: {problem}", limit=2_000))
             core.append(e.AttemptEnded(report=report), task=row.id, attempt=attempt)

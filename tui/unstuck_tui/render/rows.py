@@ -91,7 +91,7 @@ def task_cells(
     cells.append(Cell(fit(_rung(row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
     cells.append(_time(state, row, columns, now, spent))
     if columns.loop:
-        cells.append(Cell(fit(_loop(row), columns.loop) + " ", "wait"))
+        cells.append(Cell(fit(_loop(state, row), columns.loop) + " ", "wait"))
     cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
     return tuple(cells)
 
@@ -127,8 +127,11 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     return Cell(fit(text, width, right=True) + " ", tone)
 
 
-def _loop(row: TaskRow) -> str:
-    repeats = row.climb.repeats
+def _loop(state: State, row: TaskRow) -> str:
+    """How often the same failure came in a row, or the same step within the attempt."""
+    attempt = state.attempts.get(row.attempt)
+    inside = attempt.repeats if attempt is not None and attempt.is_live else 0
+    repeats = max(row.climb.repeats, inside)
     return f"↻ {min(repeats, 3)}/3" if repeats > 1 and row.state != "ended" else ""
 
 

@@ -1,0 +1,147 @@
+"""What sort of call it is: a question, a wait, a step onwards, an edit, or work; and what check it runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+__all__ = [
+    "TALKING_TOOLS",
+    "CallKind",
+    "check_of",
+    "file_of",
+    "is_in_progress",
+    "kind_of",
+    "says_nothing",
+    "shows_image",
+]
+
+CallKind = Literal["work", "query", "wait", "advance", "idle", "edit", "tree"]
+
+SHORT = 160
+CHECK_LIMIT = 200
+TALKING_TOOLS = frozenset({"think", "thought", "sequentialthinking", "reflect"})
+
+_EDITING = re.compile(
+    r"(?:multi|notebook|str_replace|apply)?_?-?(?:edit|write|patch|replace|update_file|create_file)\w*"
+)
+
+
+def _each(kind: CallKind, names: str) -> dict[str, CallKind]:
+    return dict.fromkeys(names.split(), kind)
+
+
+_TOOLS = {
+    **_each("query", "read view open cat grep glob search ls list find fetch lookup recall codebase_search"),
+    **_each("query", "web_search websearch web_fetch webfetch read_file list_dir list_directory file_search"),
+    **_each("wait", "bashoutput poll sleep wait"),
+}
+_PROGRAMS = {
+    **_each("query", "cat ls ll dir grep egrep fgrep rg ag find head less more wc tree stat file which type du df"),
+    **_each("query", "jq diff nl env printenv ps id uname locate get-content get-childitem awk"),
+    **_each("wait", "sleep wait watch tail journalctl poll start-sleep"),
+    **_each("idle", "echo printf true : pwd whoami date"),
+}
+_GIT = {
+    **_each("query", "status log diff show branch blame grep ls-files remote rev-parse describe"),
+    **_each("tree", "bisect checkout switch reset rebase revert stash restore worktree"),
+}
+# What stands before the program that matters: a change of directory, variables, a wrapper.
+_BEFORE = re.compile(
+    r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
+)
+_WINDOWS_ECHO = re.compile(r"/c echo .*", re.IGNORECASE)
+_OPERATORS = re.compile(r"[|&;<>`]|\$\(")
+_WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
+_SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
+_LOGS = re.compile(r"(?:docker|podman|kubectl|heroku|pm2|docker compose|docker-compose)\s+(?:\S+\s+){0,3}logs\b")
+_ADVANCE = re.compile(
+    r"(?:\W{0,2}(?:gdb|lldb|pdb|dlv|debugger|thread|process|browser|computer)\W{0,3}\s*)?"
+    r"(?:n|next|s|step|si|ni|stepi|nexti|fin|finish|c|cont|continue|step[ _-]?(?:over|into|out|in)|until)(?:\s+\d+)?"
+    r"|.{0,40}\b(?:scroll\w*|page[ _-]?(?:down|up)|pgdn|next[ _-]page|swipe|press[ _-]?tab|fast[ _-]?forward)\b.{0,80}",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"(?:ok(?:ay)?|done|success(?:ful(?:ly)?)?|true|null|none|\{\}|\[\]|0|\(?no (?:output|content)\)?"
+    r"|(?:the )?(?:file|edit|patch|change|todo)s?(?: list)?(?: (?:has|have) been)?(?: was| were)? ?"
+    r"(?:successfully )?(?:applied|updated|written|saved|created|edited|modified)(?: successfully)?"
+    r"|applied|updated|written|saved|created|edited|moved|renamed|(?:command )?(?:failed|error)"
+    r"|(?:process )?(?:exited|failed)? ?(?:with )?(?:exit )?(?:code|status):? \d+)?[.!]?",
+    re.IGNORECASE,
+)
+_IMAGE = re.compile(r"[\[<(]?\s*(?:image|screenshot|binary)\b.{0,80}|data:image/.*", re.IGNORECASE | re.DOTALL)
+_IN_PROGRESS = re.compile(
+    r"\b(?:pending|queued|in[ _-]progress|(?:still|is|status\W{1,4}|state\W{1,4}) ?running|running\W*$|waiting"
+    r"|not (?:yet )?ready|not yet|building|starting|\w*creating|provisioning|initiali[sz]ing|processing|scheduled"
+    r"|pulling|installing|compiling|no (?:new|further|more) (?:output|logs?|lines|messages|events)|\d{1,2} ?%)",
+    re.IGNORECASE,
+)
+# A first look that costs little: most results have none of these letters in a row.
+_SIGNS_OF_WORK = re.compile(r"ing|end|no |ueue|rogress|ead|yet|ched|%|ING|END|UEUE|ROGRESS|EAD|YET|CHED")
+_WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found", re.IGNORECASE)
+_FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
+_FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\":,}])")
+
+
+def kind_of(tool: str, text: str) -> CallKind:
+    """The sort of call, by its tool and, for a command, by its first program."""
+    tool = tool.lower()
+    if not text.strip() or ("leep" in text and _SLEEPS.search(text)):
+        return "wait"
+    if _EDITING.fullmatch(tool):
+        return "edit"
+    if len(text) <= SHORT and _ADVANCE.fullmatch(text.strip()):
+        return "advance"
+    return _TOOLS.get(tool) or _kind_of_command(_command_in(text))
+
+
+def _kind_of_command(command: str) -> CallKind:
+    program, _, rest = command.partition(" ")
+    program = program.rpartition("/")[2].lower()
+    if program == "git":
+        return _GIT.get(rest.lstrip().partition(" ")[0], "work")
+    kind = _PROGRAMS.get(program)
+    if program == "cmd":
+        kind = "idle" if _WINDOWS_ECHO.fullmatch(rest) else None
+    elif program == "sed" and "-n" in rest:
+        kind = "query"
+    if kind == "idle":
+        return "work" if _OPERATORS.search(rest) else "idle"
+    if kind == "query" and _WRITES.search(rest):
+        return "work"
+    return kind or ("wait" if _LOGS.match(command) else "work")
+
+
+def _command_in(text: str) -> str:
+    """The command without what stands before its program."""
+    before = _BEFORE.match(text)
+    return text[before.end() :] if before else text
+
+
+def says_nothing(result: str) -> bool:
+    """Whether a result says no more than that it went well, or badly."""
+    return len(result) <= SHORT and _NOTHING.fullmatch(result.strip()) is not None
+
+
+def shows_image(result: str) -> bool:
+    """Whether a result is a picture, which two equal texts do not make equal."""
+    return len(result) <= SHORT and _IMAGE.fullmatch(result.strip()) is not None
+
+
+def is_in_progress(result: str) -> bool:
+    """Whether a result says that something else is still at work."""
+    if len(result) > SHORT or not _SIGNS_OF_WORK.search(result):
+        return False
+    return _IN_PROGRESS.search(result) is not None and not _WENT_WRONG.search(result)
+
+
+def check_of(tool: str, text: str) -> str:
+    """What a call checks: the command without its flags, its wrapper and what its output is piped through."""
+    command = _command_in(text)
+    return f"{tool} {' '.join(_FLAG_OR_PIPE.sub(' ', command[:CHECK_LIMIT]).split())}"
+
+
+def file_of(text: str) -> str:
+    """The last file that a question is about; empty where it names none."""
+    found = _FILE.findall(text[:SHORT])
+    return str(found[-1]) if found else ""

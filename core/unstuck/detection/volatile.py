@@ -1,0 +1,106 @@
+"""What of a text can be compared between two runs of the same call: everything but what changes by itself.
+
+Clock times, durations, addresses, process and message ids and places below a temporary directory are masked; asserted
+values, file names, test ids, counts and exit codes stay. The text is taken word by word, because most words need no
+look at all; what a word becomes is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+
+__all__ = ["comparable", "digest"]
+
+HEAD = 500
+TAIL = 1_500
+WORD_LIMIT = 400
+DIGEST_BYTES = 8
+
+_COUNTED = frozenset({"pid", "tid", "attempt", "try", "retry", "in", "out"})
+_UNITS = frozenset(
+    {"s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"}
+)
+_AROUND = "()[]{}<>,;:.'\"#`"
+_VOLATILE = re.compile(
+    r"(?P<id>\b(?:(?i:message|msg|session|request|req|trace|span|correlation|event|job|run|call|thread|turn|invocation"
+    r"|conversation|transaction|delivery|execution|container|process)[_-]?(?i:id)|(?i:pid|tid|ts|timestamp|etag|nonce|seq))"
+    r"['\"]?[=:]['\"]?[\w.:+-]+"
+    r"|\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
+    r"|\b0x[0-9a-fA-F]{2,}\b"
+    r"|\b(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]*\d)[\w-]{3,}"
+    r"|\b(?:In|Out)\[\d+\]"
+    r"|(?<=:)(?:3[2-9]|[4-6]\d)\d{3}\b)"
+    r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
+    r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m(?=\d))(?:\d+(?:\.\d+)?s)?\b)"
+    r"|(?P<sha>\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,})?)"
+)
+_STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
+_MEASURED = re.compile(
+    r"\b(?:bench\w*|mean|median|average|avg|min|max|p\d\d|stddev|latency|throughput|score|loss|accuracy|fps|cycles)\b"
+    r"|/op\b|ops/|req/s|\bper (?:op|call|iteration|second|request)",
+    re.IGNORECASE,
+)
+
+
+def comparable(text: str, *, arguments: bool = False) -> str:
+    """``text`` without what changes by itself, blanks folded, at most ``HEAD + TAIL`` characters of it.
+
+    With ``arguments`` it is a call: a duration or a commit that it names is an argument and stays. Durations stay as
+    well where they are what was measured.
+    """
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]} … {text[-TAIL:]}"
+    words = text.split()
+    masked, timed = _masked(words, not arguments)
+    if timed and _MEASURED.search(text):
+        masked, _ = _masked(words, False)
+    return " ".join(masked)
+
+
+def digest(*parts: str) -> str:
+    """16 hexadecimal characters that stand for ``parts``."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
+    """The words as they are compared, and whether a duration was among those that were masked."""
+    said: list[str] = []
+    timed = False
+    before = ""
+    for word in words:
+        if word.isalpha():
+            if durations and word in _UNITS and said and _NUMBER.fullmatch(before):
+                said[-1], timed = "TIME", True
+            said.append(word)
+        else:
+            stands, is_time = _word(word, durations, before.strip(_AROUND).lower() in _COUNTED)
+            timed = timed or is_time
+            said.append(stands)
+        before = word
+    return said, timed
+
+
+@lru_cache(maxsize=8_192)
+def _word(word: str, durations: bool, counted: bool) -> tuple[str, bool]:
+    """What one word is compared as, and whether it was a duration."""
+    bare = word.strip(_AROUND)
+    if counted and bare.isdigit():
+        return "N", False
+    if word[0] in "'\"" and word[-1] in "'\"":
+        return word[:WORD_LIMIT], False
+    timed = False
+
+    def stand_in(match: re.Match[str]) -> str:
+        nonlocal timed
+        kind = str(match.lastgroup)
+        if kind in ("duration", "sha") and not durations:
+            return match[0]
+        timed = timed or kind == "duration"
+        return _STAND_IN[kind]
+
+    return _VOLATILE.sub(stand_in, word[:WORD_LIMIT]), timed
