@@ -99,9 +99,9 @@ class Holding:
         detector, agent = self._core.detector, observation.agent_id
         if detector.progressed(self._task, agent) or (observation.kind == "message" and observation.role == "user"):
             detector.record_success(self._task)
-        # Where somebody climbs for the agent it is nudged first; alongside, its failing commands are all there is.
-        alongside = self._core.head.run.kind == "watch"
-        if not alongside or observation.kind != "failure" or not detector.counts(self._task, agent):
+        # An agent that we run ourselves is nudged first; of one beside us its failing commands are all there is to see.
+        ours = self._core.head.run.kind in ("plan", "command")
+        if ours or observation.kind != "failure" or not detector.counts(self._task, agent):
             return False
         return detector.record_failure(self._task, identity)
 
