@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "SystemClock", "iso"]
 
+_SAME = 1e-4
+
 
 class Clock(Protocol):
     """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds)."""
@@ -43,6 +45,7 @@ class ManualClock:
         self._wall = wall - start
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._count = 0
+        self._registered = asyncio.Event()
 
     def now(self) -> float:
         return self._wall + self._time
@@ -66,7 +69,14 @@ class ManualClock:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._count += 1
         heapq.heappush(self._sleepers, (due, self._count, future))
+        self._registered.set()
         await future
+
+    async def slept_until(self, moment: float) -> None:
+        """Wait until somebody sleeps until ``moment``: then time may pass, and they will wake in it."""
+        while not any(abs(due - moment) < _SAME for due, _, future in self._sleepers if not future.done()):
+            self._registered.clear()
+            await self._registered.wait()
 
     async def advance(self, seconds: float) -> None:
         """Let ``seconds`` pass, waking who is due and letting the loop run between two wake-ups."""
@@ -82,6 +92,10 @@ class ManualClock:
             due[2].set_result(None)
         self._time = end
         await self.settle()
+
+    def jump(self, seconds: float) -> None:
+        """Let ``seconds`` pass at once, as for a process that was stopped: sleepers wake late."""
+        self._time += seconds
 
     @staticmethod
     async def settle(turns: int = 50) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from unstuck.agents.prompting import Placed, place
 from unstuck.agents.signals import read_signal
-from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
+from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.supervision.verification import read_output
@@ -73,7 +73,9 @@ class CommandAgent:
             stdin=placed.file if placed.stdin else None,
             limit=self._limit,
         )
-        process = await Process.start(launch, spawned=observer.spawned)
+        process = await Process.start(
+            launch, spawned=observer.spawned, progress=lambda total, tail: observer.see(Observation(kind="alive"))
+        )
         self._live[guidance.attempt] = process
         try:
             done = await process.wait()

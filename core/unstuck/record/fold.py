@@ -14,7 +14,7 @@ from unstuck.contract import Answer, Gate, Guidance
 from unstuck.diagnosis import Diagnosis
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, GateRow, State, TaskRow
+from unstuck.record.state import AttemptRow, AttemptState, CheckRow, DirectiveRow, GateRow, State, TaskRow
 
 __all__ = ["fold"]
 
@@ -57,6 +57,25 @@ def _attempt(state: State, attempt: str, /, **changes: Any) -> None:
     row = state.attempts.get(attempt)
     if row is not None:
         state.attempts[attempt] = replace(row, **changes)
+
+
+def _hold(state: State, attempt: str, mono: float) -> None:
+    """Its clocks stand from now on."""
+    row = state.attempts.get(attempt)
+    if row is not None and row.is_live:
+        state.attempts[attempt] = replace(
+            row, state="held", held_since=mono if row.held_since is None else row.held_since
+        )
+
+
+def _let_go(state: State, attempt: str, mono: float, into: AttemptState = "live") -> None:
+    """Its clocks go on: the time that it was held does not count."""
+    row = state.attempts.get(attempt)
+    if row is None or not row.is_live:
+        return
+    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
+    deadline = None if row.deadline is None else row.deadline + held
+    state.attempts[attempt] = replace(row, state=into, held_since=None, deadline=deadline)
 
 
 def _is_current(state: State, record: Record) -> bool:
@@ -257,6 +276,11 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
             # What the person says to the agent itself begins a new climb.
             _task(state, record, climb=task.climb.answered())
+
+
+@_on(e.AgentTimeout)
+def _agent_timeout(state: State, record: Record, event: e.AgentTimeout) -> None:
+    _attempt(state, record.attempt, timed_out=event.clock)
 
 
 @_on(e.AttemptEnded)
@@ -477,7 +501,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row is None:
         return
     if row.state == "running":
-        _attempt(state, row.attempt, state="held")
+        _hold(state, row.attempt, record.mono)
         _task(state, record, gate=event.gate)
     elif row.state in ("undecided", "preparing", "judging", "parked"):
         _task(state, record, state="waiting", gate=event.gate, directive=row.directive)
@@ -491,11 +515,15 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
-    if row.gate.type == "timeout" and event.effect == "go_on" and row.gate.attempt:
-        _attempt(state, row.gate.attempt, deadline=record.mono + event.number if event.number else None)
     task = state.tasks.get(row.gate.task)
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
+    if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
+        # Counted from now on, and from later where another question still holds it up.
+        attempt = state.attempts.get(row.gate.attempt)
+        held = None if attempt is None or attempt.held_since is None else record.mono
+        deadline = record.mono + event.number if event.number else None
+        _attempt(state, row.gate.attempt, deadline=deadline, held_since=held)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
@@ -508,8 +536,10 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         )
     if task.state in ("running", "interrupted"):
         left = _open_gate(state, task.id)
-        if task.state == "running":
-            _attempt(state, task.attempt, state="stopping" if event.effect == "stop" else "held" if left else "live")
+        if task.state == "running" and event.effect == "stop":
+            _let_go(state, task.attempt, record.mono, "stopping")
+        elif task.state == "running" and not left:
+            _let_go(state, task.attempt, record.mono)
         return replace(task, changed=record.seq, gate=left)
     # A task that waits goes on with the first answer; nobody needs to answer the same again.
     _withdraw(state, record, task.id)
@@ -544,6 +574,8 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
         return
     left = _open_gate(state, task.id)
     task = replace(task, gate=left, changed=record.seq)
+    if task.state == "running" and not left:
+        _let_go(state, task.attempt, record.mono)
     if task.state == "waiting" and not left:
         # Nothing is asked any more, so the work speaks for itself again.
         task = replace(task, state="judging", check=None, directive=None)

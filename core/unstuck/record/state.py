@@ -14,6 +14,7 @@ from unstuck.escalation.climb import Climb
 
 __all__ = [
     "AttemptRow",
+    "AttemptState",
     "CheckRow",
     "DirectiveRow",
     "GateRow",
@@ -72,7 +73,8 @@ class DirectiveRow:
 class AttemptRow:
     """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
 
-    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs.
+    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs; it moves on by as long
+    as the attempt is held, which it is since ``held_since``. ``timed_out`` names the clock that ended it.
     """
 
     id: str
@@ -81,6 +83,8 @@ class AttemptRow:
     started: float
     started_seq: int = 0
     deadline: float | None = None
+    held_since: float | None = None
+    timed_out: str = ""
     state: AttemptState = "starting"
     pid: int = 0
     spawned: float = 0.0

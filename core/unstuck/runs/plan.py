@@ -54,12 +54,11 @@ class PlannedAgent:
 class PlannedTask:
     """A task and what only the coordinator needs to know about it.
 
-    ``idle_s`` is in seconds, None for the setting; ``own_verify`` says that the check is the task's own and not the
-    plan's: it may fail before the work has begun, because it is the task's goal.
+    ``own_verify`` says that the check is the task's own and not the plan's: it may fail before the work has begun,
+    because it is the task's goal.
     """
 
     task: Task
-    idle_s: float | None = None
     after_skip: AfterSkip = "block"
     mode: Mode = "orchestrated"
     own_verify: bool = False
@@ -129,8 +128,10 @@ class Plan:
 
 def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     task = dict(values["task"])
+    task.setdefault("idle_s", values.get("idle_s"))  # where plans were recorded with it before
     task |= {"prompt": admit(task["prompt"], limit=FILE_LIMIT), "needs": tuple(task["needs"])}
-    return PlannedTask(**{**values, "task": Task(**task)})
+    rest = {key: value for key, value in values.items() if key != "idle_s"}
+    return PlannedTask(**{**rest, "task": Task(**task)})
 
 
 def one_task_plan(
@@ -312,10 +313,10 @@ def _task(
         needs=_needs(section, known),
         verify=verify or top.shell("verify"),
         timeout_s=section.seconds("timeout"),
+        idle_s=section.seconds("idle"),
     )
     return PlannedTask(
         task=task,
-        idle_s=section.seconds("idle"),
         after_skip=section.choice("after_skip", ("block", "run", "skip")) or "block",
         mode=section.choice("mode", ("orchestrated", "direct")) or "orchestrated",
         own_verify=verify is not None,

@@ -92,6 +92,10 @@ class Core:
         """The time limit of an attempt at ``task``, in seconds."""
         return task.timeout_s or self.settings.timeout_for(task.agent_type)
 
+    def idle_limit_of(self, task: Task) -> float:
+        """How long an attempt at ``task`` may show no sign of life, in seconds."""
+        return task.idle_s or self.settings.idle_timeout
+
     def row(self, task: str) -> TaskRow:
         return self.head.tasks[task]
 

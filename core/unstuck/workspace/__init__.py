@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unstuck.workspace.changes import TreePrint, print_of
 from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, Restored
 from unstuck.workspace.gather import Insight, gather
 from unstuck.workspace.git import Repository, Result, dirty, find_repository, head, project_home, record_home, run_git
@@ -16,11 +17,13 @@ __all__ = [
     "Repository",
     "Restored",
     "Result",
+    "TreePrint",
     "Worktrees",
     "dirty",
     "find_repository",
     "gather",
     "head",
+    "print_of",
     "project_home",
     "record_home",
     "run_git",
