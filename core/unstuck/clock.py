@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import sys
 import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
@@ -11,15 +12,23 @@ from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "SystemClock", "iso"]
 
+# Linux has a clock that runs on while the machine sleeps; on macOS it is the other one that has a name of its own.
+_WITH_SLEEP: int | None = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
+_AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
 _SAME = 1e-4
 
 
 class Clock(Protocol):
-    """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds)."""
+    """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds).
+
+    ``monotonic`` stands still while the machine sleeps; ``asleep`` is how long it has done so since some moment.
+    """
 
     def now(self) -> float: ...
 
     def monotonic(self) -> float: ...
+
+    def asleep(self) -> float: ...
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -33,6 +42,10 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
+    def asleep(self) -> float:
+        """Seconds since the machine was started; 0.0 where the system does not say."""
+        return time.clock_gettime(_WITH_SLEEP) - time.clock_gettime(_AWAKE) if _WITH_SLEEP is not None else 0.0
+
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
 
@@ -43,6 +56,7 @@ class ManualClock:
     def __init__(self, start: float = 1_000.0, wall: float = 1_800_000_000.0) -> None:
         self._time = start
         self._wall = wall - start
+        self._asleep = 0.0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._count = 0
         self._registered = asyncio.Event()
@@ -92,6 +106,14 @@ class ManualClock:
             due[2].set_result(None)
         self._time = end
         await self.settle()
+
+    def asleep(self) -> float:
+        return self._asleep
+
+    def suspend(self, seconds: float) -> None:
+        """Let the machine sleep: only the time of day goes on."""
+        self._wall += seconds
+        self._asleep += seconds
 
     def jump(self, seconds: float) -> None:
         """Let ``seconds`` pass at once, as for a process that was stopped: sleepers wake late."""

@@ -24,11 +24,15 @@ PROMPT_FILE_MODE = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandSpec:
-    """How an agent is started. ``signals`` requires a signal line; ``prompt`` says how the text reaches it."""
+    """How an agent is started. ``signals`` requires a signal line; ``prompt`` says how the text reaches it.
+
+    ``freeze``: it stands still while a question about it is open, else it runs on.
+    """
 
     command: tuple[str, ...]
     signals: bool = False
     prompt: Literal["auto", "stdin"] = "auto"
+    freeze: bool = True
 
 
 def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
@@ -50,7 +54,8 @@ class CommandAgent:
     def __init__(
         self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, prompt_limit: int
     ) -> None:
-        self.can = Capabilities(hold="freeze", fresh=True, stop=True, may_restore=True, signals=spec.signals)
+        hold: Literal["freeze", "none"] = "freeze" if spec.freeze else "none"
+        self.can = Capabilities(hold=hold, fresh=True, stop=True, may_restore=True, signals=spec.signals)
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
         self._live: dict[str, Process] = {}
@@ -92,13 +97,13 @@ class CommandAgent:
         return await process.stop() if process is not None else Receipt()
 
     def freeze(self, attempt: str) -> None:
-        """Let the attempt stand still while a question is open."""
-        if process := self._live.get(attempt):
+        """Let the attempt stand still while a question is open, unless it is to run on."""
+        if self._spec.freeze and (process := self._live.get(attempt)):
             process.freeze()
 
     def thaw(self, attempt: str) -> None:
         """Let it go on."""
-        if process := self._live.get(attempt):
+        if self._spec.freeze and (process := self._live.get(attempt)):
             process.resume()
 
     def _placed(self, guidance: Guidance) -> Placed:

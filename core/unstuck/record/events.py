@@ -82,6 +82,12 @@ class StopRequested(Event):
     attempt_id: str = ""
 
 
+class Suspended(Event):
+    """The machine slept for so many ``seconds``; no clock of ours has counted them."""
+
+    seconds: float
+
+
 class LogRepaired(Event):
     """A torn last record was moved aside."""
 
@@ -211,9 +217,10 @@ class StopReceipt(Event):
 
 
 class AttemptInterrupted(Event):
-    """The supervisor went away under the attempt."""
+    """The supervisor went away under the attempt; ``used_s`` is how much of its time it had used by then."""
 
     reason: str
+    used_s: float = 0.0
 
 
 class RecoveryDecided(Event):

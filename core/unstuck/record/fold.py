@@ -19,13 +19,14 @@ from unstuck.record.state import AttemptRow, AttemptState, CheckRow, DirectiveRo
 __all__ = ["fold"]
 
 _Handler = Callable[[State, Record, Any], None]
+WARN_SHARE = 0.8
 _HANDLERS: dict[type[Any], _Handler] = {}
 
 
 def fold(state: State, record: Record) -> None:
     """Change ``state`` by one record."""
     handler = _HANDLERS.get(type(record.event))
-    state.seq = record.seq
+    state.seq, state.mono = record.seq, record.mono
     if handler is not None:
         handler(state, record, record.event)
     elif isinstance(record.event, e.Unknown):
@@ -74,8 +75,29 @@ def _let_go(state: State, attempt: str, mono: float, into: AttemptState = "live"
     if row is None or not row.is_live:
         return
     held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
-    deadline = None if row.deadline is None else row.deadline + held
-    state.attempts[attempt] = replace(row, state=into, held_since=None, deadline=deadline)
+    state.attempts[attempt] = replace(
+        row,
+        state=into,
+        held_since=None,
+        held=row.held + held,
+        deadline=None if row.deadline is None else row.deadline + held,
+        warn_at=None if row.warn_at is None else row.warn_at + held,
+    )
+
+
+def _extend(state: State, attempt: str, mono: float, seconds: float | None) -> None:
+    """More time from now on, or from when nothing holds it any more; without ``seconds`` it has no limit."""
+    row = state.attempts.get(attempt)
+    if row is None:
+        return
+    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
+    row = replace(row, held=row.held + held, held_since=None if row.held_since is None else mono)
+    if seconds:
+        limit = row.limit + seconds
+        row = replace(row, limit=limit, deadline=mono + seconds, warn_at=mono + WARN_SHARE * seconds)
+    else:
+        row = replace(row, deadline=None, warn_at=None)
+    state.attempts[attempt] = row
 
 
 def _is_current(state: State, record: Record) -> bool:
@@ -244,7 +266,9 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         guidance=guidance,
         started=record.mono,
         started_seq=record.seq,
+        limit=event.limit_s,
         deadline=record.mono + event.limit_s if event.limit_s else None,
+        warn_at=record.mono + WARN_SHARE * event.limit_s if event.limit_s else None,
     )
     _task(
         state,
@@ -283,6 +307,12 @@ def _agent_timeout(state: State, record: Record, event: e.AgentTimeout) -> None:
     _attempt(state, record.attempt, timed_out=event.clock)
 
 
+@_on(e.TimeoutWarned)
+def _timeout_warned(state: State, record: Record, event: e.TimeoutWarned) -> None:
+    if event.clock == "wall":
+        _attempt(state, record.attempt, warn_at=None)
+
+
 @_on(e.AttemptEnded)
 def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
     current = _is_current(state, record)
@@ -301,6 +331,7 @@ def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
         check=None,
         session=event.report.session or row.session,
         prepared=None,
+        used=0.0,
     )
     for gate in state.attempts[record.attempt].guidance.answers:
         _gate(state, gate, status="delivered")
@@ -314,7 +345,7 @@ def _attempt_interrupted(state: State, record: Record, event: e.AttemptInterrupt
         _attempt(state, record.attempt, state="interrupted")
     if not current:
         return
-    _task(state, record, state="interrupted")
+    _task(state, record, state="interrupted", used=event.used_s)
     for gate in state.attempts[record.attempt].guidance.answers:
         _gate(state, gate, status="answered")
 
@@ -332,7 +363,7 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
         directive = DirectiveRow(
             level=row.level, restore="baseline", fresh=True, checkpoint="recovery", answers=answers
         )
-        _task(state, record, state="preparing", directive=directive, prepared=None)
+        _task(state, record, state="preparing", directive=directive, prepared=None, used=0.0)
     elif event.choice == "done":
         _task(state, record, state="judging", report=row.report, check=None, prepared=None)
     else:
@@ -519,11 +550,7 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
     if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
-        # Counted from now on, and from later where another question still holds it up.
-        attempt = state.attempts.get(row.gate.attempt)
-        held = None if attempt is None or attempt.held_since is None else record.mono
-        deadline = record.mono + event.number if event.number else None
-        _attempt(state, row.gate.attempt, deadline=deadline, held_since=held)
+        _extend(state, row.gate.attempt, record.mono, event.number)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:

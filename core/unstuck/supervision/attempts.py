@@ -74,7 +74,7 @@ class _Running:
     def __init__(self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance) -> None:
         self._core, self._deadlines, self._agent, self._task, self._guidance = core, deadlines, agent, task, guidance
         self._changed = core.changed(f"attempt {guidance.attempt}")
-        self._key = f"{guidance.attempt} wall"
+        self._key, self._began = guidance.attempt, core.clock.now()
         self._idle = IdleClock(
             core,
             deadlines,
@@ -85,7 +85,7 @@ class _Running:
             stalled=self._on_stall,
         )
         self._idles = self._row.deadline is not None
-        self._armed: float | None = None
+        self._armed: tuple[float | None, float | None] = (None, None)
         self._held = False
         self._due: _Due | None = None
         self._timed_out = False
@@ -110,7 +110,7 @@ class _Running:
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
-            self._deadlines.cancel(self._key)
+            self._arm(None, None)
             self._idle.stand()
             self._withdraw()
         return self._told(work)
@@ -158,17 +158,34 @@ class _Running:
                 self._idle.stand()
             elif self._idles:
                 self._idle.run()
-        deadline = None if held or self._receipt is not None else row.deadline
-        if deadline != self._armed:
-            self._armed = deadline
-            if deadline is None:
-                self._deadlines.cancel(self._key)
+        if held or self._receipt is not None:
+            self._arm(None, None)
+        else:
+            self._arm(row.warn_at, row.deadline)
+
+    def _arm(self, warning: float | None, limit: float | None) -> None:
+        if (warning, limit) == self._armed:
+            return
+        self._armed = warning, limit
+        for name, moment, then in (("warning", warning, self._warn), ("limit", limit, self._on_limit)):
+            if moment is None:
+                self._deadlines.cancel(f"{self._key} {name}")
             else:
-                self._deadlines.at(self._key, deadline, self._on_limit)
+                self._deadlines.at(f"{self._key} {name}", moment, then)
+
+    def _warn(self) -> None:
+        row = self._row
+        event = e.TimeoutWarned(
+            clock="wall",
+            elapsed_s=round(row.used(self._core.clock.monotonic()), 3),
+            limit_s=row.limit,
+            last_sign=one_line(self._idle.last_sign),
+        )
+        self._core.append(event, task=self._task.id, attempt=row.id, actor="timer")
 
     def _on_limit(self) -> None:
-        self._armed = None
-        self._tell(_Due("wall", self._limit))
+        self._armed = (None, None)
+        self._tell(_Due("wall", self._row.limit))
 
     def _on_stall(self, found: Liveness) -> None:
         self._tell(_Due("idle", self._idle.limit, found))
@@ -176,12 +193,6 @@ class _Running:
     def _tell(self, due: _Due) -> None:
         self._due = due
         self._changed.set()
-
-    @property
-    def _limit(self) -> float:
-        """The limit of the whole attempt, in seconds, with what it was extended by."""
-        row = self._row
-        return round(row.deadline - row.started, 3) if row.deadline is not None else 0.0
 
     def _on_time(self, due: _Due) -> None:
         """Ask where somebody or a rule can answer; otherwise the attempt is stopped and dispatched again."""
@@ -205,7 +216,7 @@ class _Running:
             actor="timer",
         )
         context = timeout_context(
-            task_id=task.id, agent_id=agent, elapsed=elapsed, limit=due.limit, started_at=core.clock.now() - elapsed
+            task_id=task.id, agent_id=agent, elapsed=elapsed, limit=due.limit, started_at=self._began
         )
         context |= {"clock": due.clock, "last_sign": one_line(self._idle.last_sign)}
         if due.found is not None:

@@ -30,8 +30,9 @@ class Deadlines:
     the loop, as for any callback. ``on_wake`` is called whenever the timer has come to its end.
     """
 
-    def __init__(self, clock: Clock, on_wake: Callable[[], None] = lambda: None) -> None:
-        self._clock, self._on_wake = clock, on_wake
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.on_wake: Callable[[], None] = lambda: None
         self._live: dict[str, _Deadline] = {}
         self._heap: list[tuple[float, int, _Deadline]] = []
         self._count = 0
@@ -105,7 +106,7 @@ class Deadlines:
         try:
             await asyncio.wait((sleeping, nearer), return_when=asyncio.FIRST_COMPLETED)
             if sleeping.done():
-                self._on_wake()
+                self.on_wake()
         finally:
             sleeping.cancel()
             nearer.cancel()

@@ -51,6 +51,8 @@ _RELEASING = (
     e.TransientErrorRetry,
 )
 
+_SLEPT_S = 1.0
+
 
 class Project:
     """Where a project is: its root, its repository (if any), and the folder that holds our record of it."""
@@ -85,6 +87,8 @@ class Supervisor:
     def __init__(self, core: Core, project: Project, deadlines: Deadlines) -> None:
         self.core, self.project = core, project
         self._deadlines = deadlines
+        self._asleep = core.clock.asleep()
+        deadlines.on_wake = self._note_sleep
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
         core.journal.on_append(self._on_append)
@@ -202,6 +206,13 @@ class Supervisor:
                     apply_policy(core, row.gate)
         await core.journal.committed()
         await self._deadlines.start()
+
+    def _note_sleep(self) -> None:
+        """The machine has slept when the time without its sleep has fallen behind."""
+        asleep = self.core.clock.asleep()
+        if asleep - self._asleep >= _SLEPT_S:
+            self.core.append(e.Suspended(seconds=round(asleep - self._asleep, 3)), actor="timer")
+            self._asleep = asleep
 
     async def _leave(self) -> None:
         """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""

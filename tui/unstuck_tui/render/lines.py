@@ -303,6 +303,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.LivenessJudged: lambda event, record: (
         f"  ◷ silent for {_seconds(event.silent_s)} but {event.verdict}: {', '.join(event.signals)}"
     ),
+    e.Suspended: lambda event, record: f"◷ the machine slept for {_seconds(event.seconds)}; no clock has counted it",
     e.SilenceEnded: lambda event, record: f"  ◷ a sign of life after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
