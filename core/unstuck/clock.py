@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import sys
 import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
@@ -11,13 +12,23 @@ from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "PacedClock", "SystemClock", "iso"]
 
+# Linux has a clock that runs on while the machine sleeps; on macOS it is the other one that has a name of its own.
+_WITH_SLEEP: int | None = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
+_AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
+_SAME = 1e-4
+
 
 class Clock(Protocol):
-    """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds)."""
+    """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds).
+
+    ``monotonic`` stands still while the machine sleeps; ``asleep`` is how long it has done so since some moment.
+    """
 
     def now(self) -> float: ...
 
     def monotonic(self) -> float: ...
+
+    def asleep(self) -> float: ...
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -30,6 +41,10 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def asleep(self) -> float:
+        """Seconds since the machine was started; 0.0 where the system does not say."""
+        return time.clock_gettime(_WITH_SLEEP) - time.clock_gettime(_AWAKE) if _WITH_SLEEP is not None else 0.0
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
@@ -54,8 +69,10 @@ class ManualClock:
     def __init__(self, start: float = 1_000.0, wall: float = 1_800_000_000.0) -> None:
         self._time = start
         self._wall = wall - start
+        self._asleep = 0.0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._count = 0
+        self._registered = asyncio.Event()
 
     def now(self) -> float:
         return self._wall + self._time
@@ -79,7 +96,14 @@ class ManualClock:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._count += 1
         heapq.heappush(self._sleepers, (due, self._count, future))
+        self._registered.set()
         await future
+
+    async def slept_until(self, moment: float) -> None:
+        """Wait until somebody sleeps until ``moment``: then time may pass, and they will wake in it."""
+        while not any(abs(due - moment) < _SAME for due, _, future in self._sleepers if not future.done()):
+            self._registered.clear()
+            await self._registered.wait()
 
     async def advance(self, seconds: float) -> None:
         """Let ``seconds`` pass, waking who is due and letting the loop run between two wake-ups."""
@@ -95,6 +119,18 @@ class ManualClock:
             due[2].set_result(None)
         self._time = end
         await self.settle()
+
+    def asleep(self) -> float:
+        return self._asleep
+
+    def suspend(self, seconds: float) -> None:
+        """Let the machine sleep: only the time of day goes on."""
+        self._wall += seconds
+        self._asleep += seconds
+
+    def jump(self, seconds: float) -> None:
+        """Let ``seconds`` pass at once, as for a process that was stopped: sleepers wake late."""
+        self._time += seconds
 
     @staticmethod
     async def settle(turns: int = 50) -> None:

@@ -53,7 +53,10 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be done. ``verify`` is a shell command; without one a task may end unverified, never succeeded."""
+    """What is to be done. ``verify`` is a shell command; without one a task may end unverified, never succeeded.
+
+    ``timeout_s`` limits an attempt, ``idle_s`` its silence, both in seconds and None for the settings' limits.
+    """
 
     id: str
     prompt: Clean
@@ -62,6 +65,7 @@ class Task:
     needs: tuple[str, ...] = ()
     verify: str | None = None
     timeout_s: float | None = None
+    idle_s: float | None = None
     isolation: Literal["shared", "worktree"] = "shared"
 
 

@@ -1,4 +1,4 @@
-"""A stage: ``unstuck demo`` with one scenario, headless and as JSON, in this very process; its check and agents are real."""
+"""A stage: ``unstuck demo`` with one scenario, headless and as JSON; its check and its agents are real."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import psutil
-
 from tests.rehearsal.conftest import Stage
 
 FULL_LADDER = [

@@ -21,7 +21,7 @@ NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 SILENT = {
     "agent_crashed", "agent_seeks_guidance", "agent_spawned", "answer_delivered", "answer_sent", "backoff_over",
     "configuration_error", "directive_prepared", "divine_response_received", "result_integrated", "setup_finished",
-    "step_recorded", "task_added", "task_unblocked",
+    "silence_noticed", "step_recorded", "task_added", "task_unblocked",
 }  # fmt: skip
 GUIDANCE = Guidance(attempt="web.2", number=2, level="retry", text=Clean("Do it"), workdir=Path())
 VALUES: dict[str, Any] = {
@@ -43,6 +43,8 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("directive_prepared", "level"): "retry",
     ("setup_finished", "passed"): True,
     ("result_integrated", "commit"): "none",
+    ("timeout_warned", "clock"): "wall",
+    ("liveness_judged", "verdict"): "ACTIVE",
 }
 
 
@@ -58,7 +60,7 @@ def an_event(name: str, text: str = "words") -> Event:
             data[field] = VALUES[field]
         elif info.annotation is int or info.annotation is float:
             data[field] = 1
-        elif field == "insights":
+        elif field in ("insights", "signals"):
             data[field] = (text,)
         else:
             data[field] = text

@@ -96,7 +96,7 @@ def test_full_plan(write) -> None:
     assert (fixer.type, fixer.signals, fixer.hold) == ("default", False, None)
     models, api = plan.tasks["models"], plan.tasks["api"]
     assert models.task.prompt == "Write the models.\nKeep them small.\n"
-    assert (models.task.timeout_s, models.idle_s) == (900.0, 90.0)
+    assert (models.task.timeout_s, models.task.idle_s) == (900.0, 90.0)
     assert (models.task.agent, models.task.agent_type) == ("writer", "backend_developer")
     assert (api.after_skip, api.mode, api.task.needs) == ("run", "direct", ("models",))
     assert (models.after_skip, models.mode, models.task.needs) == ("block", "orchestrated", ())

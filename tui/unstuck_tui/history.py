@@ -191,7 +191,16 @@ class History:
         self._add(record, "loop", "↻", "wait", f"{event.repeats} times: {event.evidence}")
 
     def _timed_out(self, record: Record, event: e.AgentTimeout) -> None:
-        self._add(record, "time is up", "◷", "wait", seconds=event.elapsed_ms / 1000)
+        if event.clock == "idle":
+            self._add(record, "stalled", "◷", "wait", ", ".join(event.signals), seconds=event.limit_s)
+        else:
+            self._add(record, "time is up", "◷", "wait", seconds=event.elapsed_ms / 1000)
+
+    def _judged(self, record: Record, event: e.LivenessJudged) -> None:
+        self._add(record, event.verdict.lower(), "◷", "quiet", ", ".join(event.signals), seconds=event.silent_s)
+
+    def _spoke(self, record: Record, event: e.SilenceEnded) -> None:
+        self._add(record, "silence", "◷", "quiet", f"ended by {event.sign}", seconds=event.seconds)
 
     def _flaked(self, record: Record, event: e.CheckFlaked) -> None:
         self._add(record, "flaky", "~", "wait", "the check failed once, then passed")
@@ -221,6 +230,8 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.TransientErrorRetry: History._waits,
     e.AgentFailure: History._told_again,
     e.AgentTimeout: History._timed_out,
+    e.LivenessJudged: History._judged,
+    e.SilenceEnded: History._spoke,
     e.ResearchDone: History._researched,
     e.RestoreDone: History._restored,
     e.GateOpened: History._asked,

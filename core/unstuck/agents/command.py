@@ -11,7 +11,7 @@ from typing import Literal
 
 from unstuck.agents.prompting import Placed, place
 from unstuck.agents.signals import read_signal, read_step
-from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
+from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.supervision.verification import read_output
@@ -24,11 +24,15 @@ PROMPT_FILE_MODE = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandSpec:
-    """How an agent is started. ``signals`` requires a signal line; ``prompt`` says how the text reaches it."""
+    """How an agent is started. ``signals`` requires a signal line; ``prompt`` says how the text reaches it.
+
+    ``freeze``: it stands still while a question about it is open, else it runs on.
+    """
 
     command: tuple[str, ...]
     signals: bool = False
     prompt: Literal["auto", "stdin"] = "auto"
+    freeze: bool = True
 
 
 def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
@@ -50,7 +54,8 @@ class CommandAgent:
     def __init__(
         self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, prompt_limit: int
     ) -> None:
-        self.can = Capabilities(hold="freeze", fresh=True, stop=True, may_restore=True, signals=spec.signals)
+        hold: Literal["freeze", "none"] = "freeze" if spec.freeze else "none"
+        self.can = Capabilities(hold=hold, fresh=True, stop=True, may_restore=True, signals=spec.signals)
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
         self._live: dict[str, Process] = {}
@@ -79,7 +84,12 @@ class CommandAgent:
             if step := read_step(line):
                 observer.see(step)
 
-        process = await Process.start(launch, spawned=observer.spawned, said=said)
+        process = await Process.start(
+            launch,
+            spawned=observer.spawned,
+            progress=lambda total, tail: observer.see(Observation(kind="alive")),
+            said=said,
+        )
         self._live[guidance.attempt] = process
         try:
             done = await process.wait()
@@ -96,13 +106,13 @@ class CommandAgent:
         return await process.stop() if process is not None else Receipt()
 
     def freeze(self, attempt: str) -> None:
-        """Let the attempt stand still while a question is open."""
-        if process := self._live.get(attempt):
+        """Let the attempt stand still while a question is open, unless it is to run on."""
+        if self._spec.freeze and (process := self._live.get(attempt)):
             process.freeze()
 
     def thaw(self, attempt: str) -> None:
         """Let it go on."""
-        if process := self._live.get(attempt):
+        if self._spec.freeze and (process := self._live.get(attempt)):
             process.resume()
 
     def _placed(self, guidance: Guidance) -> Placed:

@@ -9,5 +9,17 @@ from __future__ import annotations
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.runner import Exit, Launch, Process, run
 from unstuck.processes.survivors import end_survivors, is_alive, is_ours
+from unstuck.processes.vitals import Vitals, sample
 
-__all__ = ["Exit", "Launch", "Process", "clean_environment", "end_survivors", "is_alive", "is_ours", "run"]
+__all__ = [
+    "Exit",
+    "Launch",
+    "Process",
+    "Vitals",
+    "clean_environment",
+    "end_survivors",
+    "is_alive",
+    "is_ours",
+    "run",
+    "sample",
+]

@@ -15,7 +15,7 @@ from unstuck.contract import Receipt
 from unstuck.processes.connection import SHIM
 from unstuck.processes.shim.table import TAG
 
-__all__ = ["Identity", "end_survivors", "is_alive", "is_ours", "tag_of"]
+__all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim", "tag_of"]
 
 Identity = tuple[int, float]
 
@@ -31,13 +31,13 @@ def tag_of(pid: int, start: float) -> str:
 
 def is_alive(pid: int, start: float) -> bool:
     """Whether the very process that started at ``start`` (seconds since 1970) still runs; a zombie does not."""
-    return _find(pid, start) is not None
+    return find(pid, start) is not None
 
 
 def is_ours(pid: int) -> bool:
     """Whether ``pid`` belongs to what this very process has started: an agent, a check, or anything of theirs."""
     try:
-        return any(_is_shim(parent) and parent.ppid() == os.getpid() for parent in psutil.Process(pid).parents())
+        return any(is_shim(parent) and parent.ppid() == os.getpid() for parent in psutil.Process(pid).parents())
     except psutil.Error:
         return False
 
@@ -69,7 +69,8 @@ async def end_survivors(identities: Iterable[Identity]) -> Receipt:
     return Receipt(ended=tuple(ended), alive=tuple((process.pid, process.create_time()) for process in known))
 
 
-def _find(pid: int, start: float) -> psutil.Process | None:
+def find(pid: int, start: float) -> psutil.Process | None:
+    """The very process that started at ``start``, unless it has gone or is a zombie."""
     try:
         process = psutil.Process(pid)
         if abs(process.create_time() - start) < _TOLERANCE and process.status() != psutil.STATUS_ZOMBIE:
@@ -82,7 +83,7 @@ def _find(pid: int, start: float) -> psutil.Process | None:
 def _family(identities: frozenset[Identity]) -> set[psutil.Process]:
     """All living processes that belong to one of the agents, ourselves never among them."""
     tags = {tag_of(pid, start) for pid, start in identities}
-    roots = {process for pid, start in identities if (process := _find(pid, start))}
+    roots = {process for pid, start in identities if (process := find(pid, start))}
     sessions = {process.pid for process in roots}
     found = set(roots)
     for process in psutil.process_iter():
@@ -91,7 +92,7 @@ def _family(identities: frozenset[Identity]) -> set[psutil.Process]:
     for process in tuple(found):
         with suppress(psutil.Error):
             found.update(process.children(recursive=True))
-            found.update(parent for parent in [process.parent()] if parent and _is_shim(parent))
+            found.update(parent for parent in [process.parent()] if parent and is_shim(parent))
     return {process for process in found if process.pid != os.getpid() and _runs(process)}
 
 
@@ -109,7 +110,8 @@ def _tag(process: psutil.Process) -> str | None:
         return None
 
 
-def _is_shim(process: psutil.Process) -> bool:
+def is_shim(process: psutil.Process) -> bool:
+    """Whether this is the small process that stands between an agent and us."""
     return str(SHIM) in process.cmdline()
 
 

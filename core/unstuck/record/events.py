@@ -20,6 +20,8 @@ __all__ = ["EVENTS", "Event", "Unknown"]
 
 EVENTS: dict[str, type[Event]] = {}
 
+ClockName = Literal["wall", "idle"]
+LivenessVerdict = Literal["ACTIVE", "WAITING", "STALLED", "UNKNOWN"]
 CheckResult = Literal["passed", "failed", "could_not_run", "none"]
 
 
@@ -79,6 +81,12 @@ class StopRequested(Event):
 
     reason: str
     attempt_id: str = ""
+
+
+class Suspended(Event):
+    """The machine slept for so many ``seconds``; no clock of ours has counted them."""
+
+    seconds: float
 
 
 class LogRepaired(Event):
@@ -210,9 +218,10 @@ class StopReceipt(Event):
 
 
 class AttemptInterrupted(Event):
-    """The supervisor went away under the attempt."""
+    """The supervisor went away under the attempt; ``used_s`` is how much of its time it had used by then."""
 
     reason: str
+    used_s: float = 0.0
 
 
 class RecoveryDecided(Event):
@@ -328,11 +337,51 @@ class AgentFailure(Event):
 
 
 class AgentTimeout(Event):
-    """An agent used up its time."""
+    """An agent used up its time, by the ``clock`` of the whole attempt or by that of its silence.
+
+    The idle clock says what it found the agent to be (``STALLED``) and by which ``signals``; ``last_sign`` is the last
+    sign of life and how long ago it was.
+    """
 
     agent_id: str
     task_id: str
     elapsed_ms: int
+    clock: ClockName = "wall"
+    limit_s: float = 0.0
+    verdict: LivenessVerdict | None = None
+    signals: tuple[Clean, ...] = ()
+    last_sign: Clean = Clean("")
+
+
+class TimeoutWarned(Event):
+    """Four fifths of a limit have passed."""
+
+    clock: ClockName
+    elapsed_s: float
+    limit_s: float
+    last_sign: Clean = Clean("")
+
+
+class SilenceNoticed(Event):
+    """Half of the idle limit has passed without a sign of life."""
+
+    seconds: float
+    limit_s: float
+
+
+class SilenceEnded(Event):
+    """A sign of life after a silence that was noticed."""
+
+    seconds: float
+    sign: Clean
+
+
+class LivenessJudged(Event):
+    """A silent agent was looked into at the end of the idle limit, and is not stalled."""
+
+    verdict: LivenessVerdict
+    signals: tuple[Clean, ...]
+    silent_s: float
 
 
 class AgentCrashed(Event):

@@ -14,18 +14,19 @@ from unstuck.contract import Answer, Gate, Guidance
 from unstuck.diagnosis import Diagnosis
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, GateRow, State, TaskRow
+from unstuck.record.state import AttemptRow, AttemptState, CheckRow, DirectiveRow, GateRow, State, TaskRow
 
 __all__ = ["fold"]
 
 _Handler = Callable[[State, Record, Any], None]
+WARN_SHARE = 0.8
 _HANDLERS: dict[type[Any], _Handler] = {}
 
 
 def fold(state: State, record: Record) -> None:
     """Change ``state`` by one record."""
     handler = _HANDLERS.get(type(record.event))
-    state.seq = record.seq
+    state.seq, state.mono = record.seq, record.mono
     if handler is not None:
         handler(state, record, record.event)
     elif isinstance(record.event, e.Unknown):
@@ -57,6 +58,46 @@ def _attempt(state: State, attempt: str, /, **changes: Any) -> None:
     row = state.attempts.get(attempt)
     if row is not None:
         state.attempts[attempt] = replace(row, **changes)
+
+
+def _hold(state: State, attempt: str, mono: float) -> None:
+    """Its clocks stand from now on."""
+    row = state.attempts.get(attempt)
+    if row is not None and row.is_live:
+        state.attempts[attempt] = replace(
+            row, state="held", held_since=mono if row.held_since is None else row.held_since
+        )
+
+
+def _let_go(state: State, attempt: str, mono: float, into: AttemptState = "live") -> None:
+    """Its clocks go on: the time that it was held does not count."""
+    row = state.attempts.get(attempt)
+    if row is None or not row.is_live:
+        return
+    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
+    state.attempts[attempt] = replace(
+        row,
+        state=into,
+        held_since=None,
+        held=row.held + held,
+        deadline=None if row.deadline is None else row.deadline + held,
+        warn_at=None if row.warn_at is None else row.warn_at + held,
+    )
+
+
+def _extend(state: State, attempt: str, mono: float, seconds: float | None) -> None:
+    """More time from now on, or from when nothing holds it any more; without ``seconds`` it has no limit."""
+    row = state.attempts.get(attempt)
+    if row is None:
+        return
+    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
+    row = replace(row, held=row.held + held, held_since=None if row.held_since is None else mono)
+    if seconds:
+        limit = row.limit + seconds
+        row = replace(row, limit=limit, deadline=mono + seconds, warn_at=mono + WARN_SHARE * seconds)
+    else:
+        row = replace(row, deadline=None, warn_at=None)
+    state.attempts[attempt] = row
 
 
 def _is_current(state: State, record: Record) -> bool:
@@ -225,7 +266,9 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         guidance=guidance,
         started=record.mono,
         started_seq=record.seq,
+        limit=event.limit_s,
         deadline=record.mono + event.limit_s if event.limit_s else None,
+        warn_at=record.mono + WARN_SHARE * event.limit_s if event.limit_s else None,
     )
     _task(
         state,
@@ -260,6 +303,17 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
             _task(state, record, climb=task.climb.answered())
 
 
+@_on(e.AgentTimeout)
+def _agent_timeout(state: State, record: Record, event: e.AgentTimeout) -> None:
+    _attempt(state, record.attempt, timed_out=event.clock)
+
+
+@_on(e.TimeoutWarned)
+def _timeout_warned(state: State, record: Record, event: e.TimeoutWarned) -> None:
+    if event.clock == "wall":
+        _attempt(state, record.attempt, warn_at=None)
+
+
 @_on(e.AttemptEnded)
 def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
     current = _is_current(state, record)
@@ -278,6 +332,7 @@ def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
         check=None,
         session=event.report.session or row.session,
         prepared=None,
+        used=0.0,
     )
     for gate in state.attempts[record.attempt].guidance.answers:
         _gate(state, gate, status="delivered")
@@ -291,7 +346,7 @@ def _attempt_interrupted(state: State, record: Record, event: e.AttemptInterrupt
         _attempt(state, record.attempt, state="interrupted")
     if not current:
         return
-    _task(state, record, state="interrupted")
+    _task(state, record, state="interrupted", used=event.used_s)
     for gate in state.attempts[record.attempt].guidance.answers:
         _gate(state, gate, status="answered")
 
@@ -309,7 +364,7 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
         directive = DirectiveRow(
             level=row.level, restore="baseline", fresh=True, checkpoint="recovery", answers=answers
         )
-        _task(state, record, state="preparing", directive=directive, prepared=None)
+        _task(state, record, state="preparing", directive=directive, prepared=None, used=0.0)
     elif event.choice == "done":
         _task(state, record, state="judging", report=row.report, check=None, prepared=None)
     else:
@@ -478,7 +533,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row is None:
         return
     if row.state == "running":
-        _attempt(state, row.attempt, state="held")
+        _hold(state, row.attempt, record.mono)
         _task(state, record, gate=event.gate)
     elif row.state in ("undecided", "preparing", "judging", "parked"):
         _task(state, record, state="waiting", gate=event.gate, directive=row.directive)
@@ -492,11 +547,11 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
-    if row.gate.type == "timeout" and event.effect == "go_on" and row.gate.attempt:
-        _attempt(state, row.gate.attempt, deadline=record.mono + event.number if event.number else None)
     task = state.tasks.get(row.gate.task)
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
+    if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
+        _extend(state, row.gate.attempt, record.mono, event.number)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
@@ -509,8 +564,10 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         )
     if task.state in ("running", "interrupted"):
         left = _open_gate(state, task.id)
-        if task.state == "running":
-            _attempt(state, task.attempt, state="stopping" if event.effect == "stop" else "held" if left else "live")
+        if task.state == "running" and event.effect == "stop":
+            _let_go(state, task.attempt, record.mono, "stopping")
+        elif task.state == "running" and not left:
+            _let_go(state, task.attempt, record.mono)
         return replace(task, changed=record.seq, gate=left)
     # A task that waits goes on with the first answer; nobody needs to answer the same again.
     _withdraw(state, record, task.id)
@@ -545,6 +602,8 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
         return
     left = _open_gate(state, task.id)
     task = replace(task, gate=left, changed=record.seq)
+    if task.state == "running" and not left:
+        _let_go(state, task.attempt, record.mono)
     if task.state == "waiting" and not left:
         # Nothing is asked any more, so the work speaks for itself again.
         task = replace(task, state="judging", check=None, directive=None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from unstuck.contract import Actor, Answer, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
 from unstuck.diagnosis import Diagnosis
@@ -14,6 +14,7 @@ from unstuck.escalation.climb import Climb
 
 __all__ = [
     "AttemptRow",
+    "AttemptState",
     "CheckRow",
     "DirectiveRow",
     "GateRow",
@@ -72,8 +73,10 @@ class DirectiveRow:
 class AttemptRow:
     """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
 
-    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs. ``repeats`` is how often
-    what its agent does now was there already.
+    ``deadline`` is the monotonic time at which its ``limit`` (seconds) is reached, ``warn_at`` that of the warning
+    before it, None where no clock runs. They move on by as long as the attempt is held, which it is since
+    ``held_since`` and was for ``held`` seconds before. ``timed_out`` names the clock that ended it. ``repeats`` is how
+    often what its agent does now was there already.
     """
 
     id: str
@@ -81,7 +84,12 @@ class AttemptRow:
     guidance: Guidance
     started: float
     started_seq: int = 0
+    limit: float = 0.0
     deadline: float | None = None
+    warn_at: float | None = None
+    held_since: float | None = None
+    held: float = 0.0
+    timed_out: str = ""
     state: AttemptState = "starting"
     pid: int = 0
     spawned: float = 0.0
@@ -94,10 +102,18 @@ class AttemptRow:
         """Whether its agent may still be at work, also where its task has been ended by an answer."""
         return self.state not in ("ended", "interrupted")
 
+    def used(self, mono: float) -> float:
+        """Seconds of its time that it has used at ``mono``: those in which nothing held it."""
+        until = mono if self.held_since is None else self.held_since
+        return max(0.0, until - self.started - self.held)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:
-    """Everything that the next step of a task depends on."""
+    """Everything that the next step of a task depends on.
+
+    ``used`` is what interrupted attempts have used of the time of the one that goes on after them, in seconds.
+    """
 
     task: Task
     after_skip: Literal["block", "run", "skip"] = "block"
@@ -124,6 +140,7 @@ class TaskRow:
     set_up: bool = False
     backoff_until: float = 0.0
     backoff_delay: float = 0.0
+    used: float = 0.0
     changed: int = 0
 
     @property
@@ -189,9 +206,13 @@ class RunRow:
 
 @dataclass(slots=True)
 class State:
-    """A run as its log tells it. ``unknown`` counts events of a later version."""
+    """A run as its log tells it. ``unknown`` counts events of a later version.
+
+    ``seq`` and ``mono`` are the number and the monotonic time of its last record; a snapshot does not keep the latter.
+    """
 
     seq: int = 0
+    mono: Annotated[float, Field(exclude=True)] = field(default=0.0, compare=False)
     run: RunRow = field(default_factory=RunRow)
     tasks: dict[str, TaskRow] = field(default_factory=dict)
     attempts: dict[str, AttemptRow] = field(default_factory=dict)

@@ -44,12 +44,11 @@ class PlannedAgent:
 class PlannedTask:
     """A task and what only the coordinator needs to know about it.
 
-    ``idle_s`` is in seconds, None for the setting; ``own_verify`` says that the check is the task's own and not the
-    plan's: it may fail before the work has begun, because it is the task's goal.
+    ``own_verify`` says that the check is the task's own and not the plan's: it may fail before the work has begun,
+    because it is the task's goal.
     """
 
     task: Task
-    idle_s: float | None = None
     after_skip: AfterSkip = "block"
     mode: Mode = "orchestrated"
     own_verify: bool = False
@@ -119,8 +118,10 @@ class Plan:
 
 def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     task = dict(values["task"])
+    task.setdefault("idle_s", values.get("idle_s"))  # where plans were recorded with it before
     task |= {"prompt": admit(task["prompt"], limit=PROMPT_LIMIT), "needs": tuple(task["needs"])}
-    return PlannedTask(**{**values, "task": Task(**task)})
+    rest = {key: value for key, value in values.items() if key != "idle_s"}
+    return PlannedTask(**{**rest, "task": Task(**task)})
 
 
 def one_task_plan(

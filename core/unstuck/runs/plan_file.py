@@ -169,10 +169,10 @@ def _task(
         needs=_needs(section, known),
         verify=verify or top.shell("verify"),
         timeout_s=section.seconds("timeout"),
+        idle_s=section.seconds("idle"),
     )
     return PlannedTask(
         task=task,
-        idle_s=section.seconds("idle"),
         after_skip=section.choice("after_skip", ("block", "run", "skip")) or "block",
         mode=section.choice("mode", ("orchestrated", "direct")) or "orchestrated",
         own_verify=verify is not None,

@@ -173,7 +173,12 @@ def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
     planned = plan.agents[name]
     core = supervisor.core
     return CommandAgent(
-        CommandSpec(command=planned.command, signals=planned.signals, prompt=planned.prompt),
+        CommandSpec(
+            command=planned.command,
+            signals=planned.signals,
+            prompt=planned.prompt,
+            freeze=planned.hold != "none",
+        ),
         folder=core.folder,
         environ=core.environ,
         limit=core.settings.output_limit,

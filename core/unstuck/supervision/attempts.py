@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.record import events as e
+from unstuck.record.state import AttemptRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
+from unstuck.supervision.idle import Attentive, IdleClock
+from unstuck.supervision.liveness import Liveness
 from unstuck.supervision.steps import pending_answer
-from unstuck.supervision.timeouts import TimeoutMonitor, timeout_context
-from unstuck.text import admit
+from unstuck.supervision.timeouts import timeout_context
+from unstuck.text import admit, one_line
 
 __all__ = ["CallableAgent", "run_attempt"]
 
@@ -52,25 +56,52 @@ class CallableAgent:
 
 
 async def run_attempt(
-    core: Core, monitor: TimeoutMonitor, agent: Agent, task: Task, guidance: Guidance, observer: Observer
+    core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, observer: Observer
 ) -> Report:
-    """The attempt's report; a stop from outside or by the clock is part of it."""
-    return await _Running(core, monitor, agent, task, guidance).report(observer)
+    """The attempt's report; a stop from outside or by a clock is part of it."""
+    return await _Running(core, deadlines, agent, task, guidance).report(observer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """Which clock has reached its limit (seconds), and what the agent was found to be."""
+
+    clock: e.ClockName
+    limit: float
+    found: Liveness | None = None
 
 
 class _Running:
-    def __init__(self, core: Core, monitor: TimeoutMonitor, agent: Agent, task: Task, guidance: Guidance) -> None:
-        self._core, self._monitor, self._agent, self._task, self._guidance = core, monitor, agent, task, guidance
+    def __init__(self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance) -> None:
+        self._core, self._deadlines, self._agent, self._task, self._guidance = core, deadlines, agent, task, guidance
         self._changed = core.changed(f"attempt {guidance.attempt}")
-        self._due = False
+        self._key, self._began = guidance.attempt, core.clock.now()
+        self._idle = IdleClock(
+            core,
+            deadlines,
+            task=task.id,
+            attempt=guidance.attempt,
+            tree=core.tree_of(core.row(task.id)),
+            limit=core.idle_limit_of(task),
+            stalled=self._on_stall,
+        )
+        self._idles = self._row.deadline is not None
+        self._armed: tuple[float | None, float | None] = (None, None)
+        self._held = False
+        self._due: _Due | None = None
         self._timed_out = False
         self._gate = ""
-        self._stands = False
         self._receipt: Receipt | None = None
 
+    @property
+    def _row(self) -> AttemptRow:
+        return self._core.head.attempts[self._guidance.attempt]
+
     async def report(self, observer: Observer) -> Report:
-        work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, observer))
-        await self._watch(self._core.limit_of(self._task))
+        if self._idles:
+            self._idle.run()
+        self._keep_time()
+        work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, Attentive(observer, self._idle)))
         try:
             await self._until_done(work)
         except BaseException:
@@ -80,27 +111,17 @@ class _Running:
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
-            self._monitor.complete_task(self._guidance.attempt)
+            self._arm(None, None)
+            self._idle.stand()
             self._withdraw()
         return self._told(work)
-
-    async def _watch(self, limit: float) -> None:
-        agent = self._task.agent or self._task.agent_type
-        await self._monitor.monitor_task(
-            self._guidance.attempt, agent, self._task.agent_type, timeout_seconds=limit, on_timeout=self._time_is_up
-        )
-        self._limit, self._since = limit, self._core.clock.monotonic()
-
-    def _time_is_up(self) -> None:
-        self._due = True
-        self._changed.set()
 
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
             self._changed.clear()
             if self._gate and self._core.head.gates[self._gate].status == "answered":
                 # Before the stop, which may be what was answered: what follows depends on which answer it was.
-                await self._on_answer()
+                self._on_answer()
                 continue
             if self._must_stop() and self._receipt is None:
                 await self._stop(work)
@@ -110,38 +131,28 @@ class _Running:
                 stop = e.StopRequested(reason="answered", attempt_id=self._guidance.attempt)
                 self._core.append(stop, task=self._task.id, attempt=self._guidance.attempt)
                 continue
-            self._stand_or_go_on()
-            if self._due and self._receipt is None:
-                self._due = False
-                self._on_time()
+            if self._due is not None and self._receipt is None:
+                due, self._due = self._due, None
+                self._on_time(due)
                 continue
+            self._keep_time()
             changed = asyncio.ensure_future(self._changed.wait())
             try:
                 await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 changed.cancel()
 
-    def _stand_or_go_on(self) -> None:
-        """Nothing is done while a question about this attempt is open."""
-        attempt = self._guidance.attempt
-        asked = any(row.gate.attempt == attempt for row in self._core.head.open_gates())
-        if asked != self._stands:
-            self._stands = asked
-            self._hold(asked)
-
     def _cannot_hear_answer(self) -> bool:
         """Whether words wait for an agent that only its next attempt can be told."""
-        attempt = self._core.head.attempts[self._guidance.attempt]
-        row = self._core.row(self._task.id)
-        can = self._agent.can
-        deaf = not can.tell and can.hold != "step" and attempt.state == "live" and self._receipt is None
+        row, can = self._core.row(self._task.id), self._agent.can
+        deaf = not can.tell and can.hold != "step" and self._row.state == "live" and self._receipt is None
         return deaf and not row.gate and bool(pending_answer(self._core.head, row))
 
     def _must_stop(self) -> bool:
-        attempt = self._core.head.attempts[self._guidance.attempt]
-        return attempt.state == "stopping" or self._core.head.run.state == "draining"
+        return self._row.state == "stopping" or self._core.head.run.state == "draining"
 
     async def _stop(self, work: asyncio.Future[Report]) -> None:
+        self._idle.stand()
         self._receipt = await self._agent.stop(self._guidance.attempt)
         if not self._receipt.ended and not self._receipt.alive:
             # There was nothing to end yet: the agent was only about to be started.
@@ -149,44 +160,107 @@ class _Running:
         event = e.StopReceipt(ended=self._receipt.ended, alive=self._receipt.alive)
         self._core.append(event, task=self._task.id, attempt=self._guidance.attempt)
 
-    def _on_time(self) -> None:
+    def _keep_time(self) -> None:
+        """Let both clocks run as the record says: they stand while a question holds the attempt."""
+        row, held = self._row, self._row.state == "held"
+        if held != self._held:
+            self._held = held
+            self._freeze(held)
+            if held:
+                self._idle.stand()
+            elif self._idles:
+                self._idle.run()
+        if held or self._receipt is not None:
+            self._arm(None, None)
+        else:
+            self._arm(row.warn_at, row.deadline)
+
+    def _arm(self, warning: float | None, limit: float | None) -> None:
+        if (warning, limit) == self._armed:
+            return
+        self._armed = warning, limit
+        for name, moment, then in (("warning", warning, self._warn), ("limit", limit, self._on_limit)):
+            if moment is None:
+                self._deadlines.cancel(f"{self._key} {name}")
+            else:
+                self._deadlines.at(f"{self._key} {name}", moment, then)
+
+    def _warn(self) -> None:
+        row = self._row
+        event = e.TimeoutWarned(
+            clock="wall",
+            elapsed_s=round(row.used(self._core.clock.monotonic()), 3),
+            limit_s=row.limit,
+            last_sign=one_line(self._idle.last_sign),
+        )
+        self._core.append(event, task=self._task.id, attempt=row.id, actor="timer")
+
+    def _on_limit(self) -> None:
+        self._armed = (None, None)
+        self._tell(_Due("wall", self._row.limit))
+
+    def _on_stall(self, found: Liveness) -> None:
+        self._tell(_Due("idle", self._idle.limit, found))
+
+    def _tell(self, due: _Due) -> None:
+        self._due = due
+        self._changed.set()
+
+    def _on_time(self, due: _Due) -> None:
         """Ask where somebody or a rule can answer; otherwise the attempt is stopped and dispatched again."""
         core, task, attempt = self._core, self._task, self._guidance.attempt
         agent = task.agent or task.agent_type
         elapsed = core.clock.monotonic() - core.head.attempts[attempt].started
+        signals = tuple(map(one_line, due.found.signals)) if due.found is not None else ()
         core.append(
-            e.AgentTimeout(agent_id=agent, task_id=task.id, elapsed_ms=int(elapsed * 1000)),
+            e.AgentTimeout(
+                agent_id=agent,
+                task_id=task.id,
+                elapsed_ms=int(elapsed * 1000),
+                clock=due.clock,
+                limit_s=due.limit,
+                verdict=due.found.verdict if due.found is not None else None,
+                signals=signals,
+                last_sign=one_line(self._idle.last_sign),
+            ),
             task=task.id,
             attempt=attempt,
             actor="timer",
         )
         context = timeout_context(
-            task_id=task.id, agent_id=agent, elapsed=elapsed, limit=self._limit, started_at=core.clock.now() - elapsed
+            task_id=task.id, agent_id=agent, elapsed=elapsed, limit=due.limit, started_at=self._began
         )
-        preview = Gate(id="", type="timeout", task=task.id, key="wall", context=context, choices=CHOICES["timeout"])
+        context |= {"clock": due.clock, "last_sign": one_line(self._idle.last_sign)}
+        if due.found is not None:
+            silent = round(self._idle.silent, 1)
+            context |= {"timeout_type": "idle_timeout", "verdict": due.found.verdict, "signals": list(signals)}
+            context |= {"silent_seconds": silent}
+        preview = Gate(id="", type="timeout", task=task.id, key=due.clock, context=context, choices=CHOICES["timeout"])
         found = core.policy(preview) if core.may_ask else None
         if core.may_ask and (core.person or found is not None):
             self._gate = open_gate(
-                core, "timeout", task=task.id, key="wall", context=context, attempt=attempt, found=found
+                core, "timeout", task=task.id, key=due.clock, context=context, attempt=attempt, found=found
             )
             self._changed.set()
             return
         self._timed_out = True
         core.append(e.StopRequested(reason="timeout", attempt_id=attempt), task=task.id, attempt=attempt)
 
-    async def _on_answer(self) -> None:
+    def _on_answer(self) -> None:
         gate = self._core.head.gates[self._gate]
         answer = gate.answer
         assert answer is not None
         self._gate = ""
         if gate.effect == "stop" and not answer.text:
             self._timed_out = True
-        if answer.choice == "extend" and answer.number:
-            await self._watch(answer.number)
+        self._keep_time()
+        if gate.gate.key == "idle" and gate.effect == "go_on":
+            self._idles = answer.choice == "extend"
+            self._idle.run(answer.number) if self._idles else self._idle.stand()
         if not answer.text or answer.choice not in ("retry", "show_me"):
             self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task.id, attempt=self._guidance.attempt)
 
-    def _hold(self, still: bool) -> None:
+    def _freeze(self, still: bool) -> None:
         """Freeze or thaw an agent that can be frozen; any other runs on, and the gate says so."""
         act = getattr(self._agent, "freeze" if still else "thaw", None)
         if act is not None:
@@ -207,7 +281,7 @@ class _Running:
         except Exception as error:
             return Report(how="crashed", error=admit("".join(traceback.format_exception(error))))
         if self._timed_out:
-            report = replace(report, how="timed_out")
+            report = replace(report, how="timed_out", error=None)
         elif self._receipt is not None:
             report = replace(report, how="stopped")
         return replace(report, receipt=self._receipt) if self._receipt is not None else report

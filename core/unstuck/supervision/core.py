@@ -94,6 +94,18 @@ class Core:
         """The time limit of an attempt at ``task``, in seconds."""
         return task.timeout_s or self.settings.timeout_for(task.agent_type)
 
+    def time_left(self, row: TaskRow) -> float:
+        """The time limit of the next attempt at ``row``: one that goes on has what the interrupted ones have left.
+
+        A tenth of the limit is always left, or it could not even begin.
+        """
+        limit = self.limit_of(row.task)
+        return max(limit - row.used, limit / 10)
+
+    def idle_limit_of(self, task: Task) -> float:
+        """How long an attempt at ``task`` may show no sign of life, in seconds."""
+        return task.idle_s or self.settings.idle_timeout
+
     def row(self, task: str) -> TaskRow:
         return self.head.tasks[task]
 

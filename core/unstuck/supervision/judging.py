@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from unstuck.contract import Capabilities, Report
 from unstuck.detection import is_circular_fix
-from unstuck.diagnosis import Approach, Diagnosis, ErrorCategory, FailureType, diagnose
+from unstuck.diagnosis import Approach, Diagnosis, ErrorCategory, ErrorType, FailureType, diagnose
 from unstuck.errors import IntegrationConflict, WorkspaceError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.precedence import AskQuestion, BackOff, Block, Direct, Facts, Finish, Halt, Redispatch, decide
@@ -109,18 +109,27 @@ async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | 
     text = report.error
     if text is None and report.output:
         text = await read_output(core.folder / report.output)
-    return diagnose(
-        text or _how_it_ended(report),
-        exit_code=report.exit_code if report.exit_code else None,
-        root=str(core.tree_of(row)),
-        task_id=row.id,
-        agent_id=row.task.agent,
-    )
+
+    def found(said: str) -> Diagnosis | None:
+        return diagnose(
+            said,
+            exit_code=report.exit_code if report.exit_code else None,
+            root=str(core.tree_of(row)),
+            task_id=row.id,
+            agent_id=row.task.agent,
+        )
+
+    own = found(text) if text else None
+    # What an agent had printed before its time was up is seldom the reason.
+    nothing_known = own is None or (report.how == "timed_out" and own.signature.error_type is ErrorType.UNKNOWN)
+    return found(_how_it_ended(core, row, report)) if nothing_known else own
 
 
-def _how_it_ended(report: Report) -> str:
+def _how_it_ended(core: Core, row: TaskRow, report: Report) -> str:
     if report.how == "timed_out":
-        return "the agent used up its time"
+        attempt = core.head.attempts.get(row.attempt)
+        silent = attempt is not None and attempt.timed_out == "idle"
+        return "the agent showed no sign of life any more" if silent else "the agent used up its time"
     return f"the agent ended with exit code {report.exit_code}" if report.exit_code else "the agent crashed"
 
 

@@ -77,7 +77,9 @@ class Session:
         """Record that the attempt was ended by us; a stale attempt id changes nothing."""
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
-            self._core.append(e.AttemptInterrupted(reason=reason), task=self._task, attempt=attempt)
+            used = self.row.used + live.used(self._core.clock.monotonic())
+            event = e.AttemptInterrupted(reason=reason, used_s=round(used, 3))
+            self._core.append(event, task=self._task, attempt=attempt)
 
     async def _drive(self) -> Directive:
         while True:
@@ -181,7 +183,7 @@ class Session:
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
             guidance = replace(self._guidance(row), attempt=attempt, number=number, workdir=workdir)
-            event = e.AttemptStarted(guidance=guidance, limit_s=core.limit_of(row.task) if self.can.stop else 0.0)
+            event = e.AttemptStarted(guidance=guidance, limit_s=core.time_left(row) if self.can.stop else 0.0)
             core.append(event, task=row.id, attempt=attempt)
             core.detector.started(row.id, row.task.prompt)
         if problem is not None:

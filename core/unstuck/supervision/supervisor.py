@@ -26,11 +26,11 @@ from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
 from unstuck.supervision.core import Core, GatePolicy, limits_of
+from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running
 from unstuck.supervision.session import Session
-from unstuck.supervision.timeouts import TimeoutMonitor
 from unstuck.supervision.verification import Verifier
 from unstuck.text import one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints import CheckpointStore
@@ -54,13 +54,17 @@ _RELEASING = (
     e.TransientErrorRetry,
 )
 
+_SLEPT_S = 1.0
+
 
 class Supervisor:
     """One run. Use :meth:`open`."""
 
-    def __init__(self, core: Core, project: Project, monitor: TimeoutMonitor) -> None:
+    def __init__(self, core: Core, project: Project, deadlines: Deadlines) -> None:
         self.core, self.project = core, project
-        self._monitor = monitor
+        self._deadlines = deadlines
+        self._asleep = core.clock.asleep()
+        deadlines.on_wake = self._note_sleep
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
         core.journal.on_append(self._on_append)
@@ -104,7 +108,7 @@ class Supervisor:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
             await supervisor._begin(start, policy)
-            stack.push_async_callback(supervisor._monitor.stop)
+            stack.push_async_callback(supervisor._deadlines.stop)
             await stack.enter_async_context(supervisor._serving(environ))
             yield supervisor
             await supervisor._leave()
@@ -157,7 +161,7 @@ class Supervisor:
             environ=environ,
             subdirectory=place.directory.relative_to(place.root),
         )
-        return cls(core, place, TimeoutMonitor(clock=clock, fallback=settings.agent_timeout))
+        return cls(core, place, Deadlines(clock))
 
     async def _begin(self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None) -> None:
         from unstuck import __version__
@@ -177,7 +181,14 @@ class Supervisor:
                 if core.head.gates[row.id].status == "open":  # an answer to another may have closed it
                     apply_policy(core, row.gate)
         await core.journal.committed()
-        await self._monitor.start()
+        await self._deadlines.start()
+
+    def _note_sleep(self) -> None:
+        """The machine has slept when the time without its sleep has fallen behind."""
+        asleep = self.core.clock.asleep()
+        if asleep - self._asleep >= _SLEPT_S:
+            self.core.append(e.Suspended(seconds=round(asleep - self._asleep, 3)), actor="timer")
+            self._asleep = asleep
 
     async def _leave(self) -> None:
         """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""
@@ -247,7 +258,7 @@ class Supervisor:
             report = await session.unless_stopped(set_up(self.core, session.row, guidance.workdir))
             if report is None:
                 try:
-                    report = await run_attempt(self.core, self._monitor, agent, task, guidance, session)
+                    report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
                 except asyncio.CancelledError:
                     session.abandon(guidance.attempt, "the caller was cancelled")
                     raise

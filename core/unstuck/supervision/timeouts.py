@@ -1,21 +1,24 @@
-"""The time-out monitor: one timer for the nearest deadline of any number of tasks, no polling."""
+"""The time-out monitor: watches tasks by agent type, on one timer, without polling."""
 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from unstuck.clock import Clock, SystemClock, iso
+from unstuck.contract import Answer
 from unstuck.settings import DEFAULT_TIMEOUTS
+from unstuck.supervision.deadlines import Deadlines
 
 __all__ = ["TimeoutMonitor", "timeout_context"]
 
 OnTimeout = Callable[[], object]
 FALLBACK_S = 900.0
+_LOG = logging.getLogger(__name__)
 
 
 class _Gates(Protocol):
@@ -24,7 +27,7 @@ class _Gates(Protocol):
     ) -> str: ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Watch:
     task_id: str
     agent_id: str
@@ -34,7 +37,6 @@ class _Watch:
     limit: float
     on_timeout: OnTimeout | None
     metadata: dict[str, Any] = field(default_factory=dict)
-    live: bool = True
 
 
 def timeout_context(*, task_id: str, agent_id: str, elapsed: float, limit: float, started_at: float) -> dict[str, Any]:
@@ -52,7 +54,8 @@ def timeout_context(*, task_id: str, agent_id: str, elapsed: float, limit: float
 class TimeoutMonitor:
     """Watches tasks and opens a ``timeout`` gate for each whose time is up.
 
-    ``check_interval`` (seconds) is accepted as an upper bound of how late that may be; deadlines are met exactly.
+    ``check_interval`` (seconds) is accepted as an upper bound of how late that may be; deadlines are met exactly. Where
+    the gate manager can be waited for, an answer that extends puts the task back under the monitor.
     """
 
     DEFAULT_TIMEOUTS: ClassVar[dict[str, float]] = dict(DEFAULT_TIMEOUTS)
@@ -65,30 +68,23 @@ class TimeoutMonitor:
         clock: Clock | None = None,
         fallback: float = FALLBACK_S,
     ) -> None:
+        if not check_interval > 0:
+            raise ValueError("check_interval must be above zero")
         self.check_interval = check_interval
         self._gates = gate_manager
         self._clock = clock or SystemClock()
         self._fallback = fallback
+        self._deadlines = Deadlines(self._clock)
         self._watched: dict[str, _Watch] = {}
-        self._heap: list[tuple[float, int, _Watch]] = []
-        self._count = 0
-        self._runner: asyncio.Task[None] | None = None
-        self._nearer = asyncio.Event()
-        self._callbacks: set[asyncio.Task[None]] = set()
+        self._asked: dict[str, _Watch] = {}
 
     async def start(self) -> None:
         """Begin to watch; calling it twice is harmless."""
-        if self._runner is None:
-            self._runner = asyncio.create_task(self._run())
+        await self._deadlines.start()
 
     async def stop(self) -> None:
         """Stop watching. Gates that are open stay open."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            runner.cancel()
-            await asyncio.gather(runner, return_exceptions=True)
-        for follow in self._callbacks - {asyncio.current_task()}:
-            follow.cancel()
+        await self._deadlines.stop()
 
     async def monitor_task(
         self,
@@ -99,40 +95,37 @@ class TimeoutMonitor:
         on_timeout: OnTimeout | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Watch ``task_id`` from now on; the limit is by agent type unless given. Raises ValueError below zero."""
-        if timeout_seconds is not None and timeout_seconds <= 0:
-            raise ValueError("timeout_seconds must be above zero")
+        """Watch ``task_id`` from now on; the limit is by agent type unless given. Raises ValueError up to zero."""
         limit = (
             timeout_seconds if timeout_seconds is not None else self.DEFAULT_TIMEOUTS.get(agent_type, self._fallback)
         )
-        self.complete_task(task_id)
-        watch = _Watch(
-            task_id=task_id,
-            agent_id=agent_id,
-            agent_type=agent_type,
-            started=self._clock.monotonic(),
-            started_at=self._clock.now(),
-            limit=limit,
-            on_timeout=on_timeout,
-            metadata=dict(metadata or {}),
+        if not limit > 0:
+            raise ValueError("timeout_seconds must be above zero")
+        self._watch(
+            _Watch(
+                task_id=task_id,
+                agent_id=agent_id,
+                agent_type=agent_type,
+                started=self._clock.monotonic(),
+                started_at=self._clock.now(),
+                limit=limit,
+                on_timeout=on_timeout,
+                metadata=dict(metadata or {}),
+            )
         )
-        self._watched[task_id] = watch
-        self._count += 1
-        heapq.heappush(self._heap, (watch.started + limit, self._count, watch))
-        self._nearer.set()
 
     def complete_task(self, task_id: str) -> None:
         """Stop watching ``task_id``; unknown ids are fine."""
-        watch = self._watched.pop(task_id, None)
-        if watch is not None:
-            watch.live = False
+        self._asked.pop(task_id, None)
+        if self._watched.pop(task_id, None) is not None:
+            self._deadlines.cancel(task_id)
 
     def get_monitor_stats(self) -> dict[str, Any]:
         """``active_count``, ``running`` and per task its elapsed and remaining seconds."""
         now = self._clock.monotonic()
         return {
             "active_count": len(self._watched),
-            "running": self._runner is not None,
+            "running": self._deadlines.running,
             "tasks": [
                 {
                     "task_id": watch.task_id,
@@ -147,54 +140,20 @@ class TimeoutMonitor:
             ],
         }
 
-    async def _run(self) -> None:
-        while True:
-            self._nearer.clear()
-            while self._heap and not self._heap[0][2].live:
-                heapq.heappop(self._heap)
-            if not self._heap:
-                await self._nearer.wait()
-                continue
-            due = self._heap[0][0] - self._clock.monotonic()
-            if due > 0:
-                await self._wait(due)
-                continue
-            self._fire(heapq.heappop(self._heap)[2])
+    def _watch(self, watch: _Watch) -> None:
+        self.complete_task(watch.task_id)
+        self._watched[watch.task_id] = watch
+        self._deadlines.at(watch.task_id, watch.started + watch.limit, lambda: self._time_is_up(watch))
 
-    async def _wait(self, seconds: float) -> None:
-        """Until ``seconds`` have passed or a nearer deadline has come in."""
-        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
-        nearer = asyncio.ensure_future(self._nearer.wait())
-        try:
-            await asyncio.wait((sleeping, nearer), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            nearer.cancel()
-            await asyncio.gather(sleeping, nearer, return_exceptions=True)
-
-    def _fire(self, watch: _Watch) -> None:
-        """What follows runs by itself: neither a slow callback nor one that raises may delay another deadline."""
-        self._watched.pop(watch.task_id, None)
-        watch.live = False
+    async def _time_is_up(self, watch: _Watch) -> None:
+        """Open the gate, tell the caller, and wait for what is answered."""
         elapsed = self._clock.monotonic() - watch.started
-        follow = asyncio.ensure_future(self._follow(watch, elapsed))
-        self._callbacks.add(follow)
-        follow.add_done_callback(self._callbacks.discard)
-
-    async def _follow(self, watch: _Watch, elapsed: float) -> None:
-        """Open the gate, then tell the caller; what either raises is reported to the loop, as for any callback."""
+        self._watched.pop(watch.task_id, None)
+        self._asked[watch.task_id] = watch
+        _LOG.info("task %s of %s: time is up after %.1f s", watch.task_id, watch.agent_id, elapsed)
+        gate = ""
         try:
-            if self._gates is not None:
-                context = timeout_context(
-                    task_id=watch.task_id,
-                    agent_id=watch.agent_id,
-                    elapsed=elapsed,
-                    limit=watch.limit,
-                    started_at=watch.started_at,
-                )
-                await self._gates.create_gate(
-                    "timeout", task_id=watch.task_id, agent_id=watch.agent_id, context=context
-                )
+            gate = await self._ask(watch, elapsed)
         except Exception as error:
             _report(watch, error)
         try:
@@ -203,6 +162,31 @@ class TimeoutMonitor:
                 await result
         except Exception as error:
             _report(watch, error)
+        if gate:
+            await self._on_answer(watch, gate)
+
+    async def _ask(self, watch: _Watch, elapsed: float) -> str:
+        if self._gates is None:
+            return ""
+        context = timeout_context(
+            task_id=watch.task_id,
+            agent_id=watch.agent_id,
+            elapsed=elapsed,
+            limit=watch.limit,
+            started_at=watch.started_at,
+        )
+        return await self._gates.create_gate("timeout", task_id=watch.task_id, agent_id=watch.agent_id, context=context)
+
+    async def _on_answer(self, watch: _Watch, gate: str) -> None:
+        """More time is counted from the answer; a task that was completed or watched anew meanwhile is left alone."""
+        wait = getattr(self._gates, "wait", None)
+        answer = await wait(gate) if wait is not None else None
+        if self._asked.get(watch.task_id) is not watch:
+            return
+        del self._asked[watch.task_id]
+        if isinstance(answer, Answer) and answer.choice == "extend" and answer.number:
+            watch.limit = self._clock.monotonic() - watch.started + answer.number
+            self._watch(watch)
 
 
 def _report(watch: _Watch, error: Exception) -> None:

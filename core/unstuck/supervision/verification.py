@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-import aiofiles
 
 from unstuck.clock import Clock
 from unstuck.errors import AgentNotFound
@@ -133,19 +132,22 @@ def _ran_nothing(code: int, text: str) -> bool:
 
 async def read_output(path: Path) -> Clean:
     """The admitted text of a raw output file: all of it, or head and tail of a large one; empty when it is missing."""
+    # In one piece, so that whoever is cancelled meanwhile leaves no open file behind.
+    return admit(await asyncio.to_thread(_head_and_tail, path), limit=READ_LIMIT)
+
+
+def _head_and_tail(path: Path) -> bytes:
     try:
-        async with aiofiles.open(path, "rb") as file:
-            size = await file.seek(0, os.SEEK_END)
-            await file.seek(0)
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
             if size <= READ_LIMIT:
-                raw = await file.read()
-            else:
-                head = await file.read(READ_LIMIT // 4)
-                await file.seek(size - READ_LIMIT // 4 * 3)
-                raw = head + b"\n" + await file.read()
+                return file.read()
+            head = file.read(READ_LIMIT // 4)
+            file.seek(size - READ_LIMIT // 4 * 3)
+            return head + b"\n" + file.read()
     except FileNotFoundError:
-        return Clean("")
-    return admit(raw, limit=READ_LIMIT)
+        return b""
 
 
 def detect_check(tree: Path) -> str:

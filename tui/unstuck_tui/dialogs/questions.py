@@ -89,12 +89,17 @@ def to_answer(gate: Gate, option: Option, text: str) -> Answer:
 # --- what is the matter ----------------------------------------------------------------------------------------------
 
 
+def _is_idle(gate: Gate) -> bool:
+    """Whether it is the agent's silence that ran out, and not its time."""
+    return gate.context.get("clock") == "idle"
+
+
 def _title(gate: Gate) -> str:
     task = gate.task or "this run"
     words = {
         "stuck": f"{task} is stuck",
         "loop_detected": f"{task} goes round in circles",
-        "timeout": f"{task} has used up its time",
+        "timeout": f"{task} " + ("shows no sign of life" if _is_idle(gate) else "has used up its time"),
         "question": f"{task} asks",
         "permission": f"{task} wants to do something",
         "remediation": "The ground is broken: no task can start",
@@ -109,6 +114,9 @@ def _title(gate: Gate) -> str:
 def _problem(gate: Gate) -> str:
     context = gate.context
     if gate.type == "timeout":
+        if _is_idle(gate):
+            silent = span(_number(context.get("silent_seconds")))
+            return f"{_said(context.get('verdict'))}: nothing seen of it for {silent}"
         ran, limit = _number(context.get("elapsed_seconds")), _number(context.get("timeout_seconds"))
         return f"No end after {span(ran)}; the limit is {span(limit)}"
     keys = ("question", "problem") if gate.type == "question" else ("problem", "error_signature", "question")
@@ -125,6 +133,8 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         return
     if row.gate.type == "loop_detected":
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
+    yield "Seen", "; ".join(_each(context.get("signals")))
+    yield "Last sign", _said(context.get("last_sign"))
     yield "Agent", _said(context.get("agent_id"))
     yield "Since", _said(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said(context.get("attempts") if row.gate.type == "remediation" else "")

@@ -208,6 +208,9 @@ def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     limit = context.get("timeout_seconds")
+    if context.get("clock") == "idle":
+        silent, signals = context.get("silent_seconds", limit), context.get("signals") or ()
+        return [f"! {context.get('verdict', '')}: no sign of life for {silent} s", *(f"    {sign}" for sign in signals)]
     return ["! its time is up" + (f" (limit {limit:g} s)" if isinstance(limit, int | float) else "")]
 
 
@@ -227,6 +230,13 @@ _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = 
     "loop_detected": _loop,
     "integration": _integration,
 }
+
+
+def _time_is_up(event: e.AgentTimeout, record: Record) -> _Said:
+    if event.clock == "wall":
+        return f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}"
+    why = f" ({', '.join(event.signals)})" if event.signals else ""
+    return f"  ◷ {event.verdict}: no sign of life for {_seconds(event.limit_s)}{why}"
 
 
 def _answered(event: e.GateAnswered, record: Record) -> _Said:
@@ -285,7 +295,16 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.AgentFailure: lambda event, record: (
         f"  the agent failed, not its work ({event.error_type}, {event.attempt}): dispatched again"
     ),
-    e.AgentTimeout: lambda event, record: f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}",
+    e.AgentTimeout: _time_is_up,
+    e.TimeoutWarned: lambda event, record: (
+        f"  ◷ {_seconds(event.elapsed_s)} of {_seconds(event.limit_s)} "
+        + ("without a sign of life" if event.clock == "idle" else "used")
+    ),
+    e.LivenessJudged: lambda event, record: (
+        f"  ◷ silent for {_seconds(event.silent_s)} but {event.verdict}: {', '.join(event.signals)}"
+    ),
+    e.Suspended: lambda event, record: f"◷ the machine slept for {_seconds(event.seconds)}; no clock has counted it",
+    e.SilenceEnded: lambda event, record: f"  ◷ a sign of life after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
     e.CheckpointCreated: _checkpoint,

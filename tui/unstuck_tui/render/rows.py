@@ -118,13 +118,20 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         again = clock(row.backoff_until - now)
         text, tone = (again if width <= _CLOCK else f"again in {again:>{_CLOCK}}"), "wait"
     elif row.state == "running" and needs_person(state, row):
-        text, tone = _STANDS.get(state.run.kind, ""), "wait"
+        text, tone = _stands(state, row), "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(now - attempt.started) if attempt is not None else ""
     elif row.state == "ended" and spent:
         text = span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)
+
+
+def _stands(state: State, row: TaskRow) -> str:
+    agents = {agent.get("name"): agent for agent in state.run.plan.get("agents", ())}
+    if agents.get(row.task.agent, {}).get("hold") == "none":
+        return "runs on"
+    return _STANDS.get(state.run.kind, "")
 
 
 def _loop(state: State, row: TaskRow) -> str:

@@ -1,0 +1,67 @@
+"""What a process and everything below it have used so far: processor time and bytes read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import psutil
+
+from unstuck.processes.survivors import find, is_shim
+
+__all__ = ["Vitals", "sample"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """One look at a family of processes.
+
+    ``cpu`` is in seconds, with that of children who have ended; ``moved`` holds the bytes each living process has read
+    and written, and is None where the platform does not say. ``stopped``: somebody has stopped all of them (SIGSTOP).
+    """
+
+    cpu: float
+    moved: Mapping[int, int] | None = field(default_factory=dict)
+    alive: int = 0
+    stopped: bool = False
+
+
+def sample(pid: int, start: float) -> Vitals | None:
+    """Look at the process that started at ``start`` (seconds since 1970) and at its descendants.
+
+    None where it is gone or may not be looked at.
+    """
+    agent = find(pid, start)
+    if agent is None:
+        return None
+    try:
+        family, cpu = _family(agent)
+    except psutil.Error:
+        return None
+    moved: dict[int, int] = {}
+    known, alive, stopped = True, 0, True
+    for process in family:
+        try:
+            with process.oneshot():
+                state = process.status()
+                if state == psutil.STATUS_ZOMBIE:
+                    continue
+                alive += 1
+                stopped = stopped and state in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+                cpu += sum(process.cpu_times()[:4])
+            counters = process.io_counters()
+            moved[process.pid] = counters.read_chars + counters.write_chars
+        except AttributeError:
+            known = False
+        except psutil.Error:
+            continue
+    return Vitals(cpu=cpu, moved=moved if known else None, alive=alive, stopped=stopped and alive > 0)
+
+
+def _family(agent: psutil.Process) -> tuple[list[psutil.Process], float]:
+    """The agent and all that descends from it, orphans included, and the seconds of those who ended as orphans."""
+    parent = agent.parent()
+    if parent is None or not is_shim(parent):
+        return [agent, *agent.children(recursive=True)], 0.0
+    times = parent.cpu_times()
+    return parent.children(recursive=True), times.children_user + times.children_system

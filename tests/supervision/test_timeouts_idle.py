@@ -1,0 +1,300 @@
+"""The idle clock, end to end: real programs that hang, work in silence, pause and are stopped; time is the test's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.clock import ManualClock
+from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
+from unstuck.processes import sample
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.settings import Settings
+
+PATIENCE = 15
+IDLE = 600.0
+
+
+class Overheard(CommandAgent):
+    """A program of which the test knows when the supervisor has heard it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.heard = asyncio.Event()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        see = observer.see
+
+        def overhear(observation: Observation) -> None:
+            see(observation)
+            self.heard.set()
+
+        observer.see = overhear  # type: ignore[method-assign]
+        return await super().attempt(task, guidance, observer)
+
+
+class World:
+    """A supervisor at work, its records, and a clock that stands still."""
+
+    def __init__(self, supervisor: Supervisor, clock: ManualClock) -> None:
+        self.supervisor, self.clock = supervisor, clock
+        self.records: list[Record] = []
+        self.moved = asyncio.Event()
+        self.working: asyncio.Future[Any] | None = None
+        supervisor.core.journal.on_append(self._note)
+
+    def _note(self, record: Record) -> None:
+        self.records.append(record)
+        self.moved.set()
+
+    def of(self, event: type[Any]) -> list[Any]:
+        return [record.event for record in self.records if isinstance(record.event, event)]
+
+    async def until(self, seen: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not seen():
+                self.moved.clear()
+                await self.moved.wait()
+
+    async def until_there(self, seen: Callable[[], object]) -> None:
+        """Another process gets there by itself."""
+        async with asyncio.timeout(PATIENCE):
+            while not seen():
+                await asyncio.sleep(0)
+
+    def begin(self, agent: Agent, **fields: Any) -> None:
+        task = Task(id="t", prompt=admit("Do it"), **{"idle_s": IDLE, "timeout_s": 100_000.0, **fields})
+        self.working = asyncio.ensure_future(self.supervisor.supervise(task, agent))
+
+    def command(self, script: str) -> Overheard:
+        core = self.supervisor.core
+        spec = CommandSpec(command=("sh", "-c", script))
+        return Overheard(spec, folder=core.folder, environ=os.environ, limit=100_000, prompt_limit=10_000)
+
+    async def spawned(self, script: str, **fields: Any) -> e.AgentSpawned:
+        """Begin with a program that writes ``ready`` and no more; return once that was heard."""
+        agent = self.command(script)
+        self.begin(agent, **fields)
+        await asyncio.wait_for(agent.heard.wait(), PATIENCE)
+        spawned: e.AgentSpawned = self.of(e.AgentSpawned)[0]
+        return spawned
+
+    async def pass_silently(self, limit: float = IDLE) -> None:
+        """Half of the limit, the first look at the agent, and then the other half."""
+        began = self.clock.monotonic()
+        await self.clock.advance(limit / 2)
+        async with asyncio.timeout(PATIENCE):
+            await self.clock.slept_until(began + limit * 0.8)
+        await self.clock.advance(limit / 2)
+
+
+@pytest.fixture
+async def world(repo: Path, clock: ManualClock) -> AsyncIterator[World]:
+    async with opened(repo, clock, person=True) as world:
+        yield world
+
+
+@asynccontextmanager
+async def opened(repo: Path, clock: ManualClock, **options: Any) -> AsyncIterator[World]:
+    async with Supervisor.open(repo, clock=clock, **options) as supervisor:
+        world = World(supervisor, clock)
+        try:
+            yield world
+        finally:
+            if world.working is not None:
+                world.working.cancel()
+                await asyncio.gather(world.working, return_exceptions=True)
+
+
+HANG = "echo ready; exec sleep 1000"
+
+
+async def test_a_hanging_agent_is_stopped_and_dispatched_again_with_nobody_there(
+    repo: Path, clock: ManualClock
+) -> None:
+    """Alive, silent, changing nothing: at the limit it is STALLED, stopped with a receipt, and given out again."""
+    async with opened(repo, clock, settings=Settings(task_failure_limit=1)) as world:
+        agent = await world.spawned(HANG)
+        await world.pass_silently()
+        await world.until(lambda: world.of(e.StopReceipt))
+        (timeout,) = world.of(e.AgentTimeout)
+        assert (timeout.clock, timeout.verdict, timeout.limit_s) == ("idle", "STALLED", IDLE)
+        assert timeout.signals[0] == "1 process alive"
+        assert timeout.last_sign.endswith("600 s ago")
+        (receipt,) = world.of(e.StopReceipt)
+        assert [pid for pid, _, _ in receipt.ended] == [agent.pid]
+        await world.until(world.supervisor.core.head.open_gates)
+        (gate,) = world.supervisor.core.head.open_gates()
+        assert gate.gate.type == "stuck"
+        assert "agent_timeout" in gate.gate.context["analysis"]
+        assert gate.gate.context["problem"] == "the agent showed no sign of life any more"
+
+
+async def test_who_is_asked_is_told_what_was_seen(world: World) -> None:
+    """The question names the clock, the verdict, its signals and the last sign of life; the agent stands still."""
+    agent = await world.spawned(HANG)
+    await world.pass_silently()
+    await world.until(world.supervisor.core.head.open_gates)
+    (row,) = world.supervisor.core.head.open_gates()
+    context = row.gate.context
+    assert (row.gate.type, row.gate.key, row.gate.attempt) == ("timeout", "idle", "t.1")
+    assert (context["timeout_type"], context["clock"], context["verdict"]) == ("idle_timeout", "idle", "STALLED")
+    assert context["timeout_seconds"] == context["silent_seconds"] == IDLE
+    assert context["signals"][-1] == "no file changed"
+    process = psutil.Process(agent.pid)
+    await world.until_there(lambda: process.status() == psutil.STATUS_STOPPED)
+    await world.clock.advance(50_000)
+    assert len(world.of(e.AgentTimeout)) == 1
+    await world.supervisor.answer(row.id, Answer(choice="extend", number=60.0))
+    await world.until_there(lambda: process.status() == psutil.STATUS_SLEEPING)
+    await world.pass_silently(60.0)
+    await world.until(lambda: len(world.of(e.AgentTimeout)) == 2)
+    (again,) = world.supervisor.core.head.open_gates()
+    assert again.gate.context["elapsed_seconds"] == 50_000 + IDLE + 60
+    await world.supervisor.answer(again.id, Answer(choice="stop"))
+    await world.until(lambda: world.of(e.AgentFailure))
+    assert not process.is_running()
+    assert len(world.of(e.AgentFailure)) == 1
+
+
+async def test_let_it_run_switches_the_idle_clock_off(world: World) -> None:
+    """After *let it run* nobody is asked about this attempt's silence again."""
+    await world.spawned(HANG)
+    await world.pass_silently()
+    await world.until(world.supervisor.core.head.open_gates)
+    (row,) = world.supervisor.core.head.open_gates()
+    await world.supervisor.answer(row.id, Answer(choice="continue"))
+    await world.clock.advance(50 * IDLE)
+    assert len(world.of(e.AgentTimeout)) == 1
+    assert world.clock.sleepers == 1, "only the limit of the whole attempt is left"
+
+
+BUSY = """
+echo ready
+while [ ! -e go ]; do sleep 0.01; done
+%s
+touch worked
+exec sleep 1000
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "sign"),
+    [
+        ("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done", "CPU"),
+        ("setsid sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'", "CPU"),
+        ("echo x > result.txt", "files changed"),
+    ],
+)
+async def test_busy_without_a_word_is_active_and_never_asked_about(world: World, work: str, sign: str) -> None:
+    """An agent whose child burns the processor, or that writes a file, is let alone, and the reason names the sign."""
+    # The limit is short, so that a second or so of real work is much of it.
+    await world.spawned(BUSY % work, idle_s=20.0)
+    began = world.clock.monotonic()
+    await world.clock.advance(10)
+    await asyncio.wait_for(world.clock.slept_until(began + 16), PATIENCE)
+    tree = world.supervisor.project.root
+    (tree / "go").touch()
+    await world.until_there((tree / "worked").exists)
+    await world.clock.advance(10)
+    await world.until(lambda: world.of(e.LivenessJudged))
+    (judged,) = world.of(e.LivenessJudged)
+    assert judged.verdict == "ACTIVE", judged.signals
+    assert any(signal.startswith(sign) for signal in judged.signals)
+    assert (world.of(e.AgentTimeout), world.supervisor.core.head.open_gates()) == ([], ())
+
+
+async def test_a_pause_shorter_than_the_limit_interrupts_nothing_and_is_on_record(world: World) -> None:
+    """400 seconds of silence, then it goes on: nothing is asked or stopped, and the pause is on record."""
+    await world.spawned("echo ready; while [ ! -e go ]; do sleep 0.01; done; echo on; exec sleep 1000")
+    await world.clock.advance(300)
+    await world.until(lambda: world.of(e.SilenceNoticed))
+    await world.clock.advance(100)
+    (world.supervisor.project.root / "go").touch()
+    await world.until(lambda: world.of(e.SilenceEnded))
+    assert [noticed.seconds for noticed in world.of(e.SilenceNoticed)] == [300.0]
+    (ended,) = world.of(e.SilenceEnded)
+    assert (ended.seconds, ended.sign) == (400.0, "output")
+    await world.clock.advance(250)
+    assert (world.of(e.AgentTimeout), world.of(e.StopRequested)) == ([], [])
+
+
+async def test_an_agent_that_somebody_stopped_is_waiting(world: World) -> None:
+    """I stop an agent with SIGSTOP to look at it: it is WAITING, and is not asked about or ended."""
+    agent = await world.spawned(HANG)
+    os.kill(agent.pid, signal.SIGSTOP)
+    await world.until_there(lambda: sample(agent.pid, agent.start).stopped)  # type: ignore[union-attr]
+    await world.pass_silently()
+    await world.until(lambda: world.of(e.LivenessJudged))
+    assert [judged.verdict for judged in world.of(e.LivenessJudged)] == ["WAITING"]
+    assert world.of(e.AgentTimeout) == []
+
+
+class Speaking:
+    """An agent without a process that reports what the test has it report."""
+
+    can = Capabilities(stop=True)
+
+    def __init__(self) -> None:
+        self.observer: asyncio.Future[Observer] = asyncio.get_running_loop().create_future()
+        self.finish = asyncio.Event()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        self.observer.set_result(observer)
+        await self.finish.wait()
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        self.finish.set()
+        return Receipt(ended=((1, 1.0, "interrupted"),))
+
+
+async def test_without_a_process_it_is_unknown_and_left_alone(world: World) -> None:
+    """A silent coroutine cannot be looked at: it is UNKNOWN, said once, and only the time limit asks about it."""
+    agent = Speaking()
+    world.begin(agent)
+    await asyncio.wait_for(agent.observer, PATIENCE)
+    await world.pass_silently()
+    await world.until(lambda: world.of(e.LivenessJudged))
+    for _ in range(2):
+        await world.pass_silently()
+    assert [judged.verdict for judged in world.of(e.LivenessJudged)] == ["UNKNOWN"]
+    assert (len(world.of(e.SilenceNoticed)), len(world.of(e.TimeoutWarned)), world.of(e.AgentTimeout)) == (1, 1, [])
+
+
+@pytest.mark.parametrize("kind", ["alive", "message", "action"])
+async def test_whatever_it_reports_is_a_sign_of_life(world: World, kind: Any) -> None:
+    """An agent that reports now and then is never looked into, and what only says that it lives is no step."""
+    agent = Speaking()
+    world.begin(agent)
+    observer = await asyncio.wait_for(agent.observer, PATIENCE)
+    for number in range(10):
+        await world.clock.advance(IDLE * 0.49)
+        observer.see(Observation(kind=kind, text=admit(f"step {number}")))
+    assert world.of(e.SilenceNoticed) == []
+    assert len(world.of(e.StepRecorded)) == (0 if kind == "alive" else 10)
+
+
+async def test_a_supervisor_that_stood_still_calls_nobody_stalled(world: World) -> None:
+    """Where we ourselves were stopped for an hour, an agent's silence says nothing: UNKNOWN, and counted anew."""
+    await world.spawned(HANG)
+    await world.clock.advance(IDLE / 2)
+    await world.until(lambda: world.of(e.SilenceNoticed))
+    await world.clock.advance(IDLE * 0.3)
+    world.clock.jump(3_600)
+    await world.clock.advance(0)
+    await world.until(lambda: world.of(e.LivenessJudged))
+    (judged,) = world.of(e.LivenessJudged)
+    assert (judged.verdict, judged.signals) == ("UNKNOWN", ("the supervisor itself stood still for 3480 s",))
+    assert world.of(e.AgentTimeout) == []

@@ -1,0 +1,186 @@
+"""When an attempt's clocks stand, what is warned of, and what a run that goes on has left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
+from unstuck.clock import ManualClock, SystemClock
+from unstuck.contract import Capabilities, Observation, Observer, Receipt
+from unstuck.record import events as e
+from unstuck.record.journal import LOG_NAME, read_records
+
+PATIENCE = 30
+TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
+
+
+class Reporting:
+    """An agent without a process that works until it is stopped or let go, and can be frozen."""
+
+    can = Capabilities(stop=True, fresh=True)
+
+    def __init__(self) -> None:
+        self.observer: asyncio.Future[Observer] = asyncio.get_running_loop().create_future()
+        self.finish = asyncio.Event()
+        self.frozen: list[bool] = []
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        if not self.observer.done():
+            self.observer.set_result(observer)
+        await self.finish.wait()
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        self.finish.set()
+        return Receipt(ended=((1, 1.0, "interrupted"),))
+
+    def freeze(self, attempt: str) -> None:
+        self.frozen.append(True)
+
+    def thaw(self, attempt: str) -> None:
+        self.frozen.append(False)
+
+
+class Record:
+    """What a supervisor records, and a way to wait for it."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.supervisor, self.moved = supervisor, asyncio.Event()
+        self.seen: list[Any] = []
+        supervisor.core.journal.on_append(self._note)
+
+    def _note(self, record: Any) -> None:
+        self.seen.append(record)
+        self.moved.set()
+
+    def of(self, event: type[Any]) -> list[Any]:
+        return [record.event for record in self.seen if isinstance(record.event, event)]
+
+    async def until(self, true: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not true():
+                self.moved.clear()
+                await self.moved.wait()
+
+
+async def begun(supervisor: Supervisor, agent: Reporting, task: Task = TASK) -> tuple[Observer, asyncio.Future[Any]]:
+    work = asyncio.ensure_future(supervisor.supervise(task, agent))
+    return await asyncio.wait_for(asyncio.shield(agent.observer), PATIENCE), work
+
+
+async def test_four_fifths_are_warned_of_once_then_comes_the_question(repo: Path, clock: ManualClock) -> None:
+    """At 80 % a warning with the last sign of life, at 100 % the question; an extension is warned of in its turn."""
+    agent = Reporting()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = Record(supervisor)
+        _, work = await begun(supervisor, agent)
+        await clock.advance(79)
+        assert record.of(e.TimeoutWarned) == []
+        await clock.advance(1)
+        (warned,) = record.of(e.TimeoutWarned)
+        assert (warned.clock, warned.elapsed_s, warned.limit_s) == ("wall", 80.0, 100.0)
+        assert warned.last_sign == "its start, 80 s ago"
+        await clock.advance(20)
+        (gate,) = supervisor.core.head.open_gates()
+        assert gate.gate.context["last_sign"] == "its start, 100 s ago"
+        await supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
+        await clock.advance(40)
+        assert [warned.elapsed_s for warned in record.of(e.TimeoutWarned)] == [80.0, 140.0]
+        await clock.advance(10)
+        (again,) = supervisor.core.head.open_gates()
+        assert again.gate.context["timeout_seconds"] == 150.0
+        agent.finish.set()
+        await work
+
+
+async def test_time_while_a_question_is_open_does_not_count(repo: Path, clock: ManualClock) -> None:
+    """An agent that goes round in circles is asked about and frozen; however long I think, its time stands still."""
+    agent = Reporting()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = Record(supervisor)
+        observer, work = await begun(supervisor, agent)
+        await clock.advance(30)
+        for number in range(3):
+            observer.see(Observation(kind="action", id=str(number), text=admit("pytest")))
+            observer.see(Observation(kind="failure", id=str(number), exit_code=1, text=admit("ValueError: x")))
+        await record.until(supervisor.core.head.open_gates)
+        (gate,) = supervisor.core.head.open_gates()
+        assert gate.gate.type == "loop_detected"
+        await clock.advance(5_000)
+        assert (agent.frozen, record.of(e.AgentTimeout), record.of(e.TimeoutWarned)) == ([True], [], [])
+        await supervisor.answer(gate.id, Answer(choice="continue"))
+        await clock.advance(69)
+        assert agent.frozen == [True, False]
+        assert (len(record.of(e.TimeoutWarned)), record.of(e.AgentTimeout)) == (1, [])
+        await clock.advance(1)
+        assert [timeout.clock for timeout in record.of(e.AgentTimeout)] == ["wall"]
+        agent.finish.set()
+        await work
+
+
+async def test_the_machine_slept_and_no_time_has_passed(repo: Path, clock: ManualClock) -> None:
+    """I close my laptop for two hours: no limit is reached, and one record says that the machine slept."""
+    agent = Reporting()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = Record(supervisor)
+        _, work = await begun(supervisor, agent)
+        await clock.advance(50)
+        clock.suspend(7_200)
+        await clock.advance(49)
+        assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
+        assert (record.of(e.AgentTimeout), supervisor.core.head.open_gates()) == ([], ())
+        await clock.advance(1)
+        assert len(record.of(e.AgentTimeout)) == len(record.of(e.Suspended)) == 1
+        (gate,) = supervisor.core.head.open_gates()
+        assert gate.gate.context["started_at"] == "2027-01-15T08:00:00.000Z"
+        agent.finish.set()
+        await work
+
+
+def test_the_systems_own_clock_knows_of_sleep() -> None:
+    """The real clock's sleep only grows, and its monotonic time stands still meanwhile."""
+    clock = SystemClock()
+    first = clock.asleep()
+    assert first >= -0.001
+    assert clock.asleep() - first < 1.0
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_run_that_goes_on_has_the_time_that_was_left(repo: Path, clock: ManualClock, killed: bool) -> None:
+    """Of 100 seconds 60 were used when the run was stopped, or killed: the attempt that goes on has 40."""
+    agent = Reporting()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        run, folder = supervisor.run, supervisor.core.folder
+        observer, work = await begun(supervisor, agent)
+        await clock.advance(60)
+        observer.see(Observation(kind="message", text=admit("half way")))
+        await supervisor.core.journal.committed()
+        if not killed:
+            await supervisor.stop("enough")
+            await work
+        whole = (folder / LOG_NAME).read_bytes()
+        await supervisor.stop("enough")
+        await work
+    if killed:
+        (folder / LOG_NAME).write_bytes(whole)
+        (folder / "state.json").unlink(missing_ok=True)
+    # As after a new start of the machine: its clock begins elsewhere.
+    later = ManualClock(start=5.0)
+    agent = Reporting()
+    async with Supervisor.open(repo, clock=later, person=True, resume=run) as supervisor:
+        record = Record(supervisor)
+        _, work = await begun(supervisor, agent)
+        assert supervisor.core.head.attempts["t.2"].limit == 40.0
+        await later.advance(39)
+        assert record.of(e.AgentTimeout) == []
+        await later.advance(1)
+        assert len(record.of(e.AgentTimeout)) == 1
+        agent.finish.set()
+        await work
+    interrupted = [r.event for r in read_records(folder / LOG_NAME) if isinstance(r.event, e.AttemptInterrupted)]
+    assert [event.used_s for event in interrupted] == [60.0]
