@@ -2,276 +2,322 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.patterns import Lazy
 
-__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrases", "spoken"]
-
-Phrases = tuple[tuple[ErrorType, tuple[str, ...]], ...]
-
-
-@cache
-def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Compiled at first use: an import has no need of them, and they are many."""
-    return re.compile("|".join(patterns), re.IGNORECASE)
+__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrases", "Table", "spoken"]
 
 
-def spoken(phrases: Phrases, headline: str) -> ErrorType | None:
+class Phrases:
+    """A headline says one of them: plain ones are in lower case and may stand anywhere in it, patterns are searched."""
+
+    def __init__(self, *phrases: str | Lazy) -> None:
+        self._plain = tuple(phrase for phrase in phrases if isinstance(phrase, str))
+        self._patterns = tuple(phrase for phrase in phrases if isinstance(phrase, Lazy))
+
+    def are_in(self, lowered: str) -> bool:
+        """Whether one of them is in ``lowered``, a headline in lower case."""
+        return any(map(lowered.__contains__, self._plain)) or any(pattern.search(lowered) for pattern in self._patterns)
+
+
+Table = tuple[tuple[ErrorType, Phrases], ...]
+
+
+def spoken(table: Table, headline: str) -> ErrorType | None:
     """The error type of the first row that is in ``headline``, or None."""
-    return next((kind for kind, patterns in phrases if _compiled(patterns).search(headline)), None)
+    lowered = headline.lower()
+    return next((kind for kind, phrases in table if phrases.are_in(lowered)), None)
 
 
-# These say more than the class that carries them.
-STRONG: Phrases = (
+# These say more than the class or the code that carries them.
+STRONG: Table = (
     (
         ErrorType.IMPORT_ERROR,
-        (
-            r"does not provide an export named",
-            r"cannot find module",
-            r"cannot use import statement",
+        Phrases(
+            "does not provide an export named",
+            "cannot find module",
+            "can't resolve '",
+            "cannot use import statement",
+            "failed to resolve import",
+            "cannot open shared object file",
+            Lazy(r"cannot find (?:implementation or library stub for )?(?:module|package)\b"),
+            Lazy(r"could not resolve ['\"]"),
         ),
     ),
     (
-        ErrorType.IMPORT_ERROR,
-        (r"cannot find (?:implementation or library stub for )?(?:module|package)\b",),
-    ),
-    (
         ErrorType.TIMEOUT_ERROR,
-        (
-            r"\bread timed out",
-            r"\bconnect(?:ion)? timed out",
-            r"statement timeout",
-            r"\bexceeded timeout of",
+        Phrases(
+            "statement timeout",
+            "exceeded timeout of",
+            Lazy(r"\bread timed out"),
+            Lazy(r"\bconnect(?:ion)? (?:attempt )?timed out"),
+            Lazy(r"^failed: timeout\b"),
+            Lazy(r"^\S*error: timeout of \d+ ?ms exceeded"),
+            Lazy(r"^panic: test timed out"),
+            Lazy(r"^\S*error: .*\betimedout\b"),
         ),
     ),
     (
         ErrorType.CONNECTION_ERROR,
-        (r"^\S*Error: .*\b(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EADDRINUSE)\b",),
-    ),
-    (
-        ErrorType.TIMEOUT_ERROR,
-        (r"^\S*Error: .*\bETIMEDOUT\b",),
-    ),
-    (
-        ErrorType.CONNECTION_ERROR,
-        (r"^(?:URLError|\S*\.URLError): .*(?:refused|unreachable|not known|name resolution)",),
+        Phrases(
+            Lazy(r"^\S*error: .*\b(?:econnrefused|econnreset|enotfound|eai_again|eaddrinuse)\b"),
+            Lazy(r"^can't connect to .{0,40}server"),
+            Lazy(r"^\S*urlerror: .*(?:refused|unreachable|not known|name resolution)"),
+        ),
     ),
     (
         ErrorType.INDEX_ERROR,
-        (
-            r"^panic: runtime error: index out of range",
-            r"^index out of bounds",
-        ),
+        Phrases("runtime error: index out of range", "runtime error: slice bounds", Lazy(r"^index out of bounds")),
     ),
     (
         ErrorType.VALUE_ERROR,
-        (
-            r"^SyntaxError: .*\bJSON\b",
-            r"\bin JSON at position\b",
+        Phrases(
+            Lazy(r"^syntaxerror: .*\bjson\b"),
+            "in json at position",
+            "unexpected end of json input",
+            "is not valid json",
         ),
     ),
     (
         ErrorType.TYPE_ERROR,
-        (r"interface conversion:",),
+        Phrases(
+            "interface conversion:",
+        ),
+    ),
+    (
+        ErrorType.SYNTAX_ERROR,
+        Phrases(
+            Lazy(r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),
+        ),
     ),
 )
 # Headlines without a class or a code that is known.
-WEAK: Phrases = (
+WEAK: Table = (
     (
         ErrorType.SYNTAX_ERROR,
-        (
-            r"\bsyntax ?error",
-            r"\bunexpected (?:token|end|newline|eof|indent|identifier)",
-            r"\bparse ?error",
-            r"parsing error",
-            r"\bunclosed\b",
-            r"mismatched closing",
-            r"missing separator",
-            r"unterminated",
-            r"invalid syntax",
-            r"cannot parse",
-            r"couldn't (?:parse|find '[a-z]+' for)",
-            r"\bexpected\b.{0,40}\b(?:before|found|but got)\b",
-            r"^expected ",
-            r"(?:';'|'\)'|',') expected",
-            r"reached end of file while parsing",
+        Phrases(
+            "syntax error",
+            "syntaxerror",
+            "parse error",
+            "parseerror",
+            "parsing error",
+            "failed to parse",
+            "non-parseable",
+            "mismatched closing",
+            "missing separator",
+            "unterminated",
+            "invalid syntax",
+            "cannot parse",
+            "extraneous",
+            "stray '",
+            "illegal start of expression",
+            "reached end of file while parsing",
+            "class, interface, enum, or record expected",
+            Lazy(r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword|string|character)"),
+            Lazy(r"\bunclosed\b"),
+            Lazy(r"couldn't (?:parse|find '[a-z]+' for)"),
+            Lazy(r"\bexpected\b.{0,40}\b(?:before|found|but got|after)\b"),
+            Lazy(r"^expected (?!.*\b(?:argument|type|to (?:be|equal|have))\b)"),
+            Lazy(r"(?:['‘].{1,3}['’]|<\w+>|or ['‘].{1,3}['’]) expected"),
+            Lazy(r"\bmissing (?:closing|terminating|return type)"),
         ),
     ),
     (
         ErrorType.IMPORT_ERROR,
-        (
-            r"no module named",
-            r"module not found",
-            r"cannot import",
-            r"unresolved import",
-            r"undefined reference",
-            r"no matching distribution",
-            r"no matching package",
-            r"package .{1,80} does not exist",
-            r"could not (?:find|resolve|locate) .{0,40}(?:package|module|main class|dependenc)",
-            r"cannot find .{0,20}package",
-            r"command not found",
-            r"no such file or directory.*#include",
-            r"could not find a package",
-            r'by not providing "find',
-            r"\.h: no such file",
-            r"no required module",
-            r"is not in std",
-            r"can't find crate",
-            r"failed to resolve import",
+        Phrases(
+            "no module named",
+            "module not found",
+            "cannot import",
+            "unresolved import",
+            "unresolved reference to package",
+            "undefined reference",
+            "undefined symbol",
+            "no matching distribution",
+            "no matching package",
+            "command not found",
+            "could not find a package",
+            'by not providing "find',
+            "no required module",
+            "is not in std",
+            "is not in goroot",
+            "can't find crate",
+            "cannot load such file",
+            "could not open requirements file",
+            Lazy(r"can't locate \S+\.pm\b"),
+            Lazy(r"package .{1,80} does not exist"),
+            Lazy(r"could not (?:find|resolve|locate) .{0,40}(?:package|module|main class|dependenc)"),
+            Lazy(r"cannot find .{0,20}package"),
+            Lazy(r"\.(?:h|hpp|hh|hxx)['\"’]?(?:: no such file| file not found)"),
+            Lazy(r"(?:cannot|can't) find -l\S"),
         ),
     ),
     (
         ErrorType.DATABASE_ERROR,
-        (
-            r"relation .{1,80} does not exist",
-            r"no such (?:table|column)",
-            r"duplicate key",
-            r"unique constraint",
-            r"foreign key",
-            r"deadlock detected",
-            r"database is locked",
-            r"not a database",
-            r"(?:role|database) .{1,80} does not exist",
-            r"password authentication failed",
-            r'near ".*": syntax',
+        Phrases(
+            "duplicate key",
+            "duplicate entry",
+            "unique constraint",
+            "foreign key",
+            "deadlock detected",
+            "database is locked",
+            "not a database",
+            "disk image is malformed",
+            "password authentication failed",
+            "unknown column",
+            "violates",
+            Lazy(r"(?:relation|column|function) .{1,80} does not exist"),
+            Lazy(r"no such (?:table|column)"),
+            Lazy(r"(?:role|database) .{1,80} does not exist"),
+            Lazy(r'near ".*": syntax'),
         ),
     ),
     (
         ErrorType.ATTRIBUTE_ERROR,
-        (
-            r"has no (?:member|attribute|field|method)",
-            r"no (?:method|field|member) named",
-            r"undefined method",
-            r"undefined \(type .* has no",
-        ),
-    ),
-    (
-        ErrorType.TYPE_ERROR,
-        (
-            r"incompatible type",
-            r"cannot be converted",
-            r"mismatched types",
-            r"is not assignable",
-            r"cannot use .{1,120} as ",
-            r"invalid conversion",
-            r"type mismatch",
-            r"undeclared",
-            r"^undefined: ",
-            r"cannot find symbol",
-            r"was not declared",
-            r"not callable",
-            r"too (?:many|few) arguments",
-            r"implicit declaration",
+        Phrases(
+            "undefined method",
+            "can't locate object method",
+            "call to undefined method",
+            "undefined property",
+            Lazy(r"has no (?:member|attribute|field|method|property)"),
+            Lazy(r"no (?:method|field|member)s? named"),
+            Lazy(r"undefined \(type .* has no"),
         ),
     ),
     (
         ErrorType.VALIDATION_ERROR,
-        (
-            r"unused (?:variable|import|parameter)",
-            r"declared and not used",
-            r"imported and not used",
-            r"never used",
+        Phrases(
+            "declared and not used",
+            "declared but not used",
+            "imported and not used",
+            "never used",
+            Lazy(r"unused (?:variable|import|parameter|function)"),
         ),
     ),
     (
-        ErrorType.TIMEOUT_ERROR,
-        (
-            r"timed? ?out\b",
-            r"deadline exceeded",
+        ErrorType.TYPE_ERROR,
+        Phrases(
+            "incompatible type",
+            "cannot be converted",
+            "mismatched types",
+            "is not assignable",
+            "invalid conversion",
+            "type mismatch",
+            "cannot find symbol",
+            "was not declared",
+            "not callable",
+            "implicit declaration",
+            "use of undeclared",
+            "must be of type",
+            Lazy(r"\bundeclared\b"),
+            Lazy(r"^undefined: "),
+            Lazy(r"cannot use .{1,120} as "),
+            Lazy(r"too (?:many|few) arguments"),
         ),
     ),
+    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", Lazy(r"\btimed? ?out\b"))),
     (
         ErrorType.CONNECTION_ERROR,
-        (
-            r"connection (?:refused|reset|closed|aborted)",
-            r"could not resolve host",
-            r"name resolution",
-            r"network is unreachable",
-            r"no route to host",
-            r"address already in use",
-            r"ssl certificate",
-            r"failed to establish a new connection",
-            r"failed to connect",
-            r"connection to server",
+        Phrases(
+            "could not resolve host",
+            "name resolution",
+            "name or service not known",
+            "network is unreachable",
+            "no route to host",
+            "address already in use",
+            "ssl certificate",
+            "certificate verify failed",
+            "failed to establish a new connection",
+            "failed to connect",
+            "cannot connect to",
+            "couldn't connect to",
+            "unable to connect",
+            "connection to server",
+            "broken pipe",
+            "socket hang up",
+            "stream disconnected",
+            "unable to resolve host",
+            "no such host",
+            Lazy(r"connection (?:refused|reset|closed|aborted|error)"),
         ),
     ),
     (
         ErrorType.HTTP_ERROR,
-        (
-            r"\bAPI Error: ?\d{3}",
-            r"\bHTTP(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d",
-            r"status code:? [45]\d\d",
-            r"rate.?limit",
-            r"too many requests",
-            r"bad gateway",
-            r"service unavailable",
-            r'"code": ?[45]\d\d',
-            r"unauthorized",
-            r"overloaded_error",
+        Phrases(
+            "too many requests",
+            "bad gateway",
+            "service unavailable",
+            "internal server error",
+            "unauthorized",
+            "overloaded_error",
+            "overloaded",
+            "usage limit",
+            "request_too_large",
+            "resource_exhausted",
+            "throttlingexception",
+            "insufficient_quota",
+            "quota exceeded",
+            "exceeded your current quota",
+            "exceeds the maximum number of tokens",
+            "context_length_exceeded",
+            "maximum context length",
+            Lazy(r"rate.?limit"),
+            Lazy(r"\bapi error: ?\(?\d{3}"),
+            Lazy(r"\bhttp(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d"),
+            Lazy(r"\berror:? [45]\d\d\b"),
+            Lazy(r"status code:? [45]\d\d"),
+            Lazy(r'"code": ?[45]\d\d'),
+            Lazy(r"requested url returned error: [45]\d\d"),
         ),
     ),
     (
         ErrorType.ASSERTION_ERROR,
-        (
-            r"^assert",
-            r"assertion",
-            r"expect\(",
-            r"expected .{1,200}(?:received|got|to (?:be|equal|have))",
-            r"\bwant\b",
-            r"not equal",
+        Phrases(
+            "assertion",
+            "failed asserting",
+            "expect(",
+            "not equal",
+            Lazy(r"^assert"),
+            Lazy(r"expected .{1,200}(?:received|got|to (?:be|equal|have))"),
+            Lazy(r"\bwant\b"),
         ),
     ),
-    (
-        ErrorType.KEY_ERROR,
-        (
-            r"\bKeyError\b",
-            r"key .{1,60} not found",
-        ),
-    ),
-    (
-        ErrorType.INDEX_ERROR,
-        (r"index out of (?:range|bounds)",),
-    ),
-    (
-        ErrorType.VALUE_ERROR,
-        (
-            r"invalid (?:value|literal|argument)",
-            r"not a valid",
-        ),
-    ),
+    (ErrorType.KEY_ERROR, Phrases(Lazy(r"\bkeyerror\b"), Lazy(r"key .{1,60} not found"), "key not found")),
+    (ErrorType.INDEX_ERROR, Phrases(Lazy(r"index out of (?:range|bounds)"), "out_of_range", "range check failed")),
+    (ErrorType.VALUE_ERROR, Phrases("not a valid", Lazy(r"invalid (?:value|literal|argument)"))),
     (
         ErrorType.VALIDATION_ERROR,
-        (
-            r"validation (?:error|failed)",
-            r"is (?:a )?required\b",
-            r"is not valid under",
-        ),
+        Phrases("is not valid under", Lazy(r"validation (?:error|failed)"), Lazy(r"is (?:a )?required\b")),
     ),
     (
         ErrorType.RUNTIME_ERROR,
-        (
-            r"no such file",
-            r"permission denied",
-            r"no space left",
-            r"out of memory",
-            r"segmentation fault",
-            r"\bkilled\b",
-            r"\baborted\b",
-            r"unbound variable",
-            r"stack overflow",
-            r"is not defined",
-            r"null pointer",
-            r"nil pointer",
-            r"division by zero",
-            r"divide by zero",
+        Phrases(
+            "no such file",
+            "permission denied",
+            "no space left",
+            "out of memory",
+            "segmentation fault",
+            "unbound variable",
+            "stack overflow",
+            "is not defined",
+            "null pointer",
+            "nil pointer",
+            "division by zero",
+            "divide by zero",
+            "too many open files",
+            "read-only file system",
+            "resource busy",
+            "cannot allocate memory",
+            "all goroutines are asleep",
+            "unhandled promise rejection",
+            Lazy(r"\bkilled\b"),
+            Lazy(r"\baborted\b"),
         ),
     ),
     (
         ErrorType.TYPE_ERROR,
-        (r"\bTypeError\b",),
+        Phrases(
+            Lazy(r"\btypeerror\b"),
+        ),
     ),
 )
 SYNTAX = WEAK[:1]
