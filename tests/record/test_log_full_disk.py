@@ -129,7 +129,7 @@ async def test_closing_tries_a_last_time(tmp_path: Path, disk: Disk, room: int) 
 
 async def test_a_full_disk_at_the_sync_is_no_second_chance(tmp_path: Path, disk: Disk) -> None:
     """Where the kernel only says at the sync that there was no room, the pages may be gone: that is fatal."""
-    log, heard = opened(tmp_path / "events.jsonl")
+    log, _ = opened(tmp_path / "events.jsonl")
     disk.sync_error = errno.ENOSPC
     with pytest.raises(RecordWriteFailed, match="No space left"):
         await log.durable(log.append(b'{"event":"lost"}'))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
@@ -64,6 +66,9 @@ class _Running:
         self._due = False
         self._timed_out = False
         self._gate = ""
+        self._still = False
+        self._due_at: float | None = None
+        self._left: float | None = None
         self._receipt: Receipt | None = None
 
     async def report(self, observer: Observer) -> Report:
@@ -73,7 +78,7 @@ class _Running:
             await self._until_done(work)
         except BaseException:
             # Cancelled, or the record cannot be written any more: either way no agent may be left at work.
-            await asyncio.gather(self._agent.stop(self._guidance.attempt), return_exceptions=True)
+            await _to_its_end(self._agent.stop(self._guidance.attempt))
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             raise
@@ -87,15 +92,18 @@ class _Running:
         await self._monitor.monitor_task(
             self._guidance.attempt, agent, self._task.agent_type, timeout_seconds=limit, on_timeout=self._time_is_up
         )
-        self._limit, self._since = limit, self._core.clock.monotonic()
+        self._limit = limit
+        self._due_at = self._core.clock.monotonic() + limit
 
     def _time_is_up(self) -> None:
-        self._due = True
+        self._due, self._due_at = True, None
         self._changed.set()
 
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
             self._changed.clear()
+            self._core.journal.require()
+            await self._keep_still()
             if self._gate and self._core.head.gates[self._gate].status == "answered":
                 # Before the stop, which may be what was answered: what follows depends on which answer it was.
                 await self._on_answer()
@@ -145,7 +153,6 @@ class _Running:
             self._gate = open_gate(
                 core, "timeout", task=task.id, key="wall", context=context, attempt=attempt, found=found
             )
-            self._hold(True)
             self._changed.set()
             return
         self._timed_out = True
@@ -156,7 +163,6 @@ class _Running:
         answer = gate.answer
         assert answer is not None
         self._gate = ""
-        self._hold(False)
         if gate.effect == "stop" and not answer.text:
             self._timed_out = True
         if answer.choice == "extend" and answer.number:
@@ -164,11 +170,26 @@ class _Running:
         if not answer.text or answer.choice not in ("retry", "show_me"):
             self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task.id, attempt=self._guidance.attempt)
 
-    def _hold(self, still: bool) -> None:
-        """Freeze or thaw an agent that can be frozen; any other runs on, and the gate says so."""
+    async def _keep_still(self) -> None:
+        """Freeze an agent that can be frozen while its time-out is asked about or nothing can be recorded.
+
+        Its clock stands still with it. Any other agent runs on, and the gate says so.
+        """
+        still = bool(self._gate or self._core.journal.held)
+        if still == self._still:
+            return
+        self._still = still
         act = getattr(self._agent, "freeze" if still else "thaw", None)
         if act is not None:
             act(self._guidance.attempt)
+        now = self._core.clock.monotonic()
+        if still:
+            self._left = None if self._due_at is None else max(0.001, self._due_at - now)
+            self._monitor.complete_task(self._guidance.attempt)
+        elif self._left is not None:
+            limit = self._limit
+            await self._watch(self._left)
+            self._limit, self._left = limit, None
 
     def _withdraw(self) -> None:
         if self._gate and self._core.head.gates[self._gate].status == "open":
@@ -189,3 +210,13 @@ class _Running:
         elif self._receipt is not None:
             report = replace(report, how="stopped")
         return replace(report, receipt=self._receipt) if self._receipt is not None else report
+
+
+async def _to_its_end(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for ``work`` whatever becomes of it, also where whoever waits is cancelled meanwhile: stop means stopped."""
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([running])
+    if not running.cancelled():
+        running.exception()

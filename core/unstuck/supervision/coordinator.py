@@ -58,8 +58,10 @@ class Coordinator:
     async def _until_quiet(
         self, workers: dict[asyncio.Future[Outcome], str], ground: asyncio.Future[None] | None
     ) -> None:
+        core = self._supervisor.core
         while True:
             self._moved.clear()
+            core.journal.require()
             for work in [work for work in workers if work.done()]:
                 del workers[work]
                 work.result()

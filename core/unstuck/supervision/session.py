@@ -85,6 +85,10 @@ class Session:
         while True:
             changed = self._core.changed(self._task)
             changed.clear()
+            self._core.journal.require()
+            if self._core.journal.held:
+                await changed.wait()
+                continue
             step = self._next()
             if step.kind == "done":
                 await self._core.journal.committed()

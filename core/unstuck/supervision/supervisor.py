@@ -29,6 +29,7 @@ from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running
+from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
 from unstuck.supervision.timeouts import TimeoutMonitor
 from unstuck.supervision.verification import Verifier
@@ -87,6 +88,7 @@ class Supervisor:
         self._monitor = monitor
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
+        self.room = RoomKeeper(core)
         core.journal.on_append(self._on_append)
 
     @classmethod
@@ -127,6 +129,7 @@ class Supervisor:
             if listener is not None:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
+            stack.push_async_callback(supervisor.room.stop)
             await supervisor._begin(start, policy)
             stack.push_async_callback(supervisor._monitor.stop)
             await stack.enter_async_context(supervisor._serving(environ))
@@ -197,10 +200,12 @@ class Supervisor:
         else:
             await interrupt_running(core)
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
+            withdraw_old(core)
             for row in core.head.open_gates():
                 if core.head.gates[row.id].status == "open":  # an answer to another may have closed it
                     apply_policy(core, row.gate)
         await core.journal.committed()
+        self.room.patient = True
         await self._monitor.start()
 
     async def _leave(self) -> None:
@@ -285,7 +290,9 @@ class Supervisor:
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused."""
         closed = answer_gate(self.core.journal, gate, answer, actor=actor)
-        await self.core.journal.committed()
+        self.core.wake()
+        if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
+            await self.core.journal.committed()
         return closed
 
     def events(self, after: int | None = None) -> AsyncIterator[Record]:
@@ -298,8 +305,13 @@ class Supervisor:
         self.core.wake()
 
     async def stop(self, reason: str, actor: Actor = "human") -> None:
-        """Stop the run: every live attempt is ended; the run can be resumed."""
-        if self.core.head.run.state in ("running", "blocked"):
+        """Stop the run: every live attempt is ended; the run can be resumed.
+
+        Where the disk is full nothing can be recorded about it: the run then ends as a killed one does.
+        """
+        if self.core.journal.held:
+            self.core.journal.give_up()
+        elif self.core.head.run.state in ("running", "blocked"):
             self.core.append(e.StopRequested(reason=reason), actor=actor)
             await self.core.journal.committed()
 

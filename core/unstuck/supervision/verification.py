@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Mapping
@@ -133,6 +134,11 @@ def _ran_nothing(code: int, text: str) -> bool:
 
 async def read_output(path: Path) -> Clean:
     """The admitted text of a raw output file: all of it, or head and tail of a large one; empty when it is missing."""
+    # Given up in the middle, the reading still has to close its file.
+    return await asyncio.shield(asyncio.ensure_future(_read_output(path)))
+
+
+async def _read_output(path: Path) -> Clean:
     try:
         async with aiofiles.open(path, "rb") as file:
             size = await file.seek(0, os.SEEK_END)

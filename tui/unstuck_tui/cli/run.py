@@ -20,9 +20,9 @@ from unstuck.runs.plan import Plan, load_plan, one_task_plan
 from unstuck.runs.running import Beside, RunOptions, find_run, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
 from unstuck.supervision.supervisor import Project, locate
-from unstuck_tui.cli.common import echo, project_option
+from unstuck_tui.cli.common import complain, echo, project_option
 from unstuck_tui.cli.streams import can_show, discard
-from unstuck_tui.render.lines import lines_of, summary
+from unstuck_tui.render.lines import lines_of, no_room, summary
 
 __all__ = ["command"]
 
@@ -79,6 +79,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         answers=load_answers(options["answers"]) if options["answers"] else None,
         listener=output.show,
         started=output.started,
+        notice=output.notice,
         beside=_screen(options, environ, output),
         environ=environ,
     )
@@ -164,6 +165,14 @@ class _Output:
 
     def started(self, run: str) -> None:
         self._run = run
+
+    def notice(self, problem: str, gate: str) -> None:
+        """Say what no record can say: that there is no room for records. Rows stay rows, so beside them it is said."""
+        line = no_room(problem, gate) if problem else "there is room on the disk again: the agents go on"
+        if not self._as_json:
+            self._print(line)
+        elif not self.is_quiet:
+            complain(line)
 
     def show(self, record: Record) -> None:
         if self._as_json:

@@ -10,7 +10,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
 
-__all__ = ["lines_of", "summary"]
+__all__ = ["lines_of", "no_room", "summary"]
 
 _WIDTH = 160
 _NAME_WIDTH = 40
@@ -58,6 +58,12 @@ def summary(run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: st
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
         lines.append(f"  {'then ' if gates else ''}go on with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)
+
+
+def no_room(problem: str, gate: str) -> str:
+    """That nothing can be recorded for the moment: it is nowhere in the record, so it names its gate itself."""
+    said = f"! no room on the disk: {problem}; the agents stand still and go on by themselves when there is room"
+    return one_line(f"{said} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
 
 
 def _indented(text: str, room: int) -> str:
