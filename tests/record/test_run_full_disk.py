@@ -283,7 +283,7 @@ def test_a_full_file_system_is_said_and_survived(small: Path, tmp_path: Path, wa
             break
     rest, errors = child.communicate(timeout=100)
     if wait == "600":
-        assert (child.returncode, errors) == (0, "")
+        assert (child.returncode, errors) == (0, ""), "".join(seen) + rest
         assert "there is room on the disk again" in rest
         assert "withdrawn: there is room" in rest
     else:

@@ -67,7 +67,7 @@ class Coordinator:
                 work.result()
             if ground is not None and ground.done():
                 ground.result()
-            if not workers or self._is_quiet():
+            if not core.journal.held and (not workers or self._is_quiet()):
                 return
             moved = asyncio.ensure_future(self._moved.wait())
             waits: list[asyncio.Future[Any]] = [

@@ -29,6 +29,7 @@ class RoomKeeper:
         self.patient = False
         """Whether there is anything to wait for: a run whose very first record has no room is refused instead."""
         self._core = core
+        self._gate = ""
         self._changed = core.changed("the room")
         self._work: asyncio.Task[None] | None = None
         core.journal.on_trouble(self._on_trouble)
@@ -43,26 +44,32 @@ class RoomKeeper:
         core = self._core
         if core.journal.held and not self.patient:
             core.journal.give_up()
-        elif core.journal.held and (self._work is None or self._work.done()):
-            self._work = asyncio.ensure_future(self._wait_for_room())
+        elif core.journal.held and not self._gate:
+            context = {"problem": f"there is no room on the disk for the record: {core.journal.held}"}
+            self._gate = open_gate(core, "disk", task="", key=_KEY, context=context)
+            self.notice(core.journal.held, self._gate)
+            self._work = asyncio.ensure_future(self._wait_for_room(core.head.gates[self._gate]))
+        elif self._gate and not core.journal.held:
+            self._is_over()
         core.wake()
 
-    async def _wait_for_room(self) -> None:
+    def _is_over(self) -> None:
+        """At once: whatever goes on from here must not find the question open."""
+        gate, self._gate = self._gate, ""
+        if not self._core.journal.failure:
+            self.notice("", gate)
+            _withdraw(self._core, self._core.head.gates[gate])
+
+    async def _wait_for_room(self, gate: GateRow) -> None:
         core, journal = self._core, self._core.journal
-        context = {"problem": f"there is no room on the disk for the record: {journal.held}"}
-        gate = open_gate(core, "disk", task="", key=_KEY, context=context)
-        self.notice(journal.held, gate)
         began = core.clock.monotonic()
         while journal.held:
             is_late = core.clock.monotonic() - began >= core.settings.disk_wait
-            if _is_given_up(core.head.gates[gate]) or (is_late and not (core.person and core.may_ask)):
+            if _is_given_up(core.head.gates[gate.id]) or (is_late and not (core.person and core.may_ask)):
                 journal.give_up()
                 return
             await self._pause()
             journal.retry()
-        if not journal.failure:
-            self.notice("", gate)
-            _withdraw(core, core.head.gates[gate])
 
     async def _pause(self) -> None:
         """A second, or until something has happened."""
