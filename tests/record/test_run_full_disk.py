@@ -151,9 +151,7 @@ async def test_a_frozen_clock_still_runs_out_afterwards(tmp_path: Path, disk: Di
         await clock.advance(90)
         assert "agent_timeout" not in [record.name for record in read_records(run.supervisor.core.journal.path)]
         heard = asyncio.Event()
-        run.supervisor.core.journal.on_append(
-            lambda record: heard.set() if record.name == "agent_timeout" else None
-        )
+        run.supervisor.core.journal.on_append(lambda record: heard.set() if record.name == "agent_timeout" else None)
         await clock.advance(20)
         await asyncio.wait_for(heard.wait(), 60)
         await run.supervisor.stop("enough")
@@ -183,9 +181,7 @@ async def test_nobody_there_ends_with_what_was_safe(tmp_path: Path, disk: Disk, 
 
 
 @pytest.mark.parametrize("how", ["rule", "person", "stop"])
-async def test_whoever_gives_up_ends_the_run_at_once(
-    tmp_path: Path, disk: Disk, clock: ManualClock, how: str
-) -> None:
+async def test_whoever_gives_up_ends_the_run_at_once(tmp_path: Path, disk: Disk, clock: ManualClock, how: str) -> None:
     """By a rule, by an answer, or by stopping the run: the agent is ended and nothing waits for the disk."""
     rules = {"rule": lambda gate: (0, Answer(choice="abandon")) if gate.type == "disk" else None}
     with pytest.raises(RecordWriteFailed, match="No space left"):
@@ -213,9 +209,7 @@ async def test_a_run_without_room_for_its_first_record_is_refused(
     assert not (tmp_path / "outside" / "pid").exists()
 
 
-async def test_a_failed_sync_ends_the_run_though_nobody_waits(
-    tmp_path: Path, disk: Disk, clock: ManualClock
-) -> None:
+async def test_a_failed_sync_ends_the_run_though_nobody_waits(tmp_path: Path, disk: Disk, clock: ManualClock) -> None:
     """The agent is at work and only noted: the failure still stops it and is the run's last word."""
     with pytest.raises(RecordWriteFailed, match="Input/output error"):
         async with full(tmp_path, disk, clock) as run:
