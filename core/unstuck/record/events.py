@@ -241,13 +241,17 @@ class LoopWarned(Event):
 
 
 class CheckFinished(Event):
-    """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error."""
+    """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error.
+
+    ``output`` names the file below the run's ``output/``, ``output_at`` the bytes of it (start, end).
+    """
 
     result: CheckResult
     command: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
     output: str = ""
+    output_at: tuple[int, int] = (0, 0)
     problem: Clean = Clean("")
     trouble: str = ""
     diagnosis: dict[str, Any] | None = None

@@ -239,6 +239,8 @@ def _admitted(report: Report) -> Report:
         approach=clean(report.approach),
         question=clean(report.question),
         sample=clean(report.sample),
+        output=admit(report.output, limit=4_096),
+        output_lost=admit(report.output_lost, limit=200),
         options=tuple(admit(option) for option in report.options),
         alternatives=tuple(admit(way) for way in report.alternatives),
     )

@@ -126,7 +126,8 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Said:
     }.get(report.how, report.how)
     code = f"exit code {report.exit_code}, " if report.exit_code else ""
     problem = f": {report.error}" if report.error and report.how in ("crashed", "not_started") else ""
-    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}"
+    lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
+    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
 
 
 def _check(event: e.CheckFinished, record: Record) -> _Said:
