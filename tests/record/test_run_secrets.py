@@ -26,11 +26,12 @@ echo "UNSTUCK {\"signal\": \"needs_guidance\", \"question\": \"Is $MY_TOKEN righ
  "\"options\": [\"$MY_TOKEN\", \"no\"], \"session\": \"s-$MY_TOKEN\", \"alternatives\": [\"$MY_TOKEN\"]}"
 exit 1
 """
-CHECK = 'echo "FAILED test_x.py::test - AssertionError: $MY_TOKEN in commit %s"; exit 1' % COMMIT
+CHECK = f'echo "FAILED test_x.py::test - AssertionError: $MY_TOKEN in commit {COMMIT}"; exit 1'
+BRIEF = {f"UNSTUCK_FAILURE_HANDLER__MAX_{rung}": "1" for rung in ("RETRIES", "PIVOTS", "RESEARCH")}
 
 
 def holding(place: Path, secret: str) -> list[str]:
-    """The files below ``place`` in which ``secret`` stands, or whose name holds it; the agent's own saved files aside."""
+    """The files below ``place`` that hold ``secret``, also in their names; the agent's own saved files aside."""
     found = []
     for path in place.rglob("*"):
         if "objects" in path.parts or path.name == "index":
@@ -41,17 +42,15 @@ def holding(place: Path, secret: str) -> list[str]:
 
 
 def test_it_is_in_no_file_and_on_no_line(repo: Path, tmp_path: Path) -> None:
-    """Log, raw output, prompts, reports, snapshot, memory, checkpoint notes and everything printed: a commit id stays."""
+    """Log, output, prompts, reports, snapshot, memory, checkpoint notes, all that is printed: a commit id stays."""
     (tmp_path / "agent.sh").write_text(AGENT % {"commit": COMMIT})
     (tmp_path / "answers.yaml").write_text("- {gate: question, answer: choose, number: 1}\n")
-    environ = os.environ | {"MY_TOKEN": SECRET}
-    said = ""
-    for extra in ([], ["--json"]):
-        command = ["unstuck", "run", "--headless", *extra, "--answers", str(tmp_path / "answers.yaml")]
-        command += ["--verify", CHECK, "--", "sh", str(tmp_path / "agent.sh")]
-        done = subprocess.run(command, cwd=repo, env=environ, capture_output=True, text=True)
-        assert done.returncode == 3
-        said += done.stdout + done.stderr
+    environ = os.environ | {"MY_TOKEN": SECRET} | BRIEF
+    command = ["unstuck", "run", "--headless", "--answers", str(tmp_path / "answers.yaml")]
+    command += ["--verify", CHECK, "--", "sh", str(tmp_path / "agent.sh")]
+    done = subprocess.run(command, cwd=repo, env=environ, capture_output=True, text=True)
+    assert done.returncode == 3
+    said = done.stdout + done.stderr
     for command in (["show"], ["show", "--json"], ["runs"], ["verify"]):
         # Without the variable, as another terminal has it: it has to be gone already.
         done = subprocess.run(["unstuck", *command], cwd=repo, capture_output=True, text=True, check=True)
@@ -106,7 +105,8 @@ async def test_an_embedded_agent_cannot_bring_it_in(tmp_path: Path, clock: Manua
     async def attempt(guidance: Guidance) -> Report:
         return Report(
             error=Clean(f"AssertionError: {SECRET}"), approach=Clean(SECRET), session=SECRET, sample=Clean(SECRET),
-            question=Clean(SECRET), options=(Clean(SECRET),), alternatives=(Clean(SECRET),), how="crashed", output=SECRET,
+            question=Clean(SECRET), options=(Clean(SECRET),), alternatives=(Clean(SECRET),), output=SECRET,
+            how="crashed",
         )  # fmt: skip
 
     environ = os.environ | {"MY_TOKEN": SECRET}

@@ -88,6 +88,13 @@ class LogRepaired(Event):
     bytes: int
 
 
+class RunsRemoved(Event):
+    """Old runs were removed, because the settings keep only so many, so old, or so large; ``bytes`` is what is free."""
+
+    runs: tuple[str, ...]
+    bytes: int = 0
+
+
 class WorkflowFailed(Event):
     """The run was halted: nothing can mend it without a person."""
 

@@ -18,6 +18,7 @@ from unstuck.errors import ProjectError, UsageError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import LOG_NAME, replay
+from unstuck.record.runs import run_names
 from unstuck.record.state import State
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.plan import Plan
@@ -142,10 +143,10 @@ def _is_offered(status: str | None) -> bool:
 
 
 def find_run(place: Project, wanted: str) -> str:
-    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``."""
-    found = sorted(path.name for path in place.runs.glob("*") if (path / LOG_NAME).is_file())
+    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``, the newest one."""
+    found = run_names(place.runs)
     if wanted == "last" and found:
-        return max(found, key=lambda run: (place.runs / run / LOG_NAME).stat().st_mtime_ns)
+        return found[-1]
     matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
     if len(matching) == 1:
         return matching[0]

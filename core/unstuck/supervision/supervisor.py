@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
 from unstuck.record.lock import ProjectLock
 from unstuck.record.memory import Memory
+from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
 from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
 from unstuck.supervision.answering import Answers, Hooks
@@ -119,7 +119,7 @@ class Supervisor:
         if settings is None:
             settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
         project_home(place.root, place.repository)
-        run = resume or _new_run(place.runs, clock)
+        run = resume or new_run(place.runs, clock.now())
         lock = ProjectLock(place.home / "lock", run=run)
         lock.acquire()
         async with AsyncExitStack() as stack:
@@ -206,7 +206,23 @@ class Supervisor:
                     apply_policy(core, row.gate)
         await core.journal.committed()
         self.room.patient = True
+        await self._remove_old_runs()
         await self._monitor.start()
+
+    async def _remove_old_runs(self) -> None:
+        """What nobody can go on with and is beyond the bounds; what has not ended stays."""
+        core, runs = self.core, self.project.runs
+        settings = core.settings
+
+        def removed() -> list[tuple[str, int]]:
+            found = [run for name in run_names(runs) if name != self.run and (run := ended(runs, name))]
+            bounds = {"count": settings.keep_runs, "days": settings.keep_days, "size": settings.keep_bytes}
+            old = outdated(found, **bounds, now=core.clock.now())
+            return [(run.run, run.size) for run in old if remove(runs, run.run)]
+
+        gone = await asyncio.to_thread(removed)
+        if gone:
+            core.append(e.RunsRemoved(runs=tuple(name for name, _ in gone), bytes=sum(size for _, size in gone)))
 
     async def _leave(self) -> None:
         """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""
@@ -314,13 +330,3 @@ class Supervisor:
         elif self.core.head.run.state in ("running", "blocked"):
             self.core.append(e.StopRequested(reason=reason), actor=actor)
             await self.core.journal.committed()
-
-
-def _new_run(runs: Path, clock: Clock) -> str:
-    """An id that sorts by time: ``20261121-214500``, with ``-2`` and so on where that second has one already."""
-    base = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
-    run, number = base, 1
-    while (runs / run).exists():
-        number += 1
-        run = f"{base}-{number}"
-    return run

@@ -265,6 +265,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunEnded: _run_ended,
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
     e.LogRepaired: lambda event, record: f"a torn last record ({event.bytes} bytes) was moved to {event.file}",
+    e.RunsRemoved: lambda event, record: f"{_plural(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
     e.WorkflowFailed: _workflow_failed,
     e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
     e.InfrastructureBlocked: lambda event, record: f"! blocked: the project's own check is broken: {event.issue}",
