@@ -158,7 +158,8 @@ class Report:
     """An attempt's own account; it never decides success.
 
     ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
-    the raw output below the run's directory; ``question`` and ``options`` come with ``needs_guidance`` and
+    the raw output below the run's directory, ``output_at`` the bytes of it (start, end) and ``output_lost`` why some
+    could not be kept; ``question`` and ``options`` come with ``needs_guidance`` and
     ``blocked``; ``alternatives`` are other approaches the agent sees.
     """
 
@@ -172,6 +173,8 @@ class Report:
     options: tuple[Clean, ...] = ()
     alternatives: tuple[Clean, ...] = ()
     output: str = ""
+    output_at: tuple[int, int] = (0, 0)
+    output_lost: Clean = Clean("")
     sample: Clean | None = None
     receipt: Receipt | None = None
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from bench_kit import Bench, seconds
 
-from unstuck.record.log import LogWriter, read_lines, verify
+from unstuck.record.log import read_lines, verify
+from unstuck.record.writer import LogWriter
 
 BODY = json.dumps({"time": "2026-11-21T20:14:09.565Z", "event": "step_recorded", "data": {"text": "x" * 250}}).encode()
 RECORDS = 200_000

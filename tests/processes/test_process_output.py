@@ -28,13 +28,13 @@ async def test_one_line_of_ten_megabytes(lab: Any) -> None:
 
 
 async def test_a_flood_keeps_its_first_and_its_last_half(lab: Any) -> None:
-    """Beyond the limit the middle is left out, with a line that says how much."""
+    """Beyond the limit the middle is left out, with a line that says how much; what comes last begins with a line."""
     source = lab.directory / "source"
     source.write_bytes(b"".join(b"%07d\n" % number for number in range(400_000)))
     whole = source.read_bytes()
     end = await (await lab.start(lab.launch("cat", "source", limit=1001))).wait()
-    marker = b"\n[... %d bytes left out ...]\n" % (len(whole) - 1001)
-    assert lab.output.read_bytes() == whole[:501] + marker + whole[-500:]
+    marker = b"\n[... %d bytes left out ...]\n" % (len(whole) - 501 - 496)
+    assert lab.output.read_bytes() == whole[:501] + marker + whole[-496:]
     assert end.bytes == len(whole)
 
 

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unstuck.errors import RecordDamaged, RecordError, RecordWriteFailed
-from unstuck.record.log import LINE_LIMIT, START, LogWriter, Position, holds, read_lines, verify
+from unstuck.record.log import LINE_LIMIT, START, Position, holds, read_lines, verify
+from unstuck.record.writer import LogWriter
 
 
 def body(**fields: object) -> bytes:
@@ -242,5 +243,5 @@ async def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 def test_the_log_is_light_to_import() -> None:
     """A process that only writes a log does not pay for models, screens or commands."""
     heavy = {"pydantic", "textual", "click", "yaml", "psutil"}
-    code = f"import sys, unstuck.record.log; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, unstuck.record.writer; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

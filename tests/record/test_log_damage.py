@@ -13,7 +13,8 @@ import pytest
 
 from unstuck.errors import RecordDamaged
 from unstuck.record import log as module
-from unstuck.record.log import Line, LogWriter, Torn, read_lines, verify
+from unstuck.record.log import Line, read_lines, verify
+from unstuck.record.writer import LogWriter, Torn
 
 RECORDS = 12
 

@@ -1,4 +1,4 @@
-"""The log on a disk that fails: short writes, full disks, failed syncs, kills."""
+"""The log on a disk that fails: short writes, failed syncs, kills."""
 
 from __future__ import annotations
 
@@ -12,60 +12,18 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from unstuck.errors import RecordWriteFailed
-from unstuck.record import log as module
-from unstuck.record.log import LogWriter, read_lines, verify
+from unstuck.record.log import read_lines, verify
+from unstuck.record.writer import LogWriter
+
+if TYPE_CHECKING:
+    from conftest import Disk
 
 KILLS = int(os.environ.get("UNSTUCK_KILLS", "10"))
-
-
-class Disk:
-    """``os`` as the log sees it, with a disk that can be told to fail."""
-
-    def __init__(self) -> None:
-        self.most = 1 << 30
-        self.room = 1 << 30
-        self.sync_error = 0
-        self.truncate_error = 0
-        self.syncs = 0
-        self.syncing = threading.Semaphore(0)
-        self.may_sync = threading.Event()
-        self.may_sync.set()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(os, name)
-
-    def write(self, fd: int, data: bytes) -> int:
-        if self.room == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written = os.write(fd, data[: min(self.most, self.room)])
-        self.room -= written
-        return written
-
-    def fdatasync(self, fd: int) -> None:
-        self.syncs += 1
-        self.syncing.release()
-        self.may_sync.wait()
-        if self.sync_error:
-            raise OSError(self.sync_error, os.strerror(self.sync_error))
-        os.fdatasync(fd)
-
-    def ftruncate(self, fd: int, size: int) -> None:
-        if self.truncate_error:
-            raise OSError(self.truncate_error, os.strerror(self.truncate_error))
-        os.ftruncate(fd, size)
-
-
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    """The disk under every log of this test."""
-    disk = Disk()
-    monkeypatch.setattr(module, "os", disk)
-    return disk
 
 
 async def test_short_writes_are_finished(tmp_path: Path, disk: Disk) -> None:
@@ -76,32 +34,6 @@ async def test_short_writes_are_finished(tmp_path: Path, disk: Disk) -> None:
         log.append(b'{"number":%d}' % number)
     await log.close()
     assert [json.loads(line.raw)["number"] for line in read_lines(log.path)] == list(range(50))
-
-
-async def test_a_full_disk_acknowledges_nothing_and_leaves_no_half_record(tmp_path: Path, disk: Disk) -> None:
-    """When space runs out inside a record, its waiters are told, the file ends with the last safe one, and the log
-    can be opened again once there is space."""
-    log = LogWriter.open(tmp_path / "events.jsonl")
-    await log.durable(log.append(b'{"event":"safe"}'))
-    size = log.path.stat().st_size
-    disk.room = 20
-    lost = log.append(b'{"event":"lost"}')
-    with pytest.raises(RecordWriteFailed, match="No space left"):
-        await log.durable(lost)
-    assert log.path.stat().st_size == size
-    assert (log.durable_seq, log.last_seq) == (1, 2)
-    with pytest.raises(RecordWriteFailed, match="No space left"):
-        log.append(b'{"event":"after"}')
-    with pytest.raises(RecordWriteFailed, match="No space left"):
-        await log.durable(lost)
-    await log.durable(1)
-    with pytest.raises(RecordWriteFailed):
-        await log.close()
-    disk.room = 1 << 30
-    again = LogWriter.open(log.path)
-    assert (again.repaired, again.append(b'{"event":"again"}')) == (None, 2)
-    await again.close()
-    assert verify(log.path).records == 2
 
 
 async def test_a_failed_sync_ends_the_log_without_a_second_try(tmp_path: Path, disk: Disk) -> None:
@@ -127,12 +59,12 @@ async def test_a_rollback_that_fails_leaves_a_log_that_can_be_repaired(tmp_path:
     """Where even cutting off fails, the half record is a torn tail for the next start."""
     log = LogWriter.open(tmp_path / "events.jsonl")
     await log.durable(log.append(b'{"event":"safe"}'))
-    disk.room, disk.truncate_error = 20, errno.EIO
+    disk.broken_after, disk.truncate_error = 20, errno.EIO
     with pytest.raises(RecordWriteFailed):
         await log.durable(log.append(b'{"event":"lost"}'))
     with pytest.raises(RecordWriteFailed):
         await log.close()
-    disk.room, disk.truncate_error = 1 << 30, 0
+    disk.broken_after, disk.truncate_error = 1 << 30, 0
     again = LogWriter.open(log.path)
     assert again.repaired is not None
     assert again.repaired.bytes == 20
@@ -191,37 +123,10 @@ def test_a_loop_that_ends_early_loses_nothing_and_hurts_nobody(tmp_path: Path, d
     assert verify(path).records == 2
 
 
-FILLER = """
-import asyncio, resource, sys
-from pathlib import Path
-from unstuck.errors import RecordWriteFailed
-from unstuck.record.log import LogWriter, verify
-
-async def main(path):
-    log = LogWriter.open(path)
-    try:
-        while True:
-            await log.durable(log.append(b'{"data":"0123456789012345678901234567890123456789"}'))
-    except RecordWriteFailed as failure:
-        print(failure, verify(path).records == log.durable_seq, verify(path).torn)
-
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-asyncio.run(main(Path(sys.argv[1])))
-"""
-
-
-def test_a_real_limit_of_the_kernel_stops_the_log_cleanly(tmp_path: Path) -> None:
-    """With a real size limit (a short write, then an error) the file holds exactly what was acknowledged."""
-    path = tmp_path / "events.jsonl"
-    said = subprocess.run([sys.executable, "-c", FILLER, str(path)], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == f"{path}: could not be written: File too large True 0"
-    assert verify(path).records > 100
-
-
 APPENDER = """
 import asyncio, os, sys
 from pathlib import Path
-from unstuck.record.log import LogWriter
+from unstuck.record.writer import LogWriter
 
 async def produce(log, who):
     while True:

@@ -137,6 +137,37 @@ def test_secret_variables_are_known_by_their_names() -> None:
         "MAX_TOKENS": "100000000",
         "GOOGLE_APPLICATION_CREDENTIALS": "/home/me/key.json",
         "AWS_ACCESS_KEY_ID": "value-four",
+        "AWS_SECRET_ACCESS_KEY": "/wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY1",
+        "MYSQL_PWD": "value-five",
+        "STRIPE_KEY": "value-six",
+        "DATABASE_URL": "postgres://me:value-seven@db:5432/app",
+        "SSH_PUBLIC_KEY": "ssh-ed25519 AAAA",
+        "SSH_AUTH_SOCK": "/tmp/agent.1",
+        "TOKEN_URL": "https://example.org/token",
+        "OLDPWD": "value-of-a-directory",
         "HOME": "/home/me",
     }
-    assert secret_values(environ) == ["value-one", "value-two", "value-three"]
+    assert secret_values(environ) == [
+        "value-one",
+        "value-two",
+        "value-three",
+        "/wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY1",
+        "value-five",
+        "value-six",
+        "value-seven",
+    ]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_value_goes_whole_whatever_stands_before_it() -> None:
+    """A variable printed with its name leaves nothing of a value that has blanks in it."""
+    set_secret_values(["correct horse battery"])
+    assert redact("MY_TOKEN=correct horse battery\n") == "MY_TOKEN=[redacted]\n"
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_value_is_known_line_by_line_and_as_json_has_it() -> None:
+    """A key of several lines is gone though each was printed by itself, and so is one inside a JSON string."""
+    set_secret_values(['first-long-line-of-it\nsecond "quoted" line-of-it'])
+    assert redact('a first-long-line-of-it b\nsecond "quoted" line-of-it') == "a [redacted] b\n[redacted]"
+    assert redact('{"x": "first-long-line-of-it\\nsecond \\"quoted\\" line-of-it"}') == '{"x": "[redacted]"}'

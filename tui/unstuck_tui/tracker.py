@@ -58,6 +58,8 @@ class Tracker:
         self._rows = self._gates = self._ended = False
         self._trouble: Exception | None = None
         self._last = ""
+        self.held: Callable[[], str] = lambda: ""
+        """Why nothing can be recorded for the moment; empty where it can."""
         self.wake: Callable[[], None] = lambda: None
         for task in self.state.tasks:
             self._count(task)
@@ -67,7 +69,10 @@ class Tracker:
     def of(cls, supervisor: Supervisor) -> Tracker:
         """The tracker of a live run."""
         tracker = cls(lambda: supervisor.state, supervisor.core.clock)
-        supervisor.core.journal.on_durable(tracker.see)
+        journal = supervisor.core.journal
+        tracker.held = lambda: journal.held
+        journal.on_durable(tracker.see)
+        journal.on_trouble(tracker.trouble)
         return tracker
 
     @property
@@ -95,6 +100,13 @@ class Tracker:
         if record.name.startswith("gate_") or record.name in _CLOSING:
             self._gates = True
         self.history.see(record)
+        if quiet:
+            self.wake()
+
+    def trouble(self) -> None:
+        """Whether anything can be recorded has changed: that is in no record."""
+        quiet = not (self._tasks or self._rows or self._gates)
+        self._gates = True
         if quiet:
             self.wake()
 

@@ -146,5 +146,7 @@ class CommandAgent:
             session=signal.session,
             sample=signal.sample if signal.problem else None,
             output=path,
+            output_at=(done.start, done.end),
+            output_lost=admit(done.lost, limit=200),
             receipt=done.receipt,
         )

@@ -22,6 +22,7 @@ from unstuck.contract import Receipt
 from unstuck.errors import AgentNotFound
 from unstuck.processes.connection import Connection
 from unstuck.processes.survivors import end_survivors, tag_of
+from unstuck.text import known_values
 
 __all__ = ["Exit", "Launch", "Process", "run"]
 
@@ -36,8 +37,9 @@ Said = Callable[[str], None]
 class Launch:
     """What to run. ``environment`` is complete: nothing is inherited.
 
-    ``output`` gets standard output and error, merged and raw, at most ``limit`` bytes of it (the first and the last
-    half); ``stdin`` is a file to read, without one the process reads end-of-file at once.
+    ``output`` gets standard output and error, merged, raw but for the secrets that are known or can be recognised, at
+    most ``limit`` bytes of it (the first and the last half); ``stdin`` is a file to read, without one the process reads
+    end-of-file at once.
     """
 
     command: tuple[str, ...]
@@ -52,7 +54,8 @@ class Launch:
 class Exit:
     """How it ended: ``code`` or ``signal``, neither where it would not end. ``bytes`` counts all output.
 
-    ``receipt`` lists the process and everything it had left behind; ``lost`` says why output could not be kept.
+    ``receipt`` lists the process and everything it had left behind; ``start`` and ``end`` are the bytes of the output
+    file that it wrote, ``lost`` says why some could not be kept.
     """
 
     code: int | None
@@ -60,6 +63,8 @@ class Exit:
     seconds: float
     bytes: int
     receipt: Receipt
+    start: int = 0
+    end: int = 0
     lost: str = ""
 
 
@@ -196,6 +201,7 @@ def _order(launch: Launch) -> dict[str, Any]:
         "output": os.path.abspath(launch.output),
         "stdin": os.path.abspath(launch.stdin) if launch.stdin else None,
         "limit": launch.limit,
+        "secrets": list(known_values()),
     }
 
 

@@ -97,6 +97,13 @@ class LogRepaired(Event):
     bytes: int
 
 
+class RunsRemoved(Event):
+    """Old runs were removed, because the settings keep only so many, so old, or so large; ``bytes`` is what is free."""
+
+    runs: tuple[str, ...]
+    bytes: int = 0
+
+
 class WorkflowFailed(Event):
     """The run was halted: nothing can mend it without a person."""
 
@@ -252,13 +259,17 @@ class LoopWarned(Event):
 
 
 class CheckFinished(Event):
-    """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error."""
+    """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error.
+
+    ``output`` names the file below the run's ``output/``, ``output_at`` the bytes of it (start, end).
+    """
 
     result: CheckResult
     command: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
     output: str = ""
+    output_at: tuple[int, int] = (0, 0)
     problem: Clean = Clean("")
     trouble: str = ""
     diagnosis: dict[str, Any] | None = None

@@ -528,7 +528,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
         choices=event.choices,
         attempt=event.attempt_id or None,
     )
-    state.gates[event.gate] = GateRow(gate=gate, opened=record.time, report=event.report)
+    state.gates[event.gate] = GateRow(gate=gate, opened=record.time, since=record.mono, report=event.report)
     row = state.tasks.get(record.task)
     if row is None:
         return
@@ -544,6 +544,7 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     row = state.gates.get(event.gate)
     if row is None or row.status != "open":
         return
+    _stood_still(state, record, row)
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
@@ -596,6 +597,7 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
     row = state.gates.get(event.gate)
     if row is None or row.status != "open":
         return
+    _stood_still(state, record, row)
     state.gates[event.gate] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)
     task = state.tasks.get(row.gate.task)
     if task is None or task.gate != event.gate:
@@ -608,6 +610,16 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
         # Nothing is asked any more, so the work speaks for itself again.
         task = replace(task, state="judging", check=None, directive=None)
     state.tasks[task.id] = task
+
+
+def _stood_still(state: State, record: Record, row: GateRow) -> None:
+    """While the record had no room every agent stood still, and so did its clock."""
+    if row.gate.type != "disk" or row.gate.task:
+        return
+    for key, attempt in state.attempts.items():
+        if attempt.is_live and attempt.deadline is not None:
+            deadline = attempt.deadline + max(0.0, record.mono - max(row.since, attempt.started))
+            state.attempts[key] = replace(attempt, deadline=deadline)
 
 
 @_on(e.AnswerSent)

@@ -22,10 +22,11 @@ from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWrite
 from unstuck.record.envelope import SCHEMA, Record, decode, encode
 from unstuck.record.events import Event, LogRepaired
 from unstuck.record.fold import fold
-from unstuck.record.log import START, Line, LogWriter, Position, holds, read_lines
+from unstuck.record.log import START, Line, Position, holds, read_lines
 from unstuck.record.snapshot import load as load_snapshot
 from unstuck.record.snapshot import save as save_snapshot
 from unstuck.record.state import State, copied, dump, load
+from unstuck.record.writer import LogWriter
 
 __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "read_records", "replay"]
 
@@ -91,6 +92,7 @@ class Journal:
         self._saving: asyncio.Future[None] | None = None
         self._head_listeners: list[Callable[[Record], None]] = []
         self._durable_listeners: list[Callable[[Record], None]] = []
+        self._trouble_listeners: list[Callable[[], None]] = []
 
     @classmethod
     async def open(cls, folder: Path, *, run: str, clock: Clock) -> Self:
@@ -105,14 +107,16 @@ class Journal:
         path = folder / LOG_NAME
         head, end = _restored(folder / SNAPSHOT_NAME, path)
         for line in read_lines(path, start=end) if path.exists() else ():
-            if line.version > SCHEMA:
+            if line.version != SCHEMA:
                 said = f"written by a later version (schema {line.version}): update unstuck to go on with it"
                 raise RecordDamaged(path, line.seq, line.offset, said)
             fold(head, _decoded(path, line))
             end = line.end
         journal = cls(folder, run, clock, head, copied(head))
         journal._saved = end.seq
-        journal._writer = LogWriter.open(path, on_durable=journal._on_durable, start=end)
+        journal._writer = LogWriter.open(
+            path, on_durable=journal._on_durable, on_trouble=journal._on_trouble, start=end
+        )
         repaired = journal._writer.repaired
         if repaired is not None:
             journal.append(LogRepaired(file=str(repaired.file), offset=repaired.offset, bytes=repaired.bytes))
@@ -123,10 +127,33 @@ class Journal:
         """The log file."""
         return self.folder / LOG_NAME
 
+    @property
+    def held(self) -> str:
+        """Why nothing can be written for the moment, which a disk with room again will end; empty where it can."""
+        return self._writer.held
+
+    @property
+    def failure(self) -> str:
+        """Why nothing will be written any more; empty where it will."""
+        return self._writer.failure
+
+    def require(self) -> None:
+        """Raise RecordWriteFailed where nothing will be written any more: nobody may go on working unrecorded."""
+        if self.failure:
+            raise RecordWriteFailed(self.failure)
+
+    def retry(self) -> None:
+        """There may be room again on the disk: try to write what is held back."""
+        self._writer.retry()
+
+    def give_up(self) -> None:
+        """Nobody waits for room any more: what is held back is lost, as by a kill, and the record has failed."""
+        self._writer.give_up()
+
     def append(self, event: Event, *, actor: Actor = "policy", task: str = "", attempt: str = "") -> Record:
         """Record ``event``; head knows it at once, and its cause is what last changed the task.
 
-        Raises RecordWriteFailed.
+        Raises RecordWriteFailed; then nothing has changed.
         """
         row = self.head.tasks.get(task)
         now = self._clock.now()
@@ -142,7 +169,10 @@ class Journal:
             attempt=attempt,
             cause=row.changed if row is not None else 0,
         )
-        seq = self._writer.append(encode(draft))
+        try:
+            seq = self._writer.append(encode(draft))
+        except ValueError as error:
+            raise RecordWriteFailed(f"{self.path}: {event.name} cannot be recorded: {error}") from error
         if seq != draft.seq:
             raise RecordDamaged(self.path, seq, 0, f"state is at {draft.seq - 1}, the log at {seq - 1}")
         self._pending.append(draft)
@@ -162,6 +192,14 @@ class Journal:
     def on_durable(self, listener: Callable[[Record], None]) -> None:
         """Call ``listener`` with each record once it is on disk."""
         self._durable_listeners.append(listener)
+
+    def on_trouble(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` whenever ``held`` or ``failure`` has changed."""
+        self._trouble_listeners.append(listener)
+
+    def _on_trouble(self) -> None:
+        for listener in self._trouble_listeners:
+            listener()
 
     def _on_durable(self, seq: int) -> None:
         while self._pending and self._pending[0].seq <= seq:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from unstuck.errors import RecordError
-from unstuck.record.log import sync_directory, write_all
+from unstuck.record.files import sync_directory, write_all
 from unstuck.text import Clean, admit
 
 __all__ = ["ENTRIES_LIMIT", "Kind", "Memory", "Remembered", "Result"]

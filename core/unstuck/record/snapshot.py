@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unstuck.errors import RecordError
-from unstuck.record.log import Position, sync_directory, write_all
+from unstuck.record.files import sync_directory, write_all
+from unstuck.record.log import Position
 
 __all__ = ["Snapshot", "load", "save"]
 

@@ -150,10 +150,11 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRow:
-    """A gate with its times (ISO 8601) and, once answered, what the answer does."""
+    """A gate with its times (ISO 8601) and, once answered, what the answer does. ``since`` is monotonic, in seconds."""
 
     gate: Gate
     opened: str
+    since: float = 0.0
     closed: str = ""
     effect: str = ""
     rule: int | None = None

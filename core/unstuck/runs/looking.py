@@ -15,6 +15,7 @@ from unstuck.contract import Answer, Gate
 from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, ProjectLocked, RecordError, UsageError
 from unstuck.record.journal import LOG_NAME, Journal, replay
 from unstuck.record.lock import ProjectLock
+from unstuck.record.runs import run_names
 from unstuck.record.state import State
 from unstuck.settings import runtime_dir
 from unstuck.supervision.asking import answer_gate
@@ -26,10 +27,10 @@ _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 
 
 def find_run(place: Project, wanted: str) -> str:
-    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``."""
-    found = sorted(path.name for path in place.runs.glob("*") if (path / LOG_NAME).is_file())
+    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``, the newest one."""
+    found = run_names(place.runs)
     if wanted == "last" and found:
-        return max(found, key=lambda run: (place.runs / run / LOG_NAME).stat().st_mtime_ns)
+        return found[-1]
     matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
     if len(matching) == 1:
         return matching[0]
@@ -47,15 +48,13 @@ def state_of(place: Project, run: str) -> State:
 
 def run_rows(place: Project) -> Iterator[dict[str, Any]]:
     """One row for each run, oldest first; a log that cannot be read says so in its row."""
-    for path in sorted(place.runs.glob("*")):
-        if not (path / LOG_NAME).is_file():
-            continue
+    for run in run_names(place.runs):
         try:
-            state = replay(path / LOG_NAME)
+            state = state_of(place, run)
         except RecordError as error:
-            yield {"run": path.name, "state": "damaged", "problem": str(error)}
+            yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
-        yield run_row(path.name, state)
+        yield run_row(run, state)
 
 
 def run_row(run: str, state: State) -> dict[str, Any]:
@@ -150,9 +149,9 @@ async def _acquire(lock: ProjectLock) -> None:
 
 
 def _run_with(place: Project, gate: str) -> str:
-    for path in sorted(place.runs.glob("*"), reverse=True):
-        if _has_gate(path / LOG_NAME, gate):
-            return path.name
+    for run in reversed(run_names(place.runs)):
+        if _has_gate(place.runs / run / LOG_NAME, gate):
+            return run
     raise GateUnknown(gate)
 
 

@@ -51,13 +51,15 @@ class Beside(Protocol):
 class RunOptions:
     """What the caller of a run may set.
 
-    ``listener`` gets each durable record; ``started`` the run's id; with ``beside`` a person watches.
+    ``listener`` gets each durable record; ``started`` the run's id; with ``beside`` a person watches. ``notice`` gets
+    why nothing can be recorded for the moment and the gate about it, and an empty text once it can.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
     answers: AnswerRules | None = None
     listener: Listener | None = None
     started: Callable[[str], None] | None = None
+    notice: Callable[[str, str], None] | None = None
     beside: Beside | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     clock: Clock | None = None
@@ -143,6 +145,8 @@ def _is_offered(status: str | None) -> bool:
 async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:
     if options.started is not None:
         options.started(supervisor.run)
+    if options.notice is not None:
+        supervisor.room.notice = options.notice
     beside = options.beside
     with _signals(supervisor, beside):
         async with beside.attached(supervisor) if beside is not None else nullcontext():

@@ -21,6 +21,8 @@ _PREFIX = "UNSTUCK_"
 _NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS"}
 _MAPPINGS = ("failure_handler", "timeouts")
 _LISTS = ("skip_to_ask", "auto_resolve")
+# What is kept of the record is not for the one whose doings it records.
+_USERS_ONLY = ("keep_runs", "keep_days", "keep_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,9 @@ def _checked(layer: _Layer) -> dict[str, Any]:
     """The layer's values under their plain names, marked with where they come from."""
     source = printable(layer.source)
     values = _plain(source, layer.values)
+    for name in _USERS_ONLY if not layer.trusted else ():
+        if name in values:
+            raise SettingsError(source, name, "cannot be set by a file of the project, which an agent can edit")
     for name in _MAPPINGS:
         if isinstance(values.get(name), dict):
             values[name] = _plain(source, values[name], name)

@@ -96,7 +96,9 @@ class Settings(_Frozen):
 
     ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
     ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
-    ``hold_limit`` is how often a held call is denied before its attempt is stopped.
+    ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
+    that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
+    old runs stay, each for itself.
     """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
@@ -116,6 +118,10 @@ class Settings(_Frozen):
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
     prompt_limit: Annotated[int, BeforeValidator(_whole(1_000, 130_000))] = 100_000
     hold_limit: Rungs = 3
+    disk_wait: Seconds = 600.0
+    keep_runs: Annotated[int, BeforeValidator(_whole(1, 1_000_000))] = 200
+    keep_days: Annotated[int, BeforeValidator(_whole(1, 36_500))] = 90
+    keep_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 10 * 2**30
     language: Literal["en"] = "en"
 
     def timeout_for(self, agent_type: str) -> float:

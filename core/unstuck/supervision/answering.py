@@ -38,7 +38,9 @@ class Answers:
                     return {"error": "an agent may not answer: this question is for a person", "code": 2}
                 return await self._answer(message)
             case "state":
-                return {"ok": True, "run": self._supervisor.run, "seq": self._supervisor.state.seq}
+                supervisor = self._supervisor
+                held = supervisor.core.journal.held
+                return {"ok": True, "run": supervisor.run, "seq": supervisor.state.seq, "held": held}
             case "hook":
                 hooks = self._supervisor.hooks
                 return await hooks.handle(message.get("payload") or {}, peer) if hooks is not None else {"ok": True}

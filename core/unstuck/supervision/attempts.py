@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
@@ -91,6 +93,8 @@ class _Running:
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = ""
+        self._unrecorded: float | None = None
+        self._lost = 0.0
         self._receipt: Receipt | None = None
 
     @property
@@ -106,7 +110,7 @@ class _Running:
             await self._until_done(work)
         except BaseException:
             # Cancelled, or the record cannot be written any more: either way no agent may be left at work.
-            await asyncio.gather(self._agent.stop(self._guidance.attempt), return_exceptions=True)
+            await _to_its_end(self._agent.stop(self._guidance.attempt))
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             raise
@@ -119,6 +123,7 @@ class _Running:
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
             self._changed.clear()
+            self._core.journal.require()
             if self._gate and self._core.head.gates[self._gate].status == "answered":
                 # Before the stop, which may be what was answered: what follows depends on which answer it was.
                 self._on_answer()
@@ -161,8 +166,12 @@ class _Running:
         self._core.append(event, task=self._task.id, attempt=self._guidance.attempt)
 
     def _keep_time(self) -> None:
-        """Let both clocks run as the record says: they stand while a question holds the attempt."""
-        row, held = self._row, self._row.state == "held"
+        """Let both clocks run as the record says: they stand while a question holds the attempt.
+
+        So they do while nothing can be recorded, which no record can say.
+        """
+        row, held = self._row, self._row.state == "held" or bool(self._core.journal.held)
+        self._count_unrecorded(row)
         if held != self._held:
             self._held = held
             self._freeze(held)
@@ -173,7 +182,16 @@ class _Running:
         if held or self._receipt is not None:
             self._arm(None, None)
         else:
-            self._arm(row.warn_at, row.deadline)
+            self._arm(_later(row.warn_at, self._lost), _later(row.deadline, self._lost))
+
+    def _count_unrecorded(self, row: AttemptRow) -> None:
+        """Measure how long the attempt stood still with nothing on record about it."""
+        now, counts = self._core.clock.monotonic(), bool(self._core.journal.held) and row.state != "held"
+        if counts and self._unrecorded is None:
+            self._unrecorded = now
+        elif not counts and self._unrecorded is not None:
+            self._lost += now - self._unrecorded
+            self._unrecorded = None
 
     def _arm(self, warning: float | None, limit: float | None) -> None:
         if (warning, limit) == self._armed:
@@ -285,3 +303,17 @@ class _Running:
         elif self._receipt is not None:
             report = replace(report, how="stopped")
         return replace(report, receipt=self._receipt) if self._receipt is not None else report
+
+
+async def _to_its_end(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for ``work`` whatever becomes of it, also where whoever waits is cancelled meanwhile: stop means stopped."""
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([running])
+    if not running.cancelled():
+        running.exception()
+
+
+def _later(moment: float | None, seconds: float) -> float | None:
+    return None if moment is None else moment + seconds

@@ -58,14 +58,16 @@ class Coordinator:
     async def _until_quiet(
         self, workers: dict[asyncio.Future[Outcome], str], ground: asyncio.Future[None] | None
     ) -> None:
+        core = self._supervisor.core
         while True:
             self._moved.clear()
+            core.journal.require()
             for work in [work for work in workers if work.done()]:
                 del workers[work]
                 work.result()
             if ground is not None and ground.done():
                 ground.result()
-            if not workers or self._is_quiet():
+            if not core.journal.held and (not workers or self._is_quiet()):
                 return
             moved = asyncio.ensure_future(self._moved.wait())
             waits: list[asyncio.Future[Any]] = [

@@ -80,6 +80,10 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "halt"
         case "remediation", "retry" | "skip":
             return "remediate"
+        case "disk", "abandon" if not gate.task:
+            return "halt"
+        case "disk", "retry" | "skip" if not gate.task:
+            return "go_on"
         case _, "skip":
             return "skipped"
         case _, "abandon":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import FIRST_COMPLETED
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 
 from unstuck.clock import iso
@@ -20,6 +21,9 @@ __all__ = ["Holding"]
 
 _GO_ON = Directive(kind="go_on")
 _ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
+_NO_ROOM = Directive(
+    kind="deny", text=Clean("The supervisor's disk is full, so nothing can be recorded. Wait, then try the same again.")
+)
 _STEP_LIMIT = 2_000
 _IDS_KEPT = 1_024
 
@@ -152,6 +156,8 @@ class Holding:
         return attempt is not None and attempt.state == "stopping"
 
     async def _hold(self, observation: Observation, within: float | None) -> Directive | None:
+        if not await self._has_room(within):
+            return _NO_ROOM
         row = self._core.row(self._task)
         if row.gate and not await self._answered(row.gate, within):
             return await self._refuse(row.gate)
@@ -161,26 +167,36 @@ class Holding:
         # The answer to another question may have ended the task meanwhile.
         return _ENDED if self._is_stopping() else None
 
+    async def _has_room(self, within: float | None) -> bool:
+        """Wait until what happens can be recorded; False when ``within`` seconds have passed first."""
+        journal = self._core.journal
+        return not journal.held or await self._until(lambda: not journal.held, f"room for {self._task}", within)
+
     async def _answered(self, gate: str, within: float | None) -> bool:
         """Wait for the gate's answer; False when ``within`` seconds have passed first."""
         core = self._core
         await core.journal.committed()
+        return await self._until(lambda: core.head.gates[gate].status != "open", f"gate {gate}", within)
+
+    async def _until(self, done: Callable[[], bool], name: str, within: float | None) -> bool:
+        """Wait until ``done()``, looked at whenever the event ``name`` is set; False after ``within`` seconds."""
+        core = self._core
         patience = asyncio.ensure_future(core.clock.sleep(within)) if within is not None else None
         try:
-            while core.head.gates[gate].status == "open":
-                changed = core.changed(f"gate {gate}")
+            while not done():
+                changed = core.changed(name)
                 changed.clear()
-                answered = asyncio.ensure_future(changed.wait())
+                moved = asyncio.ensure_future(changed.wait())
                 try:
-                    await asyncio.wait([answered, *([patience] if patience else [])], return_when=FIRST_COMPLETED)
+                    await asyncio.wait([moved, *([patience] if patience else [])], return_when=FIRST_COMPLETED)
                 finally:
-                    answered.cancel()
+                    moved.cancel()
                 if patience is not None and patience.done():
                     break
         finally:
             if patience is not None:
                 patience.cancel()
-        return core.head.gates[gate].status != "open"
+        return done()
 
     async def _refuse(self, gate: str) -> Directive:
         """Before the agent's own limit runs out its call is sent back; after a few times the attempt is stopped."""

@@ -50,6 +50,7 @@ async def check(core: Core, row: TaskRow) -> None:
             exit_code=done.exit_code,
             seconds=round(done.seconds, 3),
             output=done.output,
+            output_at=done.output_at,
             problem=problem,
             trouble=trouble,
             diagnosis=diagnosis.as_dict() if diagnosis else None,

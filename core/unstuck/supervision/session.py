@@ -85,6 +85,10 @@ class Session:
         while True:
             changed = self._core.changed(self._task)
             changed.clear()
+            self._core.journal.require()
+            if self._core.journal.held:
+                await changed.wait()
+                continue
             step = self._next()
             if step.kind == "done":
                 await self._core.journal.committed()
@@ -236,6 +240,8 @@ def _admitted(report: Report) -> Report:
         approach=clean(report.approach),
         question=clean(report.question),
         sample=clean(report.sample),
+        output=admit(report.output, limit=4_096),
+        output_lost=admit(report.output_lost, limit=200),
         options=tuple(admit(option) for option in report.options),
         alternatives=tuple(admit(way) for way in report.alternatives),
     )

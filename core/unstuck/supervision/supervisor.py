@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
 from unstuck.record.lock import ProjectLock
 from unstuck.record.memory import Memory
+from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
 from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
 from unstuck.supervision.answering import Answers, Hooks
@@ -30,6 +30,7 @@ from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running
+from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
 from unstuck.supervision.verification import Verifier
 from unstuck.text import one_line, secret_values, set_secret_values
@@ -67,6 +68,7 @@ class Supervisor:
         deadlines.on_wake = self._note_sleep
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
+        self.room = RoomKeeper(core)
         core.journal.on_append(self._on_append)
 
     @classmethod
@@ -97,7 +99,7 @@ class Supervisor:
         if settings is None:
             settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
         project_home(place.root, place.repository)
-        run = resume or _new_run(place.runs, clock)
+        run = resume or new_run(place.runs, clock.now())
         lock = ProjectLock(place.home / "lock", run=run)
         lock.acquire()
         async with AsyncExitStack() as stack:
@@ -107,6 +109,7 @@ class Supervisor:
             if listener is not None:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
+            stack.push_async_callback(supervisor.room.stop)
             await supervisor._begin(start, policy)
             stack.push_async_callback(supervisor._deadlines.stop)
             await stack.enter_async_context(supervisor._serving(environ))
@@ -177,10 +180,13 @@ class Supervisor:
         else:
             await interrupt_running(core)
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
+            withdraw_old(core)
             for row in core.head.open_gates():
                 if core.head.gates[row.id].status == "open":  # an answer to another may have closed it
                     apply_policy(core, row.gate)
         await core.journal.committed()
+        self.room.patient = True
+        await self._remove_old_runs()
         await self._deadlines.start()
 
     def _note_sleep(self) -> None:
@@ -189,6 +195,21 @@ class Supervisor:
         if asleep - self._asleep >= _SLEPT_S:
             self.core.append(e.Suspended(seconds=round(asleep - self._asleep, 3)), actor="timer")
             self._asleep = asleep
+
+    async def _remove_old_runs(self) -> None:
+        """What nobody can go on with and is beyond the bounds; what has not ended stays."""
+        core, runs = self.core, self.project.runs
+        settings = core.settings
+
+        def removed() -> list[tuple[str, int]]:
+            found = [run for name in run_names(runs) if name != self.run and (run := ended(runs, name))]
+            bounds = {"count": settings.keep_runs, "days": settings.keep_days, "size": settings.keep_bytes}
+            old = outdated(found, **bounds, now=core.clock.now())
+            return [(run.run, run.size) for run in old if remove(runs, run.run)]
+
+        gone = await asyncio.to_thread(removed)
+        if gone:
+            core.append(e.RunsRemoved(runs=tuple(name for name, _ in gone), bytes=sum(size for _, size in gone)))
 
     async def _leave(self) -> None:
         """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""
@@ -272,7 +293,9 @@ class Supervisor:
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused."""
         closed = answer_gate(self.core.journal, gate, answer, actor=actor)
-        await self.core.journal.committed()
+        self.core.wake()
+        if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
+            await self.core.journal.committed()
         return closed
 
     def events(self, after: int | None = None) -> AsyncIterator[Record]:
@@ -285,17 +308,12 @@ class Supervisor:
         self.core.wake()
 
     async def stop(self, reason: str, actor: Actor = "human") -> None:
-        """Stop the run: every live attempt is ended; the run can be resumed."""
-        if self.core.head.run.state in ("running", "blocked"):
+        """Stop the run: every live attempt is ended; the run can be resumed.
+
+        Where the disk is full nothing can be recorded about it: the run then ends as a killed one does.
+        """
+        if self.core.journal.held:
+            self.core.journal.give_up()
+        elif self.core.head.run.state in ("running", "blocked"):
             self.core.append(e.StopRequested(reason=reason), actor=actor)
             await self.core.journal.committed()
-
-
-def _new_run(runs: Path, clock: Clock) -> str:
-    """An id that sorts by time: ``20261121-214500``, with ``-2`` and so on where that second has one already."""
-    base = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
-    run, number = base, 1
-    while (runs / run).exists():
-        number += 1
-        run = f"{base}-{number}"
-    return run

@@ -37,13 +37,17 @@ _ZERO_TESTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a check said. ``text`` is its admitted output, ``output`` the raw file; ``flaked``: only once failed."""
+    """What a check said. ``text`` is its admitted output, ``output`` the raw file and ``output_at`` the bytes of it.
+
+    ``flaked``: only once failed.
+    """
 
     result: Literal["passed", "failed", "could_not_run", "none"]
     command: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
     output: str = ""
+    output_at: tuple[int, int] = (0, 0)
     text: Clean = Clean("")
     problem: Clean = Clean("")
     flaked: bool = False
@@ -77,6 +81,7 @@ class Verifier:
                 exit_code=second.exit_code,
                 seconds=first.seconds + second.seconds,
                 output=second.output,
+                output_at=second.output_at,
                 text=second.text,
                 flaked=True,
                 first_exit_code=first.exit_code,
@@ -109,6 +114,7 @@ class Verifier:
             exit_code=code,
             seconds=done.seconds,
             output=output.name,
+            output_at=(done.start, done.end),
             text=text,
             problem=problem,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NewType
 
-from unstuck.text._redact import PLACEHOLDER, redact, secret_values, set_secret_values
+from unstuck.text._redact import PLACEHOLDER, known_values, redact, secret_values, set_secret_values
 from unstuck.text._sanitise import sanitise
 from unstuck.text._shorten import clip, ends, join, shorten
 
@@ -18,6 +18,7 @@ __all__ = [
     "Clean",
     "admit",
     "is_text",
+    "known_values",
     "one_line",
     "redact",
     "sanitise",

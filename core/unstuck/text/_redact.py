@@ -1,20 +1,27 @@
-"""Secrets, recognised by their shape, by the name they are given, or because they were named as such."""
+"""Secrets, recognised by their shape, by the name they are given, or because they were named as such.
+
+The process beside each agent loads this file by its path, for the raw output: it imports nothing of ours, and a pattern
+is compiled when text first hints at it.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
-__all__ = ["PLACEHOLDER", "redact", "secret_values", "set_secret_values"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["PLACEHOLDER", "known_values", "redact", "secret_values", "set_secret_values"]
 
 PLACEHOLDER = "[redacted]"
 
 _SHORTEST_VALUE = 8
+_SHORTEST_LINE = 16
 _MOST_PASSES = 8
 
 
-@dataclass(frozen=True, slots=True)
 class _Rule:
     """What to replace; ``hints`` are lower-case, and only text that holds one of them is searched.
 
@@ -22,8 +29,18 @@ class _Rule:
     fail within a few characters.
     """
 
-    hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    __slots__ = ("_compiled", "_flags", "_pattern", "hints")
+
+    def __init__(self, hints: tuple[str, ...], pattern: str, flags: re.RegexFlag) -> None:
+        self.hints = hints
+        self._pattern, self._flags = pattern, flags
+        self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self._pattern, self._flags)
+        return self._compiled
 
     def apply(self, text: str, lowered: str) -> str:
         for hint in self.hints:
@@ -34,7 +51,7 @@ class _Rule:
 
 def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
     flags = re.ASCII | re.IGNORECASE if keep else re.ASCII
-    return _Rule(tuple(hints.split()), re.compile(f"(?P<keep>{keep})(?:{pattern})", flags))
+    return _Rule(tuple(hints.split()), f"(?P<keep>{keep})(?:{pattern})", flags)
 
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
@@ -94,31 +111,55 @@ _RULES = (
     _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
 )
 
+_values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
 
 
 def set_secret_values(values: Iterable[str]) -> None:
-    """From now on redact each of ``values`` wherever it stands; shorter ones than 8 characters are ignored."""
-    global _known
-    worth = {value for given in values if len(value := given.strip()) >= _SHORTEST_VALUE and value not in PLACEHOLDER}
-    longest_first = sorted(worth, key=lambda value: (-len(value), value))
-    _known = re.compile("|".join(map(re.escape, longest_first))) if worth else None
+    """From now on redact each of ``values`` wherever it stands; shorter ones than 8 characters are ignored.
+
+    Of a value with several lines each long line counts, too, and so does a value as JSON has it.
+    """
+    global _values, _known
+    forms = {form.strip() for value in values for form in _forms(value)}
+    worth = {form for form in forms if len(form) >= _SHORTEST_VALUE and form not in PLACEHOLDER}
+    _values = tuple(sorted(worth, key=lambda value: (-len(value), value)))  # the longest first
+    _known = re.compile("|".join(map(re.escape, _values))) if _values else None
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield from (line for line in value.splitlines() if len(line) >= _SHORTEST_LINE)
+
+
+def known_values() -> tuple[str, ...]:
+    """What :func:`set_secret_values` was given and whatever follows from it, for a process that shall redact it too."""
+    return _values
 
 
 _SECRET_NAME = re.compile(
-    r"pass(?:word|wd|phrase)|secret|credential|api_?key|(?:access|private|signing|account)_?key|token(?!s)",
+    r"pass(?:word|wd|phrase|code)|secret|credential|api_?key|(?:access|private|signing|encryption|account|master)_?key"
+    r"|token(?!s)|cookie|jwt|(?<!public)(?<!foreign)(?<!primary)_key$|(?<!^old)_(?:pwd|pass|auth|pat|dsn)$",
     re.IGNORECASE,
 )
+_NO_SECRET_NAME = ("_ID", "_FILE", "_PATH", "_SOCK", "_DIR", "_URL", "_HOST", "_PORT", "_NAME", "_TYPE")
+_URL_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/@:\s]*:([^/@\s]+)@", re.IGNORECASE)
+# Some keys begin with a slash; a path has words in it, and seldom everything that makes a key hard to guess.
+_KEY_WITH_SLASH = re.compile(r"/(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/]{31,}={0,2}")
 
 
 def secret_values(environ: Mapping[str, str]) -> list[str]:
-    """The values of ``environ`` whose names say that they are secrets; paths and plain numbers are not."""
-    return [
-        value
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and not name.upper().endswith(("_ID", "_FILE", "_PATH", "_SOCK"))
-        if not value.startswith(("/", "~")) and not value.isdigit()
-    ]
+    """The secrets in ``environ``: values whose names say so, but for paths and plain numbers; passwords in URLs."""
+    named = [value for name, value in environ.items() if _is_secret(name, value)]
+    return named + [found[1] for value in environ.values() if (found := _URL_PASSWORD.match(value))]
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if not _SECRET_NAME.search(name) or name.upper().endswith(_NO_SECRET_NAME) or value.isdigit():
+        return False
+    return not value.startswith(("/", "~")) or _KEY_WITH_SLASH.fullmatch(value) is not None
 
 
 def redact(text: str) -> str:
@@ -136,7 +177,10 @@ def redact(text: str) -> str:
 
 
 def _pass(text: str) -> str:
+    # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
+    if _known:
+        text = _known.sub(PLACEHOLDER, text)
     lowered = text.lower()
     for rule in _RULES:
         text = rule.apply(text, lowered)
-    return _known.sub(PLACEHOLDER, text) if _known else text
+    return text

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import click
 
 from unstuck.workspace.project import Project, locate
 
-__all__ = ["echo", "here", "print_json", "project_option"]
+__all__ = ["complain", "echo", "here", "print_json", "project_option"]
 
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Work in this directory instead of here."
@@ -29,6 +30,12 @@ def echo(line: str) -> None:
     """One line for people; what the terminal's encoding lacks becomes a question mark."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     click.echo(line.encode(encoding, "replace").decode(encoding))
+
+
+def complain(line: str) -> None:
+    """One line on standard error, whose reader may be gone."""
+    with suppress(OSError):
+        click.echo(f"unstuck: {line}", err=True)
 
 
 def print_json(rows: Iterable[dict[str, Any]]) -> None:

@@ -61,6 +61,7 @@ async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
         answers=answers,
         listener=output.show,
         started=output.started,
+        notice=output.notice,
         beside=screen(options, os.environ, output),
     )
     result: RunResult | None = None

@@ -85,6 +85,8 @@ def _socket(place: Project, environ: dict[str, str]) -> dict[str, Any]:
         reply = call(path, {"v": 1, "do": "state"}, timeout=2.0)
     except (ChannelError, OSError):
         return _row("socket", f"{path} (no live run)")
+    if held := reply.get("held"):
+        return _row("socket", f"{path} (run {reply.get('run')} is live, but has no room on the disk: {held})", ok=False)
     return _row("socket", f"{path} (run {reply.get('run')} is live)")
 
 

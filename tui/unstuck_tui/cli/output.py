@@ -13,9 +13,9 @@ from unstuck.record.events import ResultIntegrated, RunParked
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.running import Beside
 from unstuck.supervision.coordinator import RunResult
-from unstuck_tui.cli.common import echo
+from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
-from unstuck_tui.render.lines import lines_of, summary
+from unstuck_tui.render.lines import lines_of, no_room, summary
 
 __all__ = ["Output", "answers_in", "screen"]
 
@@ -54,6 +54,14 @@ class Output:
 
     def started(self, run: str) -> None:
         self._run = run
+
+    def notice(self, problem: str, gate: str) -> None:
+        """Say what no record can say: that there is no room for records. Rows stay rows, so beside them it is said."""
+        line = no_room(problem, gate) if problem else "there is room on the disk again: the agents go on"
+        if not self._as_json:
+            self._print(line)
+        elif not self.is_quiet:
+            complain(line)
 
     def show(self, record: Record) -> None:
         if self._as_json:

@@ -74,6 +74,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         answers=answers_in(options["answers"]),
         listener=output.show,
         started=output.started,
+        notice=output.notice,
         beside=screen(options, environ, output),
         environ=environ,
     )

@@ -100,13 +100,22 @@ class Attention:
 
 
 def attentions(
-    state: State, gates: Iterable[GateRow], soon: Iterable[str], *, now: float, ages: Mapping[str, float]
+    state: State,
+    gates: Iterable[GateRow],
+    soon: Iterable[str],
+    *,
+    now: float,
+    ages: Mapping[str, float],
+    held: str = "",
 ) -> list[Attention]:
     """What needs looking at, questions first.
 
     ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
+    ``held`` says why nothing can be recorded for the moment, which comes before everything else.
     """
     found = [_of_gate(state, row, ages.get(row.id, 0.0)) for row in gates]
+    if held:
+        found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad"))
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
         issue = f"the project's own check is broken: {state.run.blocked}"
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"

@@ -10,7 +10,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
 
-__all__ = ["lines_of", "summary"]
+__all__ = ["lines_of", "no_room", "summary"]
 
 _WIDTH = 160
 _NAME_WIDTH = 40
@@ -58,6 +58,12 @@ def summary(run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: st
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
         lines.append(f"  {'then ' if gates else ''}go on with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)
+
+
+def no_room(problem: str, gate: str) -> str:
+    """That nothing can be recorded for the moment: it is nowhere in the record, so it names its gate itself."""
+    said = f"! no room on the disk: {problem}; the agents stand still and go on by themselves when there is room"
+    return one_line(f"{said} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
 
 
 def _indented(text: str, room: int) -> str:
@@ -120,7 +126,8 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Said:
     }.get(report.how, report.how)
     code = f"exit code {report.exit_code}, " if report.exit_code else ""
     problem = f": {report.error}" if report.error and report.how in ("crashed", "not_started") else ""
-    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}"
+    lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
+    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
 
 
 def _check(event: e.CheckFinished, record: Record) -> _Said:
@@ -268,6 +275,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunEnded: _run_ended,
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
     e.LogRepaired: lambda event, record: f"a torn last record ({event.bytes} bytes) was moved to {event.file}",
+    e.RunsRemoved: lambda event, record: f"{_plural(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
     e.WorkflowFailed: _workflow_failed,
     e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
     e.InfrastructureBlocked: lambda event, record: f"! blocked: the project's own check is broken: {event.issue}",

@@ -71,7 +71,8 @@ class AttentionList(Lines, can_focus=True):
         now = tracker.clock.now()
         ages = {row.id: max(0.0, now - seconds_of(row.opened)) for row in tracker.gates}
         monotonic = tracker.clock.monotonic()
-        items = attentions(tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages)
+        held = tracker.held()
+        items = attentions(tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages, held=held)
         if items == self._items:
             return
         gate = self.gate

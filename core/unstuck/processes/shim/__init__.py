@@ -1,10 +1,11 @@
-"""A small process between the supervisor and one agent; standard library only, importing nothing from elsewhere.
+"""A small process between the supervisor and one agent; standard library only, but for the rules about secrets.
 
 It is run as ``python -I -S -X utf8 shim/__main__.py`` in a session of its own and talks in JSON lines.
 
 Orders (standard input)::
 
-    {"command": [...], "cwd": "...", "env": {...}, "output": "/path", "stdin": "/path" or null, "limit": bytes}
+    {"command": [...], "cwd": "...", "env": {...}, "output": "/path", "stdin": "/path" or null, "limit": bytes,
+     "secrets": ["..."]}
     {"go": tag}                                     let the agent run, with the tag in its environment
     {"stop": {"interrupt": s, "terminate": s}}      end it and everything it started
     {"freeze": true}  {"continue": true}
@@ -16,7 +17,8 @@ Reports (standard output)::
     {"started": true}
     {"bytes": total, "tail": the last 4 KB as text}
     {"lines": ["UNSTUCK {...}", ...]}               lines in which the agent speaks to its supervisor
-    {"exited": {"code", "signal", "seconds", "bytes", "lost"}, "ended": [[pid, start, how]], "alive": [[pid, start]]}
+    {"exited": {"code", "signal", "seconds", "bytes", "start", "end", "lost"}, "ended": [[pid, start, how]],
+     "alive": [[pid, start]]}
 
 The end of its standard input means that the supervisor died: the agent is stopped, quickly. The shim is the subreaper
 of all that the agent starts, so that nothing escapes by forking away or by opening a session of its own.

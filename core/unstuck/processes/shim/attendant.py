@@ -97,7 +97,7 @@ class Attendant:
         """Open what the agent reads and where its output goes. False, and a report, where that fails."""
         path = launch["output"]
         try:
-            self.output = Output(path, launch["limit"])
+            self.output = Output(path, launch["limit"], launch.get("secrets", ()))
             path = launch["stdin"] or os.devnull
             self.stdin = os.open(path, os.O_RDONLY)
         except OSError as error:
@@ -212,6 +212,8 @@ class Attendant:
             "signal": -code if code is not None and code < 0 else None,
             "seconds": round(self.ended_at - self.began, 6),
             "bytes": self.output.total,
+            "start": self.output.start,
+            "end": self.output.end,
             "lost": self.output.lost,
         }
         self.reports.send({"exited": exited, "ended": ladder.ended, "alive": list(ladder.known.items())})

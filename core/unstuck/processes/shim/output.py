@@ -1,8 +1,14 @@
-"""The raw bytes of an attempt, bounded on disk and in memory."""
+"""The output of an attempt: without secrets, bounded on disk and in memory."""
 
 from __future__ import annotations
 
 import os
+
+from .redactor import Redactor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TAIL = 4096
 MARK = b"UNSTUCK {"
@@ -11,41 +17,65 @@ _SLACK = 1 << 20  # trimming a little less often costs a little memory and saves
 
 
 class Output:
-    """A file that gets the first half of ``limit`` bytes at once and the last half when it is closed.
+    """A file that gets the first half of ``limit`` bytes line by line and the last half when it is closed.
 
-    ``total`` counts all bytes, ``recent`` is the last 4 KB, ``lost`` says why writing had to be given up (or is empty).
+    ``total`` counts all bytes, ``recent`` is the last 4 KB of them, raw; ``start`` and, once closed, ``end`` say which
+    bytes of the file are ours; ``lost`` says why writing had to be given up (or is empty). ``secrets`` are replaced in
+    what is written, and so is everything else that looks like one.
     """
 
-    def __init__(self, path: str, limit: int) -> None:
+    def __init__(self, path: str, limit: int, secrets: Iterable[str] = ()) -> None:
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.start = self.end = os.fstat(self.file).st_size
         self.total = 0
         self.recent = b""
         self.lost = ""
+        self._secrets = Redactor(secrets)
         self._room, self._keep = limit - limit // 2, limit // 2
-        self._last, self._left_out = bytearray(), 0
+        self._line, self._last, self._left_out = bytearray(), bytearray(), 0
 
     def add(self, chunk: bytes) -> None:
         """Take the next bytes; a cost per chunk, none per line."""
         self.total += len(chunk)
         self.recent = (self.recent + chunk[-TAIL:])[-TAIL:]
         if self._room:
-            head, chunk = chunk[: self._room], chunk[self._room :]
-            self._room -= len(head)
-            self._write(head)
+            self._line += chunk
+            self._write_first(self._secrets.settled(self._line))
+            return
         self._last += chunk
         if len(self._last) > self._keep + _SLACK:
             self._trim()
 
     def close(self) -> None:
         """Write the last half, with a line before it that says how much was left out."""
+        self._write_first(len(self._line))
         self._trim()
         if self._left_out:
             self._write(b"\n[... %d bytes left out ...]\n" % self._left_out)
-        self._write(self._last)
+        if self._last:
+            self._write(self._secrets.clean(self._last)[-self._keep :])
         os.close(self.file)
 
+    def _write_first(self, count: int) -> None:
+        """Write the first ``count`` bytes of the line, as far as there is room; what is beyond it comes last."""
+        if not count:
+            return
+        clean = self._secrets.clean(self._line[:count])
+        del self._line[:count]
+        self._write(clean[: self._room])
+        self._last += clean[self._room :]
+        self._room = max(0, self._room - len(clean))
+        if not self._room:
+            self._last += self._line
+            self._line.clear()
+
     def _trim(self) -> None:
-        excess = max(0, len(self._last) - self._keep)
+        excess = len(self._last) - self._keep
+        if excess <= 0:
+            return
+        # Half a line may hold half a secret, which nothing can recognise.
+        end = self._last.find(b"\n", excess, excess + TAIL)
+        excess = end + 1 if end >= 0 else excess
         del self._last[:excess]
         self._left_out += excess
 
@@ -54,7 +84,9 @@ class Output:
             with memoryview(data) as view:
                 written = 0
                 while written < len(view) and not self.lost:
-                    written += os.write(self.file, view[written:])
+                    count = os.write(self.file, view[written:])
+                    written += count
+                    self.end += count
         except OSError as error:  # a full disk must not end the supervision of the agent
             self.lost = os.strerror(error.errno or 0)
 

@@ -1,0 +1,61 @@
+"""Secrets out of raw output before it is written: the rules are those of ``unstuck.text``, loaded by their path."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Redactor"]
+
+_LONGEST_LINE = 64 * 1024  # more without a line end is written before one comes
+_LONGEST_WORD = 4 * 1024
+_LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and last one say what it is
+_TRIES = 8
+
+
+class Redactor:
+    """Replaces the ``values`` and everything that looks like a secret. Costs nothing before there is output."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = values
+        self._redact: Callable[[str], str] | None = None
+
+    def clean(self, raw: bytes | bytearray) -> bytes:
+        """``raw`` without secrets; every other byte stays as it is."""
+        redact = self._redact or self._loaded()
+        text = raw.decode("utf-8", "surrogateescape")
+        clean = redact(text)
+        return bytes(raw) if clean is text else clean.encode("utf-8", "surrogateescape")
+
+    def settled(self, raw: bytearray) -> int:
+        """How many of the first bytes of ``raw`` can be cleaned by themselves, whatever comes after it."""
+        lines = raw.rfind(b"\n") + 1
+        key = raw.rfind(b"-----BEGIN ", 0, lines)
+        if key >= 0 and raw.find(b"-----END ", key, lines) < 0 and lines - key < _LONGEST_KEY:
+            lines = raw.rfind(b"\n", 0, key) + 1
+        if lines or len(raw) < _LONGEST_LINE:
+            return lines
+        whole = self.clean(raw)
+        return next((cut for cut in _cuts(raw) if self.clean(raw[:cut]) + self.clean(raw[cut:]) == whole), len(raw))
+
+    def _loaded(self) -> Callable[[str], str]:
+        sys.path.append(
+            os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "text")
+        )
+        import _redact  # type: ignore[import-not-found]
+
+        _redact.set_secret_values(self._values)
+        found: Callable[[str], str] = _redact.redact
+        self._redact = found
+        return found
+
+
+def _cuts(raw: bytearray) -> Iterator[int]:
+    """Where a line that does not end may be cut: behind a word, or anywhere but in the middle of a secret."""
+    for number in range(1, _TRIES):
+        limit = len(raw) - number * _LONGEST_WORD
+        yield raw.rfind(b" ", limit - _LONGEST_WORD, limit) + 1 or limit

@@ -1,0 +1,71 @@
+"""A disk under the log that fails when it is told to."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from typing import Any
+
+import pytest
+
+from unstuck.record import files, writer
+
+
+class Disk:
+    """``os`` as the log sees it, with a disk that can be told to fail."""
+
+    def __init__(self) -> None:
+        self.most = 1 << 30
+        self.room = 1 << 30
+        self.broken_after = 1 << 30
+        self.full = errno.ENOSPC
+        self.sync_error = 0
+        self.truncate_error = 0
+        self.syncs = self.cuts = 0
+        self._cut = threading.Condition()
+        self.syncing = threading.Semaphore(0)
+        self.may_sync = threading.Event()
+        self.may_sync.set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, fd: int, data: bytes) -> int:
+        for left, error in ((self.room, self.full), (self.broken_after, errno.EIO)):
+            if left == 0:
+                raise OSError(error, os.strerror(error))
+        written = os.write(fd, data[: min(self.most, self.room, self.broken_after)])
+        self.room -= written
+        self.broken_after -= written
+        return written
+
+    def fdatasync(self, fd: int) -> None:
+        self.syncs += 1
+        self.syncing.release()
+        self.may_sync.wait()
+        if self.sync_error:
+            raise OSError(self.sync_error, os.strerror(self.sync_error))
+        os.fdatasync(fd)
+
+    def ftruncate(self, fd: int, size: int) -> None:
+        if self.truncate_error:
+            raise OSError(self.truncate_error, os.strerror(self.truncate_error))
+        os.ftruncate(fd, size)
+        with self._cut:
+            self.cuts += 1
+            self._cut.notify_all()
+
+    def wait_for_cut(self, known: int) -> None:
+        """Return once something was cut off more often than ``known`` times."""
+        with self._cut:
+            self._cut.wait_for(lambda: self.cuts > known)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    """The disk under every log of this test."""
+    disk = Disk()
+    for module in (files, writer):
+        monkeypatch.setattr(module, "os", disk)
+    return disk
