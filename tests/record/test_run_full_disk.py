@@ -59,7 +59,8 @@ class Full:
         agent = CommandAgent(
             CommandSpec(command=command), folder=core.folder, environ=os.environ, limit=10_000, prompt_limit=10_000
         )
-        self.supervisor.add(Task(id="t", prompt=Clean("Work."), verify="grep -q done result.txt", timeout_s=900.0))
+        task = Task(id="t", prompt=Clean("Work."), verify="grep -q done result.txt", timeout_s=900.0, idle_s=9_000.0)
+        self.supervisor.add(task)
         return Coordinator(self.supervisor, lambda task: agent).run()
 
     async def agent(self) -> psutil.Process:

@@ -93,8 +93,6 @@ class _Running:
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = ""
-        self._unrecorded: float | None = None
-        self._lost = 0.0
         self._receipt: Receipt | None = None
 
     @property
@@ -166,12 +164,8 @@ class _Running:
         self._core.append(event, task=self._task.id, attempt=self._guidance.attempt)
 
     def _keep_time(self) -> None:
-        """Let both clocks run as the record says: they stand while a question holds the attempt.
-
-        So they do while nothing can be recorded, which no record can say.
-        """
+        """Let both clocks run as the record says: they stand while a question holds the attempt or the disk is full."""
         row, held = self._row, self._row.state == "held" or bool(self._core.journal.held)
-        self._count_unrecorded(row)
         if held != self._held:
             self._held = held
             self._freeze(held)
@@ -182,16 +176,7 @@ class _Running:
         if held or self._receipt is not None:
             self._arm(None, None)
         else:
-            self._arm(_later(row.warn_at, self._lost), _later(row.deadline, self._lost))
-
-    def _count_unrecorded(self, row: AttemptRow) -> None:
-        """Measure how long the attempt stood still with nothing on record about it."""
-        now, counts = self._core.clock.monotonic(), bool(self._core.journal.held) and row.state != "held"
-        if counts and self._unrecorded is None:
-            self._unrecorded = now
-        elif not counts and self._unrecorded is not None:
-            self._lost += now - self._unrecorded
-            self._unrecorded = None
+            self._arm(row.warn_at, row.deadline)
 
     def _arm(self, warning: float | None, limit: float | None) -> None:
         if (warning, limit) == self._armed:
@@ -313,7 +298,3 @@ async def _to_its_end(work: Coroutine[Any, Any, object]) -> None:
             await asyncio.wait([running])
     if not running.cancelled():
         running.exception()
-
-
-def _later(moment: float | None, seconds: float) -> float | None:
-    return None if moment is None else moment + seconds
