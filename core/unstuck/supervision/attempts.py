@@ -10,7 +10,7 @@ from dataclasses import replace
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.record import events as e
-from unstuck.supervision.asking import open_gate
+from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.timeouts import TimeoutMonitor, timeout_context
@@ -63,6 +63,7 @@ class _Running:
         self._changed = core.changed(f"attempt {guidance.attempt}")
         self._due = False
         self._timed_out = False
+        self._stands = (False, 0)
         self._gate = ""
         self._receipt: Receipt | None = None
 
@@ -96,6 +97,7 @@ class _Running:
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
             self._changed.clear()
+            self._keep_still()
             if self._gate and self._core.head.gates[self._gate].status == "answered":
                 # Before the stop, which may be what was answered: what follows depends on which answer it was.
                 await self._on_answer()
@@ -143,9 +145,15 @@ class _Running:
         found = core.policy(preview) if core.may_ask else None
         if core.may_ask and (core.person or found is not None):
             self._gate = open_gate(
-                core, "timeout", task=task.id, key="wall", context=context, attempt=attempt, found=found
+                core,
+                "timeout",
+                task=task.id,
+                key="wall",
+                context=context,
+                attempt=attempt,
+                standing=standing_of(self._agent.can),
+                found=found,
             )
-            self._hold(True)
             self._changed.set()
             return
         self._timed_out = True
@@ -156,7 +164,6 @@ class _Running:
         answer = gate.answer
         assert answer is not None
         self._gate = ""
-        self._hold(False)
         if gate.effect == "stop" and not answer.text:
             self._timed_out = True
         if answer.choice == "extend" and answer.number:
@@ -164,10 +171,14 @@ class _Running:
         if not answer.text or answer.choice not in ("retry", "show_me"):
             self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task.id, attempt=self._guidance.attempt)
 
-    def _hold(self, still: bool) -> None:
-        """Freeze or thaw an agent that can be frozen; any other runs on, and the gate says so."""
-        act = getattr(self._agent, "freeze" if still else "thaw", None)
-        if act is not None:
+    def _keep_still(self) -> None:
+        """Freeze an agent that can be frozen while a question about its attempt is open, and thaw it afterwards."""
+        if self._agent.can.hold != "freeze":
+            return
+        attempt = self._core.head.attempts[self._guidance.attempt]
+        before, self._stands = self._stands, (attempt.state == "held", attempt.pid)
+        if self._stands != before and (before[0] or self._stands[0]):
+            act = getattr(self._agent, "freeze" if self._stands[0] else "thaw")
             act(self._guidance.attempt)
 
     def _withdraw(self) -> None:
