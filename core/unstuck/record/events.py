@@ -221,7 +221,7 @@ class RecoveryDecided(Event):
 
 
 class StepRecorded(Event):
-    """One observation inside an attempt."""
+    """One observation inside an attempt; ``tokens`` and ``cost`` (US dollars) are what it adds to them."""
 
     kind: str
     tool: str = ""
@@ -230,6 +230,8 @@ class StepRecorded(Event):
     identity: str = ""
     agent_id: str = ""
     role: str = ""
+    tokens: int = 0
+    cost: float = 0.0
 
 
 class LoopWarned(Event):

@@ -72,7 +72,8 @@ class DirectiveRow:
 class AttemptRow:
     """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
 
-    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs.
+    ``deadline`` is the monotonic time at which its limit is reached, None where no clock runs. ``tokens`` and ``cost``
+    (US dollars) are what its agent has reported, 0 where it does not.
     """
 
     id: str
@@ -86,6 +87,8 @@ class AttemptRow:
     spawned: float = 0.0
     report: Report | None = None
     steps: int = 0
+    tokens: int = 0
+    cost: float = 0.0
 
     @property
     def is_live(self) -> bool:
@@ -162,6 +165,7 @@ class RunRow:
     """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue.
 
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
+    ``tokens`` and ``cost`` (US dollars) are the sums of what agents have reported.
     """
 
     id: str = ""
@@ -183,6 +187,8 @@ class RunRow:
     exit_reason: str = ""
     exit_code: int | None = None
     pid: int = 0
+    tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(slots=True)
