@@ -33,6 +33,7 @@ __all__ = [
     "OutcomeStatus",
     "Receipt",
     "Report",
+    "Standing",
     "Task",
     "TaskSession",
     "Verdict",
@@ -46,6 +47,7 @@ GateTypeName = Literal[
     "remediation", "budget", "integration", "recovery", "disk",
 ]  # fmt: skip
 GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
+Standing = Literal["", "held", "frozen", "runs_on"]
 OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -73,7 +75,8 @@ class Task:
 class Capabilities:
     """What an agent can be made to do decides what a rung becomes for it.
 
-    ``hold``: ``step`` waits inside a call, ``freeze`` stops its process group, ``none`` lets it run on.
+    ``hold``: ``step`` waits inside a call; ``freeze`` stops its process group, by methods ``freeze`` and ``thaw`` that
+    take the attempt's id; ``none`` lets it run on.
     ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new one can be
     started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be set back unasked.
     ``signals``: it has to end with a signal line, and is told how.
@@ -111,7 +114,8 @@ class Observation:
     """Something an agent did or said, as hooks, streams and detection see it.
 
     ``at`` is monotonic seconds from the caller; ``id`` the agent's tool-use id (the same one twice changes nothing,
-    empty is no id); ``tree`` a hash of the work tree. Plain ``str`` is accepted for every text at run time.
+    empty is no id); ``tree`` a hash of the work tree. Of the kind ``usage``: ``tokens`` and ``cost`` (US dollars) that
+    came on top since the last one, as the agent reports them. Plain ``str`` is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -126,6 +130,7 @@ class Observation:
     exit_code: int | None = None
     tree: str | None = None
     tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +218,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A question that waits. There is one open gate per (task, type, key); ``acts_at`` is monotonic seconds."""
+    """A question that waits. There is one open gate per (task, type, key); ``acts_at`` is monotonic seconds.
+
+    ``standing`` is what the agent does meanwhile: held in its next call, frozen, or it runs on; empty where none is at
+    work, and in logs that do not say.
+    """
 
     id: str
     type: GateTypeName
@@ -222,6 +231,7 @@ class Gate:
     context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     choices: tuple[str, ...] = ()
     attempt: str | None = None
+    standing: Standing = ""
     acts_at: float | None = None
     status: GateStatus = "open"
     answer: Answer | None = None

@@ -300,6 +300,20 @@ async def test_letters_typed_into_the_filter_do_nothing_else(showing: Showing) -
         assert stage.app.screen is stage.main
 
 
+async def test_keys_that_come_in_one_go_mean_what_they_mean_one_by_one(showing: Showing) -> None:
+    """Open, back, filter and a word, faster than the screen can follow: the word is looked for, and nothing quits."""
+    async with showing() as stage:
+        for name in ("quick", "slow"):
+            stage.story.task(name)
+        await stage.settled()
+        for key in (key_of("task.open"), key_of("view.back"), key_of("table.filter"), *"quick"):
+            stage.app.simulate_key(key)
+        await stage.settled()
+        assert isinstance(stage.app.focused, Input)
+        assert stage.app.focused.value == "quick"
+        assert shown(stage) == ["quick"]
+
+
 async def test_a_filtered_task_comes_when_it_matches(showing: Showing) -> None:
     """The filter looks at the state as it is now."""
     async with showing() as stage:
@@ -381,6 +395,16 @@ async def test_whoever_reads_further_up_is_left_there(showing: Showing) -> None:
             assert "line 0" in stage.text
             await stage.press("detail.last")
             assert "more" in stage.text
+
+
+async def test_help_stands_in_columns_on_a_small_terminal(showing: Showing) -> None:
+    """What does not fit into a line of the help goes on below itself, not below its key."""
+    async with showing(size=(80, 24)) as stage:
+        await stage.press("app.help")
+        rows = [row[1:-1] for row in stage.rows()]
+        first = next(row for row in rows if "Answer the question" in row)
+        rest = rows[rows.index(first) + 1]
+        assert len(rest) - len(rest.lstrip()) == first.index("Answer the question")
 
 
 async def test_help_is_about_the_focused_pane(showing: Showing) -> None:

@@ -42,16 +42,16 @@ def at_work(*, left: float, limit: float) -> State:
     return found
 
 
-def with_gate(found: State) -> State:
+def with_gate(found: State, standing: Any = "") -> State:
     task = found.tasks["web"]
-    gate = Gate(id="g1", type="timeout", task="web", key="wall", attempt=task.attempt or None)
+    gate = Gate(id="g1", type="timeout", task="web", key="wall", attempt=task.attempt or None, standing=standing)
     found.gates["g1"] = GateRow(gate=gate, opened="2026-01-01T00:00:00.000Z")
     found.tasks["web"] = replace(task, gate="g1")
     return found
 
 
 def cells(found: State, name: str = "web", width: int = 120) -> tuple[Cell, ...]:
-    return task_cells(found, found.tasks[name], columns_for(width), now=NOW, limits=LIMITS)
+    return task_cells(found, found.tasks[name], columns_for(width, 17, 13), now=NOW, limits=LIMITS)
 
 
 def line(found: State, name: str = "web", width: int = 120) -> str:
@@ -65,8 +65,24 @@ def test_a_line_is_as_wide_as_the_table(width: int) -> None:
     found.tasks["web"] = replace(found.tasks["web"], diagnosis=diagnose(TRACE), climb=Climb(repeats=3))
     assert cell_len(line(found, width=width)) == width
     assert cell_len(header_cells(columns_for(width))[0].text) == width
+    assert cell_len(header_cells(columns_for(width, 1, 1))[0].text) == width
     wide = state(row("日本語の課題" * 9))
     assert cell_len(line(wide, "日本語の課題" * 9, width)) == width
+
+
+def test_short_names_leave_the_room_to_the_failure() -> None:
+    """No column is wider than what stands in it; long names leave enough to read what failed and where."""
+    short, long = columns_for(120, 8, 9), columns_for(120, 99, 99)
+    assert (short.task, short.agent) == (8, 9)
+    assert short.failure > long.failure >= 28
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_repetition_is_counted_up_to_the_loop(count: int) -> None:
+    """So many of the same failure make a loop as are set; more than that still reads as all of them."""
+    found = state(row(state="running", climb=Climb(repeats=count)))
+    told = task_cells(found, found.tasks["web"], columns_for(120), now=NOW, limits={**LIMITS, "loop": 5})
+    assert f"↻ {min(count, 5)}/5 " in "".join(cell.text for cell in told)
 
 
 @pytest.mark.parametrize("name", [name for name in get_args(TaskState) if name != "ended"])
@@ -102,8 +118,15 @@ def test_an_open_question_stops_the_clock() -> None:
     told = line(with_gate(at_work(left=450, limit=900)))
     assert told.startswith("! web")
     assert "needs you" in told
-    assert "frozen" in told
     assert "▕" not in told
+
+
+@pytest.mark.parametrize(("standing", "said"), [("held", "held"), ("frozen", "frozen"), ("runs_on", "runs on")])
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_the_agent_does_meanwhile(standing: str, said: str, width: int) -> None:
+    """The row of a task with an open question says whether its agent is held, frozen or runs on."""
+    told = line(with_gate(at_work(left=450, limit=900), standing), width=width)
+    assert f" {said} " in told
 
 
 def test_waiting_for_time_is_not_waiting_for_a_person() -> None:
@@ -129,9 +152,14 @@ def test_the_rung(level: Any, climb: Climb, said: str) -> None:
     assert f" {said} " in line(state(row(state="running", level=level, climb=climb, attempts=2)))
 
 
-def test_a_stuck_task_has_asked() -> None:
-    """At the top of the ladder stands the question."""
-    assert "L4 asked" in line(state(row(state="waiting", level="research", attempts=6)))
+@pytest.mark.parametrize(("kind", "asked"), [("stuck", True), ("question", False)])
+@pytest.mark.parametrize("level", ["first", "research"])
+def test_a_stuck_task_has_asked(kind: Any, asked: bool, level: Any) -> None:
+    """At the top of the ladder stands the stuck question, however short the way; any other leaves the rung as it is."""
+    found = with_gate(state(row(state="waiting", level=level, attempts=6)))
+    gate = found.gates["g1"]
+    found.gates["g1"] = replace(gate, gate=replace(gate.gate, type=kind))
+    assert ("L4 asked" in line(found)) == asked
 
 
 def test_repetition_is_told() -> None:
@@ -145,7 +173,7 @@ def test_the_last_failure_and_its_place() -> None:
     found = state(row(state="running", diagnosis=diagnose(TRACE)))
     assert "TypeError  shop/cart.py:18" in line(found)
     deep = diagnose(TRACE.replace("shop/cart.py", "a/very/deep/directory/of/the/shop/cart.py"))
-    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("…he/shop/cart.py:18")
+    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("…the/shop/cart.py:18")
     assert line(found, width=72).rstrip().endswith("TypeError")
 
 

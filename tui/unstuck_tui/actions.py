@@ -49,7 +49,7 @@ def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
 ACTIONS: tuple[Action, ...] = (
     Action("gate.answer", "a", "answer", "answer",
         "Answer the question of the selected task, else the oldest one.", "main", True),
-    Action("task.open", "enter", "open", "open",
+    Action("task.open", "enter", "screen.open", "open",
         "Show the selected task's attempts, failure and output.", "table", True),
     Action("table.filter", "slash", "filter", "filter",
         "Show only tasks with these words; begin with ! to hide them.", "main", True),
@@ -62,6 +62,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("view.back", "escape", "back", "back", "Back to the table; once there, forget the filter.", "main", True),
     Action("view.next", "tab", "app.focus_next", "next pane", "To the next pane.", "main"),
     Action("view.previous", "shift+tab", "app.focus_previous", "previous pane", "To the pane before.", "main"),
+    Action("app.suspend", "ctrl+z", "suspend", "suspend",
+        "To the shell and back with fg; not while the run goes on.", "app"),
     Action("app.theme", "ctrl+t", "theme", "light or dark", "Change between a dark and a light screen.", "app"),
     Action("app.palette", "ctrl+p", "command_palette", "palette", "Search everything that can be done.", "app"),
     Action("table.down", "j,down", "cursor(1)", "down", "The next row.", "table"),

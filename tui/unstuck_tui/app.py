@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
+from textual.widgets import Input, TextArea
 
 from unstuck.supervision.supervisor import Supervisor
-from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.actions import Area, bindings_of, key_of
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.leaving import goes_on
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.tracker import Tracker
 
@@ -41,17 +43,44 @@ class UnstuckApp(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         handler = self.supervisor.core.settings.failure_handler
         limits = {"retry": handler.max_retries, "pivot": handler.max_pivots, "research": handler.max_research}
+        limits["loop"] = self.supervisor.core.settings.window_size
         self.push_screen(MainScreen(self.supervisor, self.tracker, self.asker, limits))
 
     async def on_event(self, event: events.Event) -> None:
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.asker.key()
+            if await self._acts_on(event.key):
+                return
         await super().on_event(event)
+
+    async def _acts_on(self, key: str) -> bool:
+        """Do at once what ``key`` means, where no text is typed.
+
+        Textual sends keys to what has the focus and acts when they come back: of keys that come in one go all but the
+        first would go to what had the focus before it, and the rest of a word to look for would be commands.
+        """
+        self.app_focus = True
+        if isinstance(self.focused, Input | TextArea):
+            return False
+        bound = self.screen.active_bindings.get(key)
+        return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
 
     def action_leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""
         self.asker.leave()
+
+    def action_suspend(self) -> None:
+        """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
+        if goes_on(self.supervisor):
+            self.notify(
+                "The run would stand still, and nobody would watch its agents. Leave the screen instead: "
+                f"{key_of('app.quit')} can leave them at work.",
+                severity="warning",
+                markup=False,
+            )
+        else:
+            self.action_suspend_process()
 
     def action_theme(self) -> None:
         """Change between dark and light."""

@@ -15,7 +15,7 @@ In the same way an agent may tell of its steps while it works, so that a loop in
     UNSTUCK {"step": "failure", "id": "7", "tool": "bash", "text": "1 failed", "exit_code": 1}
     UNSTUCK {"step": "success", "id": "8", "tool": "edit", "text": "3 lines changed"}
     UNSTUCK {"step": "message", "text": "The port must be wrong"}
-    UNSTUCK {"step": "usage", "tokens": 1200}
+    UNSTUCK {"step": "usage", "tokens": 1200, "cost": 0.02}
 
 Such a line begins at the line's start and is at most 20 KB long.
 """
@@ -42,6 +42,7 @@ _KINDS = ("complete", "blocked", "needs_guidance")
 _NAME_LIMIT = 128
 _STEPS = ("action", "success", "failure", "message", "usage")
 _MOST_TOKENS = 10**9
+_MOST_COST = 10.0**6  # US dollars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,12 @@ def read_step(line: str, *, at: float = 0.0) -> Observation | None:
         role="agent" if data["step"] == "message" else None,
         exit_code=code if type(code) is int and 0 <= code <= 255 else None,
         tokens=tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else 0,
+        cost=_dollars(data.get("cost")),
     )
+
+
+def _dollars(value: Any) -> float:
+    return float(value) if type(value) in (int, float) and 0 <= value <= _MOST_COST else 0.0
 
 
 def _is_step(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from unstuck.contract import GateTypeName, Guidance, Level, Report, Task
+from unstuck.contract import GateTypeName, Guidance, Level, Report, Standing, Task
 from unstuck.escalation.climb import Climb
 from unstuck.text import Clean
 
@@ -238,7 +238,7 @@ class RecoveryDecided(Event):
 
 
 class StepRecorded(Event):
-    """One observation inside an attempt."""
+    """One observation inside an attempt; ``tokens`` and ``cost`` (US dollars) are what it adds to them."""
 
     kind: str
     tool: str = ""
@@ -248,6 +248,8 @@ class StepRecorded(Event):
     agent_id: str = ""
     role: str = ""
     repeats: int = 0
+    tokens: int = 0
+    cost: float = 0.0
 
 
 class LoopWarned(Event):
@@ -473,7 +475,7 @@ class DirectivePrepared(Event):
 
 
 class GateOpened(Event):
-    """A question waits for an answer."""
+    """A question waits for an answer; ``standing`` is what a live agent does meanwhile."""
 
     gate: str
     type: GateTypeName
@@ -482,6 +484,7 @@ class GateOpened(Event):
     choices: tuple[str, ...] = ()
     attempt_id: str = ""
     report: str = ""
+    standing: Standing = ""
 
 
 class GateAnswered(Event):

@@ -289,12 +289,20 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
 @_on(e.AgentSpawned)
 def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
     if _is_current(state, record):
-        _attempt(state, record.attempt, state="live", pid=event.pid, spawned=event.start)
+        # A question may have been opened before the process was there: it stands still from its first moment on.
+        held = state.attempts[record.attempt].state == "held"
+        _attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
 
 
 @_on(e.StepRecorded)
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)
+    if row is not None and (event.tokens or event.cost):
+        # Also what is told of an attempt that is being stopped was used.
+        run = state.run
+        state.run = replace(run, tokens=run.tokens + event.tokens, cost=run.cost + event.cost)
+        _attempt(state, record.attempt, tokens=row.tokens + event.tokens, cost=row.cost + event.cost)
+        row = state.attempts[record.attempt]
     if row is not None and row.state in ("starting", "live", "held"):
         now = "held" if row.state == "held" else "live"
         _attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
@@ -527,6 +535,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
         context=event.context,
         choices=event.choices,
         attempt=event.attempt_id or None,
+        standing=event.standing,
     )
     state.gates[event.gate] = GateRow(gate=gate, opened=record.time, since=record.mono, report=event.report)
     row = state.tasks.get(record.task)

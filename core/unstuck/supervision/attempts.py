@@ -13,7 +13,7 @@ from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Rece
 from unstuck.errors import AgentNotFound
 from unstuck.record import events as e
 from unstuck.record.state import AttemptRow
-from unstuck.supervision.asking import open_gate
+from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
@@ -89,7 +89,7 @@ class _Running:
         )
         self._idles = self._row.deadline is not None
         self._armed: tuple[float | None, float | None] = (None, None)
-        self._held = False
+        self._held = (False, 0)
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = ""
@@ -166,13 +166,14 @@ class _Running:
     def _keep_time(self) -> None:
         """Let both clocks run as the record says: they stand while a question holds the attempt or the disk is full."""
         row, held = self._row, self._row.state == "held" or bool(self._core.journal.held)
-        if held != self._held:
-            self._held = held
+        before, self._held = self._held, (held, row.pid)
+        # A question may be open before the process is there: that stands still from its first moment on.
+        if self._held != before and (held or before[0]):
             self._freeze(held)
-            if held:
-                self._idle.stand()
-            elif self._idles:
-                self._idle.run()
+        if held and not before[0]:
+            self._idle.stand()
+        elif before[0] and not held and self._idles:
+            self._idle.run()
         if held or self._receipt is not None:
             self._arm(None, None)
         else:
@@ -242,7 +243,14 @@ class _Running:
         found = core.policy(preview) if core.may_ask else None
         if core.may_ask and (core.person or found is not None):
             self._gate = open_gate(
-                core, "timeout", task=task.id, key=due.clock, context=context, attempt=attempt, found=found
+                core,
+                "timeout",
+                task=task.id,
+                key=due.clock,
+                context=context,
+                attempt=attempt,
+                standing=standing_of(self._agent.can),
+                found=found,
             )
             self._changed.set()
             return
@@ -265,8 +273,8 @@ class _Running:
 
     def _freeze(self, still: bool) -> None:
         """Freeze or thaw an agent that can be frozen; any other runs on, and the gate says so."""
-        act = getattr(self._agent, "freeze" if still else "thaw", None)
-        if act is not None:
+        if self._agent.can.hold == "freeze":
+            act = getattr(self._agent, "freeze" if still else "thaw")
             act(self._guidance.attempt)
 
     def _withdraw(self) -> None:

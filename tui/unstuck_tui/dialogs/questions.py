@@ -14,7 +14,7 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.text import Clean, admit, one_line
 from unstuck_tui.actions import Area, actions_of
 from unstuck_tui.dialogs.listed import Listed
-from unstuck_tui.render.format import span
+from unstuck_tui.render.format import span, time_of_day
 
 __all__ = ["Option", "Question", "Takes", "question_of", "to_answer"]
 
@@ -25,6 +25,13 @@ _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
 _FACT_LIMIT = 2_000
+_MEANWHILE = {
+    "waits": "the agent takes no step meanwhile",
+    "held": "the agent waits in its next call meanwhile",
+    "frozen": "the agent is frozen meanwhile, and its clock stands still",
+    "runs_on": "the agent cannot be held and runs on meanwhile",
+    "": "nothing is decided without you",
+}
 _NAMED = 4
 
 
@@ -61,9 +68,7 @@ def question_of(state: State, row: GateRow) -> Question:
         where=one_line(str(gate.context.get("location") or "")),
         facts=tuple((label, text) for label, text in _facts(state, row) if text),
         options=tuple(_options(state, row)),
-        leaving="esc leaves it open: nothing is decided without you"
-        if gate.attempt
-        else "esc leaves it open: the agent takes no step meanwhile",
+        leaving=f"esc leaves it open: {_MEANWHILE[gate.standing if gate.attempt else 'waits']}",
     )
 
 
@@ -128,7 +133,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     if row.gate.type == "stuck":
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
-        yield "Found", "; ".join(_each(context.get("insights")))
+        yield "Found", "; ".join(found.rstrip(":") for found in _each(context.get("insights")))
         yield "Saved", _said(context.get("checkpoint")) or "nothing: no checkpoint could be made"
         return
     if row.gate.type == "loop_detected":
@@ -136,7 +141,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Seen", "; ".join(_each(context.get("signals")))
     yield "Last sign", _said(context.get("last_sign"))
     yield "Agent", _said(context.get("agent_id"))
-    yield "Since", _said(context.get("started_at") or context.get("detected_at"))
+    yield "Since", _since(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said(context.get("attempts") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
     yield "Files", ", ".join(_each(context.get("paths")))
@@ -284,6 +289,14 @@ def _fallout(state: State, task: str) -> str:
 def _said(value: object) -> str:
     """Text from a gate's context, which may have been written by a log of any version."""
     return "" if value is None else admit(str(value), limit=_FACT_LIMIT).replace("\t", "    ").strip()
+
+
+def _since(value: object) -> str:
+    """A time as people read it; what is none is said as it stands."""
+    try:
+        return time_of_day(str(value or ""))
+    except ValueError:
+        return _said(value)
 
 
 def _each(values: object, limit: int = 200) -> list[str]:

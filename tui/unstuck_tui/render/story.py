@@ -24,7 +24,7 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
     """Which task this is, in one line."""
     agent = row.task.agent or row.task.agent_type
     kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
-    rung = f" · {rung_of(row, limits)}" if row.attempts else ""
+    rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
     return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}"
 
@@ -38,8 +38,8 @@ def _moment(moment: Moment, now: float, width: int) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
     time = f" {time_of_day(moment.time)}  "
     label = f"{fit(moment.label, _LABEL)} "
-    room = max(0, width - len(time) - len(label) - 2 - _SECONDS - 1)
-    seconds = fit("" if lasted is None else span(lasted), _SECONDS, right=True)
+    seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
+    room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
     is_attempt = bool(moment.attempt)
     return (
         Cell(time, "quiet"),
@@ -75,7 +75,7 @@ def failure_lines(state: State, row: TaskRow, seen: Seen | None, *, width: int) 
         lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
-        lines += _field("insight", insight.partition("\n")[0], width, 1)
+        lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
     lines += _field("last good", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 1)
     return lines

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
 from unstuck.record.state import State
 from unstuck_tui.actions import bindings_of
+from unstuck_tui.render.format import flat
 from unstuck_tui.render.order import Sorting, arranged, next_sorting
-from unstuck_tui.render.rows import Cell, columns_for, header_cells, task_cells
+from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells
 from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["TaskTable"]
+
+_NAME_LIMIT = 100
 
 
 class TaskTable(Lines, can_focus=True):
@@ -33,13 +38,6 @@ class TaskTable(Lines, can_focus=True):
             self.task_id = task_id
             super().__init__()
 
-    class Opened(Message):
-        """The task under the cursor is to be shown."""
-
-        def __init__(self, task_id: str) -> None:
-            self.task_id = task_id
-            super().__init__()
-
     class Arranged(Message):
         """Other tasks are shown, or in another order."""
 
@@ -52,6 +50,7 @@ class TaskTable(Lines, can_focus=True):
         self._sorting: Sorting = "plan"
         self._stale = False
         self._selected = ""
+        self._measured = self._task_width = self._agent_width = 0
 
     @property
     def _state(self) -> State:
@@ -88,16 +87,28 @@ class TaskTable(Lines, can_focus=True):
         if row is None:
             return ()
         now, spent = self._tracker.clock.monotonic(), self._tracker.history.spent.get(row.id, 0.0)
-        return task_cells(self._state, row, columns_for(width), now=now, limits=self._limits, spent=spent)
+        return task_cells(self._state, row, self._columns(width), now=now, limits=self._limits, spent=spent)
 
     def heading(self, width: int) -> Sequence[Cell]:
         """The heading that goes with this table; it says what the filter hides."""
         room = self.scrollable_content_region.width or width
         if not self._words:
-            return header_cells(columns_for(room), self._sorting)
+            return header_cells(self._columns(room), self._sorting)
         said = f" /{self._words}  {len(self._order)} of {len(self._state.tasks)}"
-        (names,) = header_cells(columns_for(room), self._sorting)
+        (names,) = header_cells(self._columns(room), self._sorting)
         return Cell(names.text[: max(0, width - len(said) - 2)], names.tone), Cell(f"{said} ", "wait")
+
+    def _columns(self, width: int) -> Columns:
+        return columns_for(width, self._task_width, self._agent_width)
+
+    def _measure(self) -> None:
+        """Look how long the names of the tasks are that have come in: no column is wider than it has to be."""
+        for row in islice(self._state.tasks.values(), self._measured, None):
+            self._task_width = max(self._task_width, cell_len(flat(row.id[:_NAME_LIMIT])))
+            self._agent_width = max(
+                self._agent_width, cell_len(flat((row.task.agent or row.task.agent_type)[:_NAME_LIMIT]))
+            )
+        self._measured = len(self._state.tasks)
 
     def is_cursor(self, index: int) -> bool:
         return self._order[index] == self._selected
@@ -108,24 +119,21 @@ class TaskTable(Lines, can_focus=True):
             self._stale = True
         elif len(self._state.tasks) != len(self._order):
             self._arrange()
-        for task in changes.tasks:
-            place = self._places.get(task)
-            if place is not None:
-                self.redraw_line(place)
+        self._redraw(changes.tasks)
 
     def tick(self) -> None:
         """A second has passed: draw the lines in view whose clock runs."""
         if self._stale or self._sorting == "time":
             self._arrange()
+        self._redraw(self._tracker.timed)
+
+    def _redraw(self, tasks: Container[str]) -> None:
+        """Draw those of ``tasks`` again that are in view: what is not costs nothing."""
         top = self.scroll_offset.y
-        running = [
-            place
-            for place in range(top, min(len(self._order), top + self.size.height))
-            if self._order[place] in self._tracker.timed
-        ]
-        if running:
+        places = [top + at for at, task in enumerate(self._order[top : top + self.size.height]) if task in tasks]
+        if places:
             # One block is drawn faster than the same lines one by one.
-            self.refresh_lines(running[0], running[-1] - running[0] + 1)
+            self.refresh_lines(places[0], places[-1] - places[0] + 1)
 
     def filter_by(self, words: str) -> None:
         """Show only tasks with these words (without them, where they begin with ``!``)."""
@@ -141,6 +149,7 @@ class TaskTable(Lines, can_focus=True):
     def _arrange(self) -> None:
         """Filter and sort anew, with the cursor on the task it was on."""
         self._stale = False
+        self._measure()
         place = self._places.get(self._selected, 0)
         order = arranged(self._state, self._words, self._sorting, now=self._tracker.clock.monotonic())
         if order != self._order:
@@ -171,11 +180,6 @@ class TaskTable(Lines, can_focus=True):
         """Move the cursor by pages."""
         self.action_cursor(by * max(1, self.size.height - 1))
 
-    def action_open(self) -> None:
-        """Show the task under the cursor."""
-        if self._selected:
-            self.post_message(self.Opened(self._selected))
-
     def action_sort(self) -> None:
         """The next order."""
         self.action_sort_by(next_sorting(self._sorting))
@@ -187,9 +191,9 @@ class TaskTable(Lines, can_focus=True):
         if self._selected:
             self.scroll_to_line(self._places[self._selected])
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         place = self.scroll_offset.y + event.y
         if place < len(self._order):
             self._move_to(self._order[place])
             if event.chain > 1:
-                self.action_open()
+                await self.run_action("screen.open")
