@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstuck.diagnosis.kinds import ErrorCategory, ErrorType
+from unstuck.diagnosis.patterns import Lazy
+from unstuck.diagnosis.phrases import Phrase, says
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["category_of", "classify_error", "http_status"]
@@ -18,16 +20,101 @@ CONFIGURATION = frozenset({"ambiguous_requirement", "missing_info", "scope_uncle
 LIMITS = frozenset({"task_limit_exceeded", "remediation_limit_exceeded"})
 
 RETRIABLE_STATUS = frozenset({"408", "425", "429", "500", "502", "503", "504", "529"})
-STATUS = re.compile(
+REFUSED_STATUS = frozenset({"401", "402", "403", "407"})
+STATUS = Lazy(
     r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b|\b([45]\d\d) (?:client|server) error", re.IGNORECASE
 )
-BUSY = re.compile(
-    r"\b(?:EBUSY|ETXTBSY|EAGAIN)\b|resource (?:busy|temporarily unavailable)|text file busy|device or resource busy"
-    r"|database is locked|could not (?:get|obtain) lock|try again later",
-    re.IGNORECASE,
+# A state that cannot be mended from here: what was stored is broken, or the account is gone.
+LOST: tuple[Phrase, ...] = (
+    "file is not a database",
+    "disk image is malformed",
+    "object file is empty",
+    Lazy(
+        r"\b(?:organi[sz]ation|account|project|workspace) (?:has been|is|was) (?:disabled|suspended|deactivated|banned)"
+    ),
+    Lazy(r"\bobject .{0,60}\bis corrupt"),
 )
-RATE_LIMIT = re.compile(r"rate.?limit|too many requests|overloaded|resource_exhausted|quota", re.IGNORECASE)
-LASTING = re.compile(r"EADDRINUSE|already in use|certificate|self.signed", re.IGNORECASE)
+# The machine, not the program.
+MACHINE: tuple[Phrase, ...] = (
+    "no space left on device",
+    "enospc",
+    "address already in use",
+    "eaddrinuse",
+    "port is already allocated",
+    "cannot connect to the docker daemon",
+    "read-only file system",
+    "out of memory: killed process",
+    "cannot allocate memory",
+)
+# What only somebody with access to the machine or the account can set right.
+SETTINGS: tuple[Phrase, ...] = (
+    "certificate",
+    "self-signed",
+    "self signed",
+    "password authentication failed",
+    "access denied for user",
+    "authentication failed",
+    "permission denied (publickey",
+    "could not read username",
+    "invalid api key",
+    "invalid x-api-key",
+    "incorrect api key",
+    "does not have permission",
+    "must be set",
+    "not configured",
+    "to configure this",
+    "not_found_error",
+    "command not found",
+    Lazy(r"\b(?:role|database) .{1,80} does not exist"),
+    Lazy(r"\bmodel\b.{0,80}(?:does not exist|not found)|\b404 model\b"),
+    Lazy(r"\bunknown database\b"),
+    Lazy(
+        r"environment variable .{0,60}(?:not set|missing|required|is not defined)|missing .{0,40}environment variable"
+    ),
+)
+# A package that is not installed; a module of the project's own is the agent's to write.
+FOREIGN: tuple[Phrase, ...] = (
+    "no matching distribution",
+    "no matching package",
+    "providing package",
+    "provides package",
+    'by not providing "find',
+    "could not find a package",
+    "cannot load such file -- ",
+    "in @inc",
+    "library stub",
+    "classnotfoundexception",
+    "noclassdeffounderror",
+    "could not find or load main class",
+    "can't find crate",
+    "cannot find package '",
+    Lazy(r"no module named ['\"]?[\w-]+['\"]?$"),
+    Lazy(r"cannot find module ['\"](?![./])[^'\"]+['\"]"),
+    Lazy(r"(?:can't resolve|failed to resolve import) ['\"](?![./])[^'\"]+['\"]"),
+    Lazy(r"\bpackage .{1,80} does not exist"),
+)
+BUSY: tuple[Phrase, ...] = (
+    "resource busy",
+    "resource temporarily unavailable",
+    "text file busy",
+    "database is locked",
+    "try again later",
+    "context canceled",
+    Lazy(r"\b(?:ebusy|etxtbsy|eagain)\b"),
+    Lazy(r"could not (?:get|obtain) lock"),
+)
+RATE_LIMIT: tuple[Phrase, ...] = (
+    "too many requests",
+    "overloaded",
+    "resource_exhausted",
+    "quota",
+    "throttl",
+    Lazy(r"rate.?limit"),
+)
+CONFIGURATION_CODES = frozenset(
+    {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}
+)
+SURE = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +140,37 @@ def classify_error(error: Any) -> ErrorCategory:
 
 
 def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool = False) -> ErrorCategory:
-    """The category of an output. Nothing read in a text makes it configuration, unrecoverable or infrastructure."""
-    return classify_error(_Stated(_stated(reading, error_type), pre_existing))
+    """The category of an output: what a reader would call it. Only what is transient is acted upon for it alone."""
+    own = classify_error(_Stated("test_failure", pre_existing))
+    if reading.kind in ("lint", "test") or reading.context_exhausted or own is ErrorCategory.INFRASTRUCTURE:
+        return own
+    said = reading.headline.lower()
+    if says(LOST, said):
+        return ErrorCategory.UNRECOVERABLE
+    if says(MACHINE, said) or "exit 137" in (reading.code, f"exit {reading.exit_code}"):
+        return ErrorCategory.INFRASTRUCTURE
+    if _is_configuration(reading, error_type, said):
+        return ErrorCategory.CONFIGURATION
+    return ErrorCategory.TRANSIENT if _is_transient(reading, error_type, said) else own
+
+
+def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> bool:
+    if error_type is ErrorType.IMPORT_ERROR and reading.weight < SURE and says(FOREIGN, said):
+        return True
+    return (
+        reading.environment
+        or reading.code in CONFIGURATION_CODES
+        or reading.installing
+        or "configur" in reading.name.lower()
+        or (error_type is ErrorType.HTTP_ERROR and http_status(reading) in REFUSED_STATUS)
+        or says(SETTINGS, said)
+    )
+
+
+def _is_transient(reading: Reading, error_type: ErrorType, said: str) -> bool:
+    if error_type is ErrorType.HTTP_ERROR:
+        return http_status(reading) in RETRIABLE_STATUS or says(RATE_LIMIT, said)
+    return error_type in (ErrorType.TIMEOUT_ERROR, ErrorType.CONNECTION_ERROR) or says(BUSY, said)
 
 
 def http_status(reading: Reading) -> str:
@@ -63,24 +179,3 @@ def http_status(reading: Reading) -> str:
         return reading.code
     status = STATUS.search(reading.headline)
     return (status[1] or status[2]) if status else ""
-
-
-def _stated(reading: Reading, error_type: ErrorType) -> str:
-    """The word of the classification for what was read."""
-    if reading.kind == "lint":
-        return "lint_error"
-    if reading.kind == "test":
-        return "test_failure"
-    if reading.context_exhausted or LASTING.search(reading.headline):
-        return "test_failure"
-    if error_type is ErrorType.HTTP_ERROR:
-        return (
-            "rate_limit"
-            if http_status(reading) in RETRIABLE_STATUS or RATE_LIMIT.search(reading.headline)
-            else "test_failure"
-        )
-    if error_type is ErrorType.TIMEOUT_ERROR:
-        return "timeout"
-    if error_type is ErrorType.CONNECTION_ERROR or BUSY.search(reading.headline):
-        return "network_error"
-    return "type_error" if reading.kind == "build" else "test_failure"

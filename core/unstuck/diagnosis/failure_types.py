@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 
 from unstuck.diagnosis.kinds import ErrorType, FailureType
+from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import CONTEXT_EXHAUSTED
 
 __all__ = ["classify_failure", "failure_type_of"]
 
 # A space in an indicator may be missing or a dash, so that class names match as well ("SyntaxError").
-BROKEN_BUILD = re.compile(
+BROKEN_BUILD = Lazy(
     r"syntax[ -]?error|compilation[ -]?(?:error|failed)|compile error"
     r"|module[ -]?not[ -]?found|import[ -]?error"
     r"|cannot find module|no module named|unexpected token|indentation[ -]?error|parse[ -]?error",
     re.IGNORECASE,
 )
-VERIFICATION_FAILED = re.compile(
+VERIFICATION_FAILED = Lazy(
     r"verification failed|\bexpected\b|assertion|\btests? failed\b|\bstatus code\b", re.IGNORECASE
 )
+TRACED = 70
 
 
 def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False) -> FailureType:
@@ -47,8 +49,16 @@ def failure_type_of(reading: Reading, error_type: ErrorType) -> FailureType:
         return FailureType.VERIFICATION_FAILED
     if reading.kind == "build" or error_type in (ErrorType.SYNTAX_ERROR, ErrorType.IMPORT_ERROR):
         return FailureType.BROKEN_BUILD if reading.exit_code != 127 else FailureType.UNKNOWN
-    # The words of a query are data, not a verdict.
-    return FailureType.UNKNOWN if error_type is ErrorType.DATABASE_ERROR else classify_failure(reading.headline)
+    if error_type is ErrorType.DATABASE_ERROR or _has_class(reading):
+        # The words of a query are data, and a class says more than the words of its message.
+        expected = error_type is ErrorType.ASSERTION_ERROR and "expected" in reading.headline.lower()
+        return FailureType.VERIFICATION_FAILED if expected else FailureType.UNKNOWN
+    return classify_failure(reading.headline)
+
+
+def _has_class(reading: Reading) -> bool:
+    """A bare assertion is taken by its words, one with a stack by its class."""
+    return bool(reading.name) and (reading.weight >= TRACED or reading.name != "AssertionError")
 
 
 def _ran(reading: Reading, error_type: ErrorType) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.phrases import STRONG, SYNTAX, WEAK, spoken
 from unstuck.diagnosis.reading import Reading
-from unstuck.diagnosis.vocabulary import CLASSES, CODES, CURL, GENERIC
+from unstuck.diagnosis.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC
 
 __all__ = ["error_type_of"]
 
@@ -16,12 +16,13 @@ EXITS = {
     137: ErrorType.RUNTIME_ERROR,
     139: ErrorType.RUNTIME_ERROR,
 }
+COMPILED = 78
 
 
 def error_type_of(reading: Reading) -> ErrorType:
     """The class or code decides; a phrase of the headline where there is none; then how the program ended."""
     if reading.kind == "lint":
-        wrong = _by_code(reading) or spoken(SYNTAX, reading.headline)
+        wrong = _by_code(reading) or _by_class(reading.name) or spoken(SYNTAX, reading.headline)
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
         spoken(STRONG, reading.headline)
@@ -35,11 +36,9 @@ def error_type_of(reading: Reading) -> ErrorType:
 def _by_code(reading: Reading) -> ErrorType | None:
     code = reading.code
     if code.isdigit():
-        return (
-            ErrorType[CURL.get(int(code), "CONNECTION") + "_ERROR"]
-            if reading.headline.startswith("curl: (")
-            else ErrorType.HTTP_ERROR
-        )
+        if reading.headline.startswith("curl: ("):
+            return CURL.get(int(code), ErrorType.CONNECTION_ERROR)
+        return ErrorType.HTTP_ERROR
     if code.startswith("TS") and code[2:].isdigit() and code not in CODES:
         return ErrorType.SYNTAX_ERROR if len(code) == 6 and code[2] == "1" else ErrorType.TYPE_ERROR
     return CODES.get(code)
@@ -48,20 +47,14 @@ def _by_code(reading: Reading) -> ErrorType | None:
 def _by_class(name: str) -> ErrorType | None:
     if not name or name in GENERIC:
         return None
-    known = CLASSES.get(name)
-    if known is not None:
-        return known
-    endings = ("ValidationError", "TimeoutError", "ConnectionError", "HTTPError", "DatabaseError", "AssertionError")
-    return next((CLASSES[ending] for ending in endings if name.endswith(ending)), None)
+    return CLASSES.get(name) or next((CLASSES[ending] for ending in ENDINGS if name.endswith(ending)), None)
 
 
 def _by_nature(reading: Reading) -> ErrorType:
-    if reading.kind == "build" and reading.weight >= 78:
-        return (
-            ErrorType.VALIDATION_ERROR
-            if reading.code.startswith("error=") or "-W" in reading.code
-            else ErrorType.TYPE_ERROR
-        )
+    """What the tool alone says: a compiler's error is one of types, a class that nobody knows is a program's own."""
+    if reading.kind == "build" and reading.weight >= COMPILED:
+        denied = reading.code.startswith("error=") or "-W" in reading.code
+        return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if reading.name:
         return ErrorType.RUNTIME_ERROR
     return EXITS.get(reading.exit_code or 0, ErrorType.UNKNOWN)

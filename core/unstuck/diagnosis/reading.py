@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from unstuck.diagnosis.shapes import CONTEXT_EXHAUSTED, SHAPES, Finding
+from unstuck.diagnosis.patterns import Lazy, lines_with
+from unstuck.diagnosis.shapes import CONTEXT_EXHAUSTED, RULES, SHAPES, Finding, first_that_fits
+from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.text import Clean, admit
 
 __all__ = ["Reading", "read"]
@@ -14,21 +16,45 @@ HEAD_LIMIT = 16 * 1024
 TAIL_LIMIT = 64 * 1024
 LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
+DETAIL_LIMIT = 2_000
 
-ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
-TEST_RUN = re.compile(
-    r"^(?:FAILED \((?:failures|errors)=\d|Tests?:? .{0,60}\b\d+ failed|=+ .{0,200}\b\d+ failed|\s*\d+ failing$"
-    r"|# fail [1-9]|ℹ fail [1-9]|--- FAIL: |test result: FAILED|Tests run: .*(?:Failures|Errors): [1-9]"
-    r"|npm (?:error|ERR!) Test failed|> \S+ test$)",
-    re.MULTILINE,
+ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
+# What a test runner says in the end: a part that must be in the line, and the line.
+TEST_RUNS = tuple(
+    (part, Lazy(pattern))
+    for part, pattern in (
+        (" failed", r"(?:=+ .{0,200}|Tests?:? .{0,60}|\s*Tests\s.{0,60}|)\b\d+ failed"),
+        ("FAILED (", r"FAILED \((?:failures|errors)=\d"),
+        (" failing", r"\s*\d+ failing$"),
+        ("fail ", r"[#ℹ] fail [1-9]"),
+        ("--- FAIL: ", r"--- FAIL: "),
+        ("test result: FAILED", r""),
+        ("Tests run: ", r"(?:\[ERROR\] )?Tests run: .*(?:Failures|Errors): [1-9]"),
+        ("Test failed", r"npm (?:error|ERR!) Test failed"),
+        (" test", r"> \S+ test$"),
+        (" tests, ", r"\d+ tests?, .*\b[1-9]\d* failures?"),
+        (" runs, ", r"\d+ runs, .*\b[1-9]\d* (?:failures|errors)"),
+    )
 )
-TEST_GATES = ("fail", "FAIL", "Tests run", " test")
-RETRY_AFTER = re.compile(
+RETRY_AFTER = Lazy(
     r"(?:retry[-_ ]?after|retryDelay|retry in|try again in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
     r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)?\b",
     re.IGNORECASE,
 )
+RETRY_GATES = ("retry", "Retry", "ry again in")
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
+# A package manager that runs somebody's program to install something.
+INSTALLERS = ("metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E")
+# What unstuck itself tells an agent; it comes back wherever an agent repeats what it was told.
+OWN_WORDS = (
+    "Problem: ",
+    "Hint: ",
+    "This is the same failure ",
+    "Already tried without success:",
+    "Your work is done when this passes: ",
+)
+EVIDENCE = "What the check printed:\n"
+EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such as UNSTUCK ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +62,9 @@ class Reading:
     """What one output says. ``text`` is the bounded text without escapes; ``headline`` the line that says it best.
 
     ``location`` is ``file:line`` or None; ``retry_after`` seconds as text, empty where none is said; ``exit_code`` as
-    given; ``kind`` is ``run``, ``build``, ``lint`` or ``test``; ``weight`` 0 to 100 says how sure the shape was.
+    given; ``kind`` is ``run``, ``build``, ``lint`` or ``test``; ``weight`` 0 to 100 says how sure the shape was;
+    ``environment`` says that a lookup in the process's environment failed, ``installing`` that a package was being
+    installed.
     """
 
     text: str
@@ -52,45 +80,51 @@ class Reading:
     weight: int = 0
     test_run: bool = False
     context_exhausted: bool = False
+    environment: bool = False
+    installing: bool = False
     retry_after: str = ""
     exit_code: int | None = None
 
 
 def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
-    text = _bounded(output)
+    text = _without_own_words(_bounded(output))
+    best = _best(text, exit_code)
+    return _reading(text, best, best.kind == "test" or _is_test_run(text), root, exit_code)
+
+
+def _best(text: str, exit_code: int | None) -> Finding:
+    """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
     marked = f"\n{text}"
-    shapes = [shape(text) for shape in SHAPES if not shape.gates or any(gate in marked for gate in shape.gates)]
-    feeds = [shape.feed for shape in shapes]
-    for whole in text.split("\n"):
-        line = whole[:LINE_LIMIT].rstrip()
-        for feed in feeds:
-            feed(line)
-    test_run = any(gate in text for gate in TEST_GATES) and TEST_RUN.search(text) is not None
-    best = _best([found for shape in shapes if (found := shape.finding()) is not None], exit_code)
-    return _reading(text, best, test_run or best.kind == "test", root, exit_code)
+    lines = [line[:LINE_LIMIT].rstrip() for line in text.split("\n")]
+    best = Finding(-1, "")
+    for shape in SHAPES:
+        if shape.most <= best.weight:
+            break
+        if any(gate in marked for gate in shape.gates):
+            found = shape.read(text, lines)
+            if found is not None and found.headline and found.weight > best.weight:
+                best = found
+    ruled = first_that_fits(RULES, text, best.weight)
+    if ruled is not None:
+        best = replace(ruled, headline=message_of(ruled.headline))
+    if best.weight < 0:
+        best = _last_line(lines, exit_code)
+    return best
 
 
-def _best(found: list[Finding], exit_code: int | None) -> Finding:
-    """The surest; where it says no place, a weaker one that does may lend its own."""
-    borrowed = next((finding.location for finding in found if finding.location and not finding.headline), None)
-    installer = any(finding.kind == "build" and finding.weight in (61, 62) for finding in found)
-    spoken = [finding for finding in found if finding.headline]
-    best = max(spoken, key=lambda finding: finding.weight, default=Finding(0, ""))
-    if best.weight == 0 and exit_code in LIVELY_EXITS:
-        return Finding(
-            weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=f"exit {exit_code}"
-        )
-    if best.location is None and borrowed:
-        return replace(best, location=borrowed, kind="build")
-    return replace(best, kind="build") if installer and best.kind == "run" else best
+def _last_line(lines: list[str], exit_code: int | None) -> Finding:
+    """Where no line looks like an error, the exit code speaks, or the last line stands in."""
+    if exit_code in LIVELY_EXITS:
+        code = f"exit {exit_code}"
+        return Finding(weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=code)
+    return Finding(weight=0, headline=next((line.strip() for line in reversed(lines) if line.strip()), ""))
 
 
 def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_code: int | None) -> Reading:
+    installing = best.weight > 0 and any(mark in text for mark in INSTALLERS)
+    kind = "test" if test_run and best.kind == "run" else "build" if installing and best.kind == "run" else best.kind
     headline = Clean(admit(best.headline[:LINE_LIMIT])[:HEADLINE_LIMIT])
-    kind = "test" if test_run and best.kind == "run" else best.kind
-    said = f"{headline} {best.detail}" if best.weight < 95 else ""
-    wait = RETRY_AFTER.search(text) if "retry" in text.lower() or "try again in" in text else None
     return Reading(
         text=text,
         headline=headline,
@@ -104,14 +138,20 @@ def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_co
         files=best.files,
         weight=best.weight,
         test_run=test_run,
-        context_exhausted=bool(CONTEXT_EXHAUSTED.search(said)),
-        retry_after=_seconds(wait) if wait else "",
+        context_exhausted=best.weight < 95 and CONTEXT_EXHAUSTED.search(f"{headline} {best.detail}") is not None,
+        environment=best.environment,
+        installing=installing,
+        retry_after=_retry_after(text),
         exit_code=exit_code,
     )
 
 
+def _is_test_run(text: str) -> bool:
+    return any(part in text and any(map(line.match, lines_with(text, part))) for part, line in TEST_RUNS)
+
+
 def _clean(text: str) -> str:
-    return str(admit(text, limit=LINE_LIMIT)) if text else ""
+    return str(admit(text, limit=DETAIL_LIMIT)) if text else ""
 
 
 def _bounded(output: str | bytes) -> str:
@@ -130,13 +170,29 @@ def _text(raw: str | bytes) -> str:
     return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
 
 
+def _without_own_words(text: str) -> str:
+    """Without what unstuck has said itself: a failure that is told of again has not happened again."""
+    start = text.find(EVIDENCE)
+    ends = [at for mark in EVIDENCE_ENDS if start >= 0 and (at := text.find(mark, start)) >= 0]
+    if ends:
+        text = text[:start] + text[min(ends) :]
+    if not any(words in text for words in OWN_WORDS):
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.startswith(OWN_WORDS))
+
+
 def _relative(location: str | None, root: str | None) -> str | None:
     if location and root:
         location = location.removeprefix(root.rstrip("/") + "/")
     return _clean(location) if location else None
 
 
-def _seconds(wait: re.Match[str]) -> str:
-    unit = (wait[2] or "s").lower()
-    factor = 0.001 if unit == "ms" else 60.0 if unit.startswith("m") else 1.0
-    return f"{float(wait[1]) * factor:g}"
+def _retry_after(text: str) -> str:
+    """The seconds that a service asks for, as text."""
+    for gate in RETRY_GATES:
+        for line in lines_with(text, gate) if gate in text else ():
+            if wait := RETRY_AFTER.search(line[:LINE_LIMIT]):
+                unit = (wait[2] or "s").lower()
+                factor = 0.001 if unit == "ms" else 60.0 if unit.startswith("m") else 1.0
+                return f"{float(wait[1]) * factor:g}"
+    return ""

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from unstuck.diagnosis.kinds import ErrorType
 
-__all__ = ["CLASSES", "CODES", "CURL", "GENERIC"]
+__all__ = ["CLASSES", "CODES", "CURL", "ENDINGS", "GENERIC"]
 
 _CLASSES: dict[ErrorType, str] = {
-    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError",
+    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError",
     ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException",
     ErrorType.IMPORT_ERROR: (
         "ImportError ModuleNotFoundError ClassNotFoundException NoClassDefFoundError LoadError "
         "PackageNotFoundError UnsatisfiedLinkError"
     ),
-    ErrorType.ATTRIBUTE_ERROR: "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException",
-    ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException",
+    ErrorType.ATTRIBUTE_ERROR: (
+        "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException FrozenInstanceError"
+    ),
+    ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException",
     ErrorType.VALUE_ERROR: (
         "ValueError JSONDecodeError UnicodeDecodeError UnicodeEncodeError NumberFormatException "
         "RangeError IllegalArgumentException ArgumentError DecimalException InvalidOperation URIError "
-        "FormatException"
+        "FormatException DateTimeParseException UnsupportedEncodingException invalid_argument "
+        "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema"
     ),
     ErrorType.INDEX_ERROR: (
-        "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException"
+        "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
+        "out_of_range NegativeArraySizeException"
     ),
-    ErrorType.ASSERTION_ERROR: "AssertionError AssertionFailedError ComparisonFailure ExpectationNotMetError",
+    ErrorType.ASSERTION_ERROR: (
+        "AssertionError AssertionFailedError ComparisonFailure ExpectationNotMetError MultipleFailuresError"
+    ),
     ErrorType.TIMEOUT_ERROR: (
-        "TimeoutError Timeout ReadTimeout ConnectTimeout TimeoutException TimeoutExpired "
+        "TimeoutError Timeout ReadTimeout ConnectTimeout TimeoutException TimeoutExpired ServerTimeoutError "
         "APITimeoutError SocketTimeoutException ReadTimeoutError ConnectTimeoutError "
         "HttpTimeoutException PoolTimeout"
     ),
@@ -34,11 +40,12 @@ _CLASSES: dict[ErrorType, str] = {
         "BrokenPipeError ConnectError ConnectException UnknownHostException APIConnectionError "
         "gaierror NewConnectionError MaxRetryError SSLError SSLCertVerificationError "
         "SSLHandshakeException SocketException NoRouteToHostException RemoteDisconnected ReadError "
-        "RemoteProtocolError"
+        "RemoteProtocolError ClientConnectorError"
     ),
     ErrorType.HTTP_ERROR: (
         "HTTPError HTTPStatusError HttpError RateLimitError APIStatusError AuthenticationError "
-        "NotFoundError PermissionDeniedError BadRequestError InternalServerError HTTPException "
+        "APIError NotFoundError PermissionDeniedError OverloadedError ServiceUnavailableError BadRequestError "
+        "InternalServerError HTTPException "
         "AxiosError ClientResponseError"
     ),
     ErrorType.DATABASE_ERROR: (
@@ -58,21 +65,38 @@ _CLASSES: dict[ErrorType, str] = {
         "IllegalStateException RuntimeException StackOverflowError OutOfMemoryError "
         "ArithmeticException OverflowError StopIteration EOFError IOException FileNotFoundException "
         "CalledProcessError UnsupportedOperationException ConcurrentModificationException "
-        "EnvironmentError BlockingIOError ProcessLookupError"
+        "EnvironmentError BlockingIOError ProcessLookupError NoSuchFileException AccessDeniedException "
+        "UnsupportedOperation InterruptedException LinkageError bad_alloc runtime_error logic_error"
     ),
 }
 CLASSES = {name: kind for kind, names in _CLASSES.items() for name in names.split()}
+# What libraries call their own kinds of a known one.
+ENDINGS = (
+    "ValidationError",
+    "TimeoutError",
+    "TimeoutException",
+    "ConnectionError",
+    "HTTPError",
+    "HttpError",
+    "DatabaseError",
+    "SQLException",
+    "AssertionError",
+    "SyntaxError",
+    "ParseError",
+    "ImportError",
+)
 GENERIC = frozenset({"Error", "Exception", "panic", "Throwable", "SystemExit", "InternalError"})
 
 _CODES: dict[ErrorType, str] = {
     ErrorType.IMPORT_ERROR: (
         "MODULE_NOT_FOUND ERR_MODULE_NOT_FOUND ERR_PACKAGE_PATH_NOT_EXPORTED TS2307 TS2305 TS2306 "
         "TS2792 TS2614 TS1192 TS7016 E0432 E0433 E0463 import-not-found import-untyped import "
-        "ERESOLVE E404 ETARGET ENOTCACHED ENOVERSIONS"
+        "ERESOLVE E404 ETARGET ENOTCACHED ENOVERSIONS reportMissingImports reportMissingModuleSource"
     ),
-    ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 attr-defined union-attr",
-    ErrorType.SYNTAX_ERROR: "syntax E999 invalid-syntax",
-    ErrorType.ASSERTION_ERROR: "ERR_ASSERTION ERR_TEST_FAILURE",
+    ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 attr-defined union-attr "
+    "reportAttributeAccessIssue reportOptionalMemberAccess",
+    ErrorType.SYNTAX_ERROR: "syntax E999 E0001 invalid-syntax EJSONPARSE",
+    ErrorType.ASSERTION_ERROR: "ERR_ASSERTION",
     ErrorType.CONNECTION_ERROR: (
         "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE "
         "EADDRINUSE UND_ERR_SOCKET"
@@ -85,13 +109,13 @@ _CODES: dict[ErrorType, str] = {
     ErrorType.TYPE_ERROR: "ERR_INVALID_ARG_TYPE",
 }
 CODES = {code: kind for kind, codes in _CODES.items() for code in codes.split()}
+# curl's exit codes that say something other than that the other side was not reached.
 CURL = {
-    6: "CONNECTION",
-    7: "CONNECTION",
-    22: "HTTP",
-    28: "TIMEOUT",
-    35: "CONNECTION",
-    52: "CONNECTION",
-    56: "CONNECTION",
-    60: "CONNECTION",
+    1: ErrorType.VALUE_ERROR,
+    3: ErrorType.VALUE_ERROR,
+    22: ErrorType.HTTP_ERROR,
+    23: ErrorType.RUNTIME_ERROR,
+    26: ErrorType.RUNTIME_ERROR,
+    28: ErrorType.TIMEOUT_ERROR,
+    37: ErrorType.RUNTIME_ERROR,
 }

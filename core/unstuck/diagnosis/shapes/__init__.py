@@ -1,23 +1,33 @@
-"""The shapes in which tools print failures, one reader each."""
+"""The shapes in which tools print failures: one table, the surest first."""
 
 from __future__ import annotations
 
-from unstuck.diagnosis.shapes.compilers import CompilerShape
+from unstuck.diagnosis.shapes import blocks, plain, pytests, python, scripts, stacks
 from unstuck.diagnosis.shapes.finding import Finding, Shape, place
-from unstuck.diagnosis.shapes.plain import CONTEXT_EXHAUSTED, PlainShape
-from unstuck.diagnosis.shapes.pytests import PytestShape
-from unstuck.diagnosis.shapes.python import PythonShape
-from unstuck.diagnosis.shapes.stacks import GoShape, JavaShape, RustPanicShape, ScriptShape
+from unstuck.diagnosis.shapes.located import LOCATED
+from unstuck.diagnosis.shapes.plain import CONTEXT_EXHAUSTED, PLAIN
+from unstuck.diagnosis.shapes.rules import Rule, first_that_fits
 
-__all__ = ["CONTEXT_EXHAUSTED", "SHAPES", "Finding", "Shape", "place"]
+__all__ = ["CONTEXT_EXHAUSTED", "RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "place"]
 
-SHAPES: tuple[type[Shape], ...] = (
-    PytestShape,
-    PythonShape,
-    ScriptShape,
-    JavaShape,
-    GoShape,
-    RustPanicShape,
-    CompilerShape,
-    PlainShape,
+SHAPES: tuple[Shape, ...] = (
+    Shape(100, ("\nE  ", "\nFAILED ", "\nERROR", "test session starts", "\nImportError while"), pytests.failing_test),
+    Shape(91, ("\nnot ok ", " not ok "), scripts.tap),
+    Shape(90, (" at ", "❯ "), scripts.stack),
+    Shape(90, ("panicked at",), stacks.rust_panic),
+    Shape(88, ("panic: ", "--- FAIL: ", "\nfatal error: "), stacks.go),
+    Shape(86, ("Exception", "\tat ", "Caused by: "), stacks.java),
+    Shape(86, ("in `", "in '"), blocks.ruby),
+    Shape(86, ("Sanitizer: ",), blocks.sanitizer),
+    Shape(85, ("INTERNALERROR> ",), pytests.internal_error),
+    Shape(85, ('File "', python.TITLE), python.traceback),
+    Shape(84, ("terminate called", "libc++abi: "), blocks.terminated),
+    Shape(83, ("\nCMake Error at ",), blocks.cmake),
+    Shape(82, ("--> ",), blocks.pointed),
+    Shape(82, ("\nIn ",), blocks.shellcheck),
+    Shape(81, ("\nERROR in ",), blocks.webpack),
+    Shape(80, ("error  ", "✖  ", ":\n  "), blocks.listed),
+    Shape(71, plain.CONTEXT_GATES, plain.context_exhausted),
+    Shape(62, ("failed to solve",), blocks.docker),
 )
+RULES: tuple[Rule, ...] = tuple(sorted((*LOCATED, *PLAIN), key=lambda rule: -rule.weight))

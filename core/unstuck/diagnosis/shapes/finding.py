@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
 
 __all__ = ["Finding", "Shape", "is_library", "place"]
 
-# Frames in these are never the user's own code; a leading marker is matched anywhere in the path.
+# Frames in these are never the user's own code; a marker is matched anywhere in the path.
 LIBRARY_MARKS = (
     "site-packages/",
     "dist-packages/",
@@ -19,14 +19,17 @@ LIBRARY_MARKS = (
     "/.rustup/",
     "/go/pkg/mod/",
     "/usr/local/go/",
-    "/usr/lib/go",
-    "/usr/lib/ruby",
-    "/gems/",
+    "/usr/lib/",
     "/usr/include/",
     "/usr/share/",
+    "/gems/",
+    "/vendor/",
     "node:",
     "internal/",
     "java.base/",
+    "_testmain.go",
+    "/sysdeps/",
+    "/libsanitizer/",
 )
 
 
@@ -35,7 +38,7 @@ class Finding:
     """``weight`` says how sure the shape is (0 to 100); ``name`` is an error's class, ``code`` a tool's own number.
 
     ``kind`` is ``run`` (a program failed), ``build``, ``lint`` or ``test``; ``detail`` continues the headline;
-    ``files`` are the user's own files that took part.
+    ``files`` are the user's own files that took part; ``environment`` says that a lookup in the environment failed.
     """
 
     weight: int
@@ -48,27 +51,26 @@ class Finding:
     detail: str = ""
     kind: str = "run"
     files: tuple[str, ...] = ()
+    environment: bool = False
 
 
-class Shape(Protocol):
-    """A reader of one family of outputs: sees every line once, then says what it found.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A reader of one family of outputs.
 
-    It is made for one ``text``, and only where one of its ``gates`` is in that text (no gates: always), because a
-    search for a substring in the whole text is far cheaper than a look at each line.
+    ``read`` gets the whole text and its lines, and only where one of ``gates`` is in the text (a gate may begin with a
+    line feed; no gates: always), because that search is far cheaper than a look at each line. ``most`` is the highest
+    weight it can give: once something surer was found it is not asked any more.
     """
 
-    gates: ClassVar[tuple[str, ...]]
-
-    def __init__(self, text: str) -> None: ...
-
-    def feed(self, line: str) -> None: ...
-
-    def finding(self) -> Finding | None: ...
+    most: int
+    gates: tuple[str, ...]
+    read: Callable[[str, list[str]], Finding | None]
 
 
 def is_library(file: str) -> bool:
     """True for files that belong to an installation, not to the project."""
-    return file.startswith("<") or any(mark in file for mark in LIBRARY_MARKS)
+    return file.startswith(("<", "[")) or any(mark in file for mark in LIBRARY_MARKS)
 
 
 def place(file: str, line: str | int) -> str:

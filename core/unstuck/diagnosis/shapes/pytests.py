@@ -2,40 +2,62 @@
 
 from __future__ import annotations
 
-import re
-from typing import ClassVar
-
+from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
-__all__ = ["PytestShape"]
+__all__ = ["failing_test", "internal_error"]
 
-TITLE = re.compile(r"_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?(.{1,300}?) _{3,}$")
-SPOT = re.compile(r"([^\s:][^:\n]{0,300}):(\d{1,7}): (?:in (.{1,200})|([A-Za-z_][\w.]*)$)")
-SYNTAX = re.compile(r'File "([^"]{1,500})", line (\d{1,7})$')
-SUMMARY = re.compile(r"(FAILED|ERROR) (\S.*?)(?: - (.*))?$")
-HEAD = re.compile(r"([A-Za-z_][\w.]{0,200}): |([A-Za-z_][\w.]*(?:Error|Exception|Failed|Exit|Interrupt))$")
-NO_TESTS = ("no tests ran", "no tests collected")
+TITLE = Lazy(r"_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?(.{1,300}?) _{3,}$")
+SPOT = Lazy(r"([^\s:][^:\n]{0,300}):(\d{1,7}):(?: (?:in (.{1,200})|[A-Za-z_][\w.]*))?$")
+ONE_LINE = Lazy(r"(/[^\s:][^:\n]{0,300}\.py):(\d{1,7}): (.*)$")
+FRAME = Lazy(r'\s+File "([^"]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?$')
+WANTED = Lazy(r"file (\S{1,400}), line (\d{1,7})$")
+SUMMARY = Lazy(r"(FAILED|ERROR) (\S.*?)(?: - (.*))?$")
+PROGRESS = Lazy(r"[.FEsxX]+\s+\[ *\d{1,3}%\]$")
+CLASS = (
+    r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
+    r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Exit|Interrupt|Group|Warning|Expired|Timeout))"
+)
+HEAD = Lazy(rf"({CLASS})(?:: |$)|([A-Za-z_][\w]*(?:\.\w+)+|[A-Z]\w+): ")
+STRICT = Lazy(rf"{CLASS}(?:: |$)")
 USAGE = (
     "ERROR: file or directory not found",
-    "ERROR: usage:",
     "ERROR: not found:",
+    "ERROR: no such option",
+    "ERROR: could not ",
     "ImportError while loading conftest",
 )
 TESTS_KEPT = 50
+LOADED = ("ERROR collecting", "ImportError while loading conftest")
 
 
-class PytestShape:
-    """Reads the failures section by section; the first section is the one reported."""
+def failing_test(text: str, lines: list[str]) -> Finding | None:
+    """The first section of the failures, with the tests that the summary names."""
+    reader = _Reader()
+    for line in lines:
+        reader.feed(line)
+    return reader.finding()
 
-    gates: ClassVar[tuple[str, ...]] = ("\nE  ", "\nFAILED ", "\nERROR", "test session starts")
 
-    def __init__(self, text: str) -> None:
-        self._active = False
+def internal_error(text: str, lines: list[str]) -> Finding | None:
+    """What a plugin or a conftest raised in pytest itself: a traceback behind a mark."""
+    from unstuck.diagnosis.shapes.python import traceback
+
+    mark = "INTERNALERROR> "
+    return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
+
+
+class _Reader:
+    """Sees every line once; sections after the first only count as failed tests."""
+
+    def __init__(self) -> None:
+        self._active = self._failures = False
         self._section = 0
         self._head = ""
+        self._indent = 0
         self._said: list[str] = []
         self._spots: list[tuple[str, str, str]] = []
-        self._last = ""
+        self._in_block = False
         self._failed: list[str] = []
         self._reason = ""
         self._broken = False
@@ -43,43 +65,63 @@ class PytestShape:
 
     def feed(self, line: str) -> None:
         first = line[:1]
-        if first == "E" and line.startswith("E  "):
-            self._error_line(line[1:].strip())
-        elif first == "_" and TITLE.match(line):
-            self._section += 1
-            self._last = ""
-        elif first in ("F", "E") and line.startswith(("FAILED ", "ERROR ", "ERROR:")):
+        if first == "E" and (line == "E" or line.startswith("E  ")) and not PROGRESS.match(line):
+            self._error_line(line[1:])
+            return
+        self._in_block = False
+        if first == "_":
+            self._section += TITLE.match(line) is not None
+        elif first == "F" or first == "E" or first == "I":
             self._summary(line)
         elif first == "=":
             self._rule(line)
-        elif first.strip() and self._section <= 1 and ".py:" in line:
+        elif self._section <= 1 and ".py" in line:
+            self._place(line, first)
+
+    def _place(self, line: str, first: str) -> None:
+        if first == " ":
+            spot = FRAME.match(line) if 'File "' in line and self._section else None
+        elif first == "f" and line.startswith("file "):
+            spot = WANTED.match(line)
+        else:
             spot = SPOT.match(line)
-            if spot and not is_library(spot[1]):
-                self._spots.append((spot[1], spot[2], spot[3] or ""))
+            if spot is None and self._failures and self._section == 0 and (told := ONE_LINE.match(line)):
+                # --tb=line has no sections: the line with the place ends a failure.
+                self._section = 2
+                self._head = self._head or told[3]
+                spot = told
+        if spot and not is_library(spot[1]):
+            function = (spot[3] or "") if spot.re.groups > 2 and self._section <= 1 else ""
+            self._spots.append((spot[1], spot[2], function))
 
     def _rule(self, line: str) -> None:
-        self._active = self._active or "test session starts" in line or "short test summary" in line
+        self._failures = self._failures or " FAILURES " in line
+        if self._failures or "test session starts" in line or "short test summary" in line:
+            self._active = True
         if "no tests ran" in line and not self._usage:
             self._usage = "no tests ran"
 
-    def _error_line(self, said: str) -> None:
+    def _error_line(self, raw: str) -> None:
+        said = raw.strip()
         self._active = True
         if self._section > 1 or not said:
             return
-        if (syntax := SYNTAX.match(said)) is not None:
-            self._spots.append((syntax[1], syntax[2], ""))
+        if (syntax := FRAME.match(raw)) is not None:
+            if not syntax[3]:
+                self._spots.append((syntax[1], syntax[2], ""))
             return
-        if HEAD.match(said) or not self._last:
-            self._head = said if HEAD.match(said) or not self._head else self._head
-            self._said = []
+        indent = len(raw) - len(raw.lstrip())
+        better = indent <= self._indent and not STRICT.match(self._head) and STRICT.match(said)
+        if not self._in_block or better:
+            self._head, self._indent, self._said, self._in_block = said, indent, [], True
         self._said.append(said)
-        self._last = said
 
     def _summary(self, line: str) -> None:
         if line.startswith(USAGE):
             self._usage = line.removeprefix("ERROR: ")
+            self._broken = self._broken or line.startswith("ImportError")
             return
-        summary = SUMMARY.match(line)
+        summary = SUMMARY.match(line) if line.startswith(("FAILED ", "ERROR ")) else None
         if summary is None or ("::" not in summary[2] and ".py" not in summary[2]):
             return
         self._active = True
@@ -92,14 +134,13 @@ class PytestShape:
         if not self._active:
             return None
         if not self._failed and not self._head:
-            return Finding(weight=95, headline=self._usage) if self._usage else None
+            return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
         headline = self._head or self._reason or f"{len(self._failed)} failed"
-        head = HEAD.match(headline)
         file, number, function = self._spots[-1] if self._spots else ("", "", "")
         return Finding(
             weight=100,
             headline=headline,
-            name=_name(headline, head),
+            name=_name(headline),
             location=place(file, number) if file else None,
             function=function or next((spot[2] for spot in reversed(self._spots) if spot[2]), ""),
             test=" ".join(sorted(self._failed)),
@@ -109,7 +150,8 @@ class PytestShape:
         )
 
 
-def _name(headline: str, head: re.Match[str] | None) -> str:
+def _name(headline: str) -> str:
+    head = HEAD.match(headline)
     if head is None:
         return "AssertionError" if headline.startswith("assert") else ""
     name = (head[1] or head[2]).rpartition(".")[2]

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import ClassVar
 
+from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
-__all__ = ["PythonShape"]
+__all__ = ["TITLE", "traceback"]
 
-FRAME = re.compile(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
-HEAD = re.compile(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
+FRAME = Lazy(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
+HEAD = Lazy(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 TITLE = "Traceback (most recent call last):"
+DETAIL_LINES = 2
+# os.environ raises in these files.
+ENVIRONMENT = ("<frozen os>", "/os.py")
 
 
-class PythonShape:
+def traceback(text: str, lines: list[str]) -> Finding | None:
     """The last exception that was printed; under unittest the first."""
+    reader = _Reader()
+    for line in lines:
+        reader.feed(line)
+    tested = [found for found in reader.found if found.test]
+    return tested[0] if tested else reader.found[-1] if reader.found else None
 
-    gates: ClassVar[tuple[str, ...]] = ('File "', TITLE)
 
-    def __init__(self, text: str) -> None:
+class _Reader:
+    """Sees every line once; ``found`` are the exceptions in the order in which they were printed."""
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
         self._prefix = ""
         self._open = False
         self._frames: list[tuple[str, str, str]] = []
         self._syntax: tuple[str, str] | None = None
         self._detail_wanted = 0
         self._test = ""
-        self._found: list[Finding] = []
 
     def feed(self, line: str) -> None:
         if TITLE in line:
@@ -38,15 +47,11 @@ class PythonShape:
         elif self._detail_wanted:
             self._more(line)
         elif 'File "' in line:
-            self._outside_frame(line)
+            self._frame(line)
         elif self._syntax and line.lstrip().startswith(SYNTAX):
             self._finish(line.strip())
-        elif line.startswith(("FAIL: ", "ERROR: ")) and line.endswith(")"):
+        elif line.startswith(("FAIL: ", "ERROR: ")) and line.endswith((")", "]")):
             self._test = line.split(": ", 1)[1].split(" (", 1)[-1].rstrip(")")
-
-    def finding(self) -> Finding | None:
-        tested = [found for found in self._found if found.test]
-        return tested[0] if tested else self._found[-1] if self._found else None
 
     def _start(self, line: str) -> None:
         prefix = line[: line.index(TITLE)].removesuffix("Exception Group ")
@@ -60,12 +65,12 @@ class PythonShape:
 
     def _inside(self, line: str) -> None:
         if not line or line[0] in " \t[":
-            self._outside_frame(line)
+            self._frame(line)
         else:
             self._open = False
             self._finish(line)
 
-    def _outside_frame(self, line: str) -> None:
+    def _frame(self, line: str) -> None:
         frame = FRAME.match(line) if 'File "' in line else None
         if frame is None:
             return
@@ -83,23 +88,26 @@ class PythonShape:
         name = head[1].rpartition(".")[2]
         if self._syntax and name in SYNTAX:
             (file, number), function = self._syntax, ""
-        self._found.append(
+        inside = "_FailedTest" in self._test
+        self.found.append(
             Finding(
                 weight=85,
                 headline=line,
                 name=name,
-                location=place(file, number) if file else None,
+                location=place(file, number) if file and not is_library(file) else None,
                 function=function,
                 test=self._test,
-                kind="test" if self._test else "run",
+                # unittest stands a test in for a module that it could not load.
+                kind=("build" if inside else "test") if self._test else "run",
                 files=tuple(dict.fromkeys(frame[0] for frame in own)),
+                environment=name == "KeyError" and bool(self._frames) and self._frames[-1][0].endswith(ENVIRONMENT),
             )
         )
         self._test, self._frames, self._syntax = "", [], None
-        self._detail_wanted = 2 if "validation error" in line else 0
+        self._detail_wanted = DETAIL_LINES if "validation error" in line else 0
 
     def _more(self, line: str) -> None:
         """A validation error names its fields on the lines below."""
         self._detail_wanted -= 1
-        last = self._found[-1]
-        self._found[-1] = replace(last, detail=f"{last.detail} {line.strip()}".strip())
+        last = self.found[-1]
+        self.found[-1] = replace(last, detail=f"{last.detail} {line.strip()}".strip())

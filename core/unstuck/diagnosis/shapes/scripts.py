@@ -1,0 +1,189 @@
+"""JavaScript and TypeScript: errors with a stack below them, and the test runners that name the test above it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from unstuck.diagnosis.patterns import Lazy
+from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+
+__all__ = ["stack", "tap"]
+
+HEAD = Lazy(
+    r"\s*(?:\S{1,30}\|\S{1,30}\s*\| )?(?:Uncaught )?(?:[✘✗⨯×] )?(?:\[cause\]: )?"
+    r"(?:[A-Z][a-z]+(?: [a-z]+){1,4}: )?([A-Z]\w{0,80})(?: \[(\w+)\])?: (.*)$"
+)
+IN_MESSAGE = Lazy(r"\w+: (/?[^\s:]{1,300}\.\w{1,5}): .{0,200}\((\d{1,7}):\d{1,7}\)$")
+BARE_HEAD = Lazy(r"\s*(?:Uncaught )?([A-Z]\w{0,80})(?: \[(\w+)\])?(?:: (.*))?$")
+AT = Lazy(r".{0,60}?\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
+ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
+THROWN = Lazy(r"((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
+TEST = Lazy(
+    r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (.{1,300}?)(?: \([\d.]+ ?m?s\))?|\d{1,4}\) (.{1,300}):?)$"
+)
+SUITE = Lazy(r"\s*FAIL\s+(\S+\.[cm]?[jt]sx?)(?: \[.*\])?$")
+ERROR_WORD = Lazy(r"(?:Error|Exception|Failure|Warning|Fault|Panic)$")
+CODE = Lazy(r"\s*code: '(\w+)'")
+MESSAGE_LINES = 12
+
+
+def stack(text: str, lines: list[str]) -> Finding | None:
+    """The first error that has frames."""
+    reader = _Reader()
+    # Under TAP the output of the program stands behind a mark.
+    for line in (line.removeprefix("# ") for line in lines) if "TAP version" in text else lines:
+        if line:
+            reader.feed(line)
+    return reader.finding()
+
+
+class _Reader:
+    """Sees every line once: heads, frames, and the tests and suites above them."""
+
+    def __init__(self) -> None:
+        self._test = self._suite = ""
+        self._head: tuple[str, str, str] | None = None
+        self._message: list[str] = []
+        self._thrown: tuple[str, str] | None = None
+        self._frames: list[tuple[str, str, str]] = []
+        self._done: Finding | None = None
+        self._placeless: Finding | None = None
+        self._in_frames = False
+        self._last = ""
+        self._code = ""
+
+    def feed(self, line: str) -> None:
+        if self._done is not None:
+            return
+        frame = self._frame(line)
+        if frame is not None:
+            self._framed(frame)
+        elif self._in_frames and self._head:
+            self._close(line)
+        else:
+            self._text(line)
+
+    @staticmethod
+    def _frame(line: str) -> tuple[str, str, str] | None:
+        match = AT.match(line) if "at " in line else ARROW.match(line) if "❯ " in line else None
+        return (match[2], match[3], match[1] or "") if match else None
+
+    def _framed(self, frame: tuple[str, str, str]) -> None:
+        if self._head is None and self._last and (bare := BARE_HEAD.match(self._last)):
+            # A class of the user's own need not be called an error: what stands above a frame is one.
+            self._head = (bare[1], bare[2] or "", self._last.strip())
+        self._in_frames = True
+        self._frames.append(frame)
+
+    def _text(self, line: str) -> None:
+        self._in_frames = False
+        self._last = line
+        head = HEAD.match(line) if ": " in line else None
+        if head and (ERROR_WORD.search(head[1]) or head[1] == "Error"):
+            self._head = (head[1], head[2] or "", f"{head[1]}: {head[3]}")
+            self._message, self._frames = [], []
+        elif line[0] in " FR0123456789✖" and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
+            self._test = (test[1] or test[2] or test[3] or test[4]).strip()
+            self._head, self._message, self._frames = ("", "", ""), [], []
+        elif line.lstrip().startswith("FAIL") and (suite := SUITE.match(line)):
+            self._suite = suite[1]
+        elif self._head and len(self._message) < MESSAGE_LINES:
+            self._message.append(line.strip())
+        elif (thrown := THROWN.match(line)) and not is_library(thrown[1]):
+            self._thrown = (thrown[1], thrown[2])
+
+    def _close(self, line: str) -> None:
+        """The first error is the one told of; if it has no place, a later one may lend its own."""
+        if not self._code and (code := CODE.match(line)):
+            self._code = code[1]
+        found = self._current()
+        if self._placeless is not None and found is not None:
+            found = replace(self._placeless, location=found.location, code=self._placeless.code or found.code)
+        if found is not None and found.location:
+            self._done = found
+        else:
+            self._placeless, self._in_frames, self._frames = found, False, []
+            self._last = line
+
+    def finding(self) -> Finding | None:
+        return self._done or self._placeless or self._current()
+
+    def _current(self) -> Finding | None:
+        if self._head is None or not (self._frames or self._thrown):
+            return None
+        name, code, headline = self._head
+        headline = headline or next((said for said in self._message if said), "")
+        if not headline:
+            return None
+        own = [frame for frame in self._frames if not is_library(frame[0])]
+        parsed = IN_MESSAGE.match(headline) if not own else None
+        thrown = (parsed[1], parsed[2]) if parsed else self._thrown or ("", "")
+        file, number, function = own[0] if own else (*thrown, "")
+        tested = bool(self._test or self._suite)
+        return Finding(
+            weight=90 if tested else 85,
+            headline=headline,
+            name=name or ("AssertionError" if "expect(" in headline or "xpected" in headline else ""),
+            code=code or self._code or _code_in(self._message),
+            location=place(file, number) if file else None,
+            function="" if function.startswith(("Object.<anonymous>", "<anonymous>")) else function,
+            test=self._test or self._suite,
+            detail=" ".join(self._message[:MESSAGE_LINES]),
+            kind="test" if tested else "run",
+            files=tuple(dict.fromkeys(frame[0] for frame in own)),
+        )
+
+
+def _code_in(lines: list[str]) -> str:
+    return next((found[1] for line in lines if (found := CODE.match(line))), "")
+
+
+TAP_FAILED = Lazy(r"\s*not ok \d+ - (.{1,300})$")
+TAP_FIELD = Lazy(r"\s+(location|failureType|error|code|name): '?(.*?)'?$")
+TAP_FRAME = Lazy(r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?(/[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$")
+
+
+def tap(text: str, lines: list[str]) -> Finding | None:
+    """The first test of a TAP report that failed by itself: its fields, and the user's own frame of its stack."""
+    test, fields, error, frame = "", dict[str, str](), list[str](), None
+    for line in lines:
+        if "not ok " in line and (failed := TAP_FAILED.match(line)):
+            if test and fields.get("failureType") != "subtestsFailed":
+                break
+            test, fields, error, frame = failed[1], {}, [], None
+        elif not test:
+            continue
+        elif line.strip() == "...":
+            if fields.get("failureType") != "subtestsFailed":
+                break
+        elif field := TAP_FIELD.match(line):
+            fields.setdefault(field[1], field[2])
+        elif "error" in fields and "code" not in fields and "name" not in fields and line.strip():
+            error.append(line.strip())
+        elif frame is None and ":" in line and (at := TAP_FRAME.match(line)) and not is_library(at[2]):
+            frame = at
+    if not test:
+        return None
+    said = fields.get("error", "").strip('"')
+    said = next(iter(error), "") if said in ("|-", "|", ">-") or not said else said
+    where = place(frame[2], frame[3]) if frame else _spot(fields.get("location", ""))
+    name = fields.get("name", "")
+    code = fields.get("code", "")
+    # The runner's own word for a file that failed: what the program printed says more.
+    whole_file = code == "ERR_TEST_FAILURE" and said == "test failed"
+    return Finding(
+        weight=60 if whole_file else 91,
+        headline=f"{name}: {said}" if name and said else said or f"{test} failed",
+        name=name,
+        code="" if code == "ERR_TEST_FAILURE" else code,
+        location=where,
+        test=test,
+        detail=" ".join(error[1:MESSAGE_LINES]),
+        kind="test",
+    )
+
+
+def _spot(location: str) -> str | None:
+    """``file:line`` of ``file:line:column``."""
+    file, _, line = location.rpartition(":")[0].rpartition(":")
+    return place(file, line) if file and line.isdigit() else None
