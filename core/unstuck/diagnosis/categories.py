@@ -54,9 +54,12 @@ SETTINGS: tuple[Phrase, ...] = (
     "password authentication failed",
     "access denied for user",
     "authentication failed",
-    "permission denied (publickey",
     "could not read username",
     "invalid api key",
+    "api key not valid",
+    "externally managed",
+    "externally-managed",
+    "permission denied",
     "invalid x-api-key",
     "incorrect api key",
     "does not have permission",
@@ -76,6 +79,8 @@ SETTINGS: tuple[Phrase, ...] = (
 FOREIGN: tuple[Phrase, ...] = (
     "no matching distribution",
     "no matching package",
+    "could not resolve dependencies",
+    "could not find artifact",
     "providing package",
     "provides package",
     'by not providing "find',
@@ -108,12 +113,14 @@ RATE_LIMIT: tuple[Phrase, ...] = (
     "overloaded",
     "resource_exhausted",
     "quota",
+    "usage limit",
     "throttl",
     Lazy(r"rate.?limit"),
 )
 CONFIGURATION_CODES = frozenset(
     {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}
 )
+PASSING = (ErrorType.TIMEOUT_ERROR, ErrorType.CONNECTION_ERROR)
 SURE = 90
 
 
@@ -160,7 +167,7 @@ def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> boo
     return (
         reading.environment
         or reading.code in CONFIGURATION_CODES
-        or reading.installing
+        or (reading.installing and error_type not in PASSING)
         or "configur" in reading.name.lower()
         or (error_type is ErrorType.HTTP_ERROR and http_status(reading) in REFUSED_STATUS)
         or says(SETTINGS, said)
@@ -170,7 +177,7 @@ def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> boo
 def _is_transient(reading: Reading, error_type: ErrorType, said: str) -> bool:
     if error_type is ErrorType.HTTP_ERROR:
         return http_status(reading) in RETRIABLE_STATUS or says(RATE_LIMIT, said)
-    return error_type in (ErrorType.TIMEOUT_ERROR, ErrorType.CONNECTION_ERROR) or says(BUSY, said)
+    return error_type in PASSING or says(BUSY, said)
 
 
 def http_status(reading: Reading) -> str:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstuck.diagnosis.kinds import Cause, ErrorType
+from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_of", "classify_cause"]
 
-SYNTAX = re.compile(r"syntax|\bparse ?error|unexpected token|indentation ?error", re.IGNORECASE)
-EXPECTATION = re.compile(r"expect", re.IGNORECASE)
-DEPENDENCY = re.compile(
+SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error", re.IGNORECASE)
+EXPECTATION = Lazy(r"expect", re.IGNORECASE)
+DEPENDENCY = Lazy(
     r"(?:find|resolve|load|named?|missing|unknown|required?|install|the requested|no) (?:\S{1,40} ){0,3}?"
     r"(?:module|package|import)"
     r"|module[ -]?not[ -]?found|import ?error|cannot import|unresolved import|failed (?:to )?import|modules? missing"
@@ -22,7 +23,7 @@ DEPENDENCY = re.compile(
     r"|no matching distribution",
     re.IGNORECASE,
 )
-TYPE = re.compile(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch", re.IGNORECASE)
+TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch", re.IGNORECASE)
 PATIENCE = 2
 MANY_FILES = 3
 

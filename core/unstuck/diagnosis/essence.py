@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["context_of", "mask", "steady", "subject_of", "words_of"]
 
 # One pass, one alternation; the order decides, and every repetition is bounded.
 # Nearly every alternative starts at a word, so most positions fail at once.
-_VOLATILE = re.compile(
+_VOLATILE = Lazy(
     r"\b(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
     r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d{4}/\d\d/\d\d\b"
     r"|\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b)"
@@ -18,17 +19,27 @@ _VOLATILE = re.compile(
     r"|(?P<address>0x[0-9a-fA-F]{2,16}\b)"
     r"|(?P<id>(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]{0,40}\d)[\w-]{3,60}\b)"
     r"|(?P<duration>\d{1,9}(?:\.\d{1,9})? ?(?:ms|µs|us|ns|secs?|seconds?|minutes?|mins?|s)\b)"
-    r"|(?P<sha>(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<sha>(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}(?:-[0-9a-f]{2,40}){0,4}(?:::\w{1,40})?\b)"
     r"|(?P<pid>pid[ =:]{1,2}\d{1,10}\b|(?<=localhost:)\d{2,5}\b|(?<=\d\.\d\.\d:)\d{2,5}\b))"
+    r"|(?P<position>\(\d{1,7}:\d{1,7}\))"
     r"|(?<![\w.])(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300})",
 )
-_NAMED = {"time": "TIME", "uuid": "ID", "address": "0xADDR", "id": "ID", "duration": "TIME", "sha": "ID", "pid": "PORT"}
-_NUMBER = re.compile(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
-_QUOTED = re.compile(r"'([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
-_STATUS = re.compile(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b", re.IGNORECASE)
-_ASSERTED = re.compile(r"\b(?:expected|received|actual|left|right): {0,4}(\S{1,100})", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z_][\w.]*|\d+")
-_SPACE = re.compile(r"\s+")
+_NAMED = {
+    "time": "TIME",
+    "uuid": "ID",
+    "address": "0xADDR",
+    "id": "ID",
+    "duration": "TIME",
+    "sha": "ID",
+    "pid": "PORT",
+    "position": "(N:N)",
+}
+_NUMBER = Lazy(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
+_QUOTED = Lazy(r"(?<!\w)'([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
+_STATUS = Lazy(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b", re.IGNORECASE)
+_ASSERTED = Lazy(r"\b(?:expected|received|actual|left|right): {0,4}(\S{1,100})", re.IGNORECASE)
+_WORD = Lazy(r"[A-Za-z_][\w.]*|\d+")
+_SPACE = Lazy(r"\s+")
 
 
 def steady(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.reading import Reading
-from unstuck.text import Clean, admit
+from unstuck.text import Clean
 
 __all__ = ["ErrorAnalysis", "analyze_error", "hint_for"]
 
@@ -82,4 +82,4 @@ def hint_for(reading: Reading, error_type: ErrorType) -> Clean:
     if reading.context_exhausted:
         return Clean("Save what is done, summarise it, and go on in a new session.")
     advice = TYPE_ADVICE[error_type]
-    return admit(f"{reading.location}: {advice}" if reading.location else advice, limit=400)
+    return Clean(f"{reading.location}: {advice}" if reading.location else advice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.phrases import STRONG, SYNTAX, WEAK, spoken
 from unstuck.diagnosis.reading import Reading
-from unstuck.diagnosis.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC
+from unstuck.diagnosis.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 
 __all__ = ["error_type_of"]
 
@@ -28,6 +28,7 @@ def error_type_of(reading: Reading) -> ErrorType:
         spoken(STRONG, reading.headline)
         or _by_code(reading)
         or _by_class(reading.name)
+        or LIBRARIES.get(reading.headline.partition(".")[0])
         or spoken(WEAK, reading.headline)
         or _by_nature(reading)
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from unstuck.diagnosis.patterns import Lazy, lines_with
+from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
 from unstuck.diagnosis.shapes import CONTEXT_EXHAUSTED, RULES, SHAPES, Finding, first_that_fits
 from unstuck.diagnosis.shapes.plain import message_of
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, shorten
 
 __all__ = ["Reading", "read"]
 
@@ -95,22 +95,30 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
 
 def _best(text: str, exit_code: int | None) -> Finding:
     """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
-    marked = f"\n{text}"
-    lines = [line[:LINE_LIMIT].rstrip() for line in text.split("\n")]
+    kinds = kinds_of_lines(text)
+    lines = _lines(text)
     best = Finding(-1, "")
     for shape in SHAPES:
         if shape.most <= best.weight:
             break
-        if any(gate in marked for gate in shape.gates):
+        if any(gate in kinds for gate in shape.gates):
             found = shape.read(text, lines)
             if found is not None and found.headline and found.weight > best.weight:
                 best = found
-    ruled = first_that_fits(RULES, text, best.weight)
+    ruled = first_that_fits(RULES, text, kinds, best.weight)
     if ruled is not None:
         best = replace(ruled, headline=message_of(ruled.headline))
     if best.weight < 0:
         best = _last_line(lines, exit_code)
     return best
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of ``text``, each within the limit and without blanks at its end."""
+    lines = text.split("\n")
+    if any(blank in text for blank in (" \n", "\t\n")) or text[-1:].isspace():
+        lines = [line.rstrip() for line in lines]
+    return lines if max(map(len, lines)) <= LINE_LIMIT else [line[:LINE_LIMIT].rstrip() for line in lines]
 
 
 def _last_line(lines: list[str], exit_code: int | None) -> Finding:
@@ -124,16 +132,19 @@ def _last_line(lines: list[str], exit_code: int | None) -> Finding:
 def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_code: int | None) -> Reading:
     installing = best.weight > 0 and any(mark in text for mark in INSTALLERS)
     kind = "test" if test_run and best.kind == "run" else "build" if installing and best.kind == "run" else best.kind
-    headline = Clean(admit(best.headline[:LINE_LIMIT])[:HEADLINE_LIMIT])
+    headline, location, function, test, detail = _cleaned(
+        best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
+    )
+    headline = Clean(headline[:HEADLINE_LIMIT])
     return Reading(
         text=text,
         headline=headline,
         name=best.name,
         code=best.code,
-        location=_relative(best.location, root),
-        function=_clean(best.function),
-        test=_clean(best.test),
-        detail=_clean(best.detail),
+        location=location or None,
+        function=function,
+        test=test,
+        detail=detail,
         kind=kind,
         files=best.files,
         weight=best.weight,
@@ -150,8 +161,13 @@ def _is_test_run(text: str) -> bool:
     return any(part in text and any(map(line.match, lines_with(text, part))) for part, line in TEST_RUNS)
 
 
-def _clean(text: str) -> str:
-    return str(admit(text, limit=DETAIL_LIMIT)) if text else ""
+def _cleaned(*fields: str) -> list[Clean]:
+    """Every field admitted; all at once where they stay apart, because admitting costs more than anything else here."""
+    shorter = [field if len(field) <= DETAIL_LIMIT else shorten(field, DETAIL_LIMIT) for field in fields]
+    together = admit("\n".join(shorter), limit=len(fields) * (DETAIL_LIMIT + 1)).split("\n")
+    if len(together) == len(fields):
+        return [Clean(field) for field in together]
+    return [admit(field, limit=DETAIL_LIMIT) for field in fields]
 
 
 def _bounded(output: str | bytes) -> str:
@@ -181,10 +197,10 @@ def _without_own_words(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not line.startswith(OWN_WORDS))
 
 
-def _relative(location: str | None, root: str | None) -> str | None:
+def _relative(location: str | None, root: str | None) -> str:
     if location and root:
-        location = location.removeprefix(root.rstrip("/") + "/")
-    return _clean(location) if location else None
+        return location.removeprefix(root.rstrip("/") + "/")
+    return location or ""
 
 
 def _retry_after(text: str) -> str:

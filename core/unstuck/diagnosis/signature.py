@@ -12,12 +12,13 @@ from unstuck.diagnosis.essence import context_of, mask, subject_of, words_of
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.naming import error_type_of
 from unstuck.diagnosis.reading import Reading, read
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, shorten
 
 __all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature"]
 
 SIMILAR = 0.7
-MESSAGE_LIMIT = 4_000
+# With its other fields a signature stays near half a kilobyte.
+MESSAGE_LIMIT = 320
 HASH_LENGTH = 16
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -66,7 +67,7 @@ class FailureSignature:
             "retry_after": reading.retry_after,
         }
         return cls(
-            exact_message=_exact(reading.text),
+            exact_message=_exact(reading),
             error_type=error_type_of(reading),
             location=reading.location,
             context_hash=_hash(context_of(reading)),
@@ -175,11 +176,11 @@ def _as_text(raw: str | bytes) -> str:
     return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
 
 
-def _exact(text: str) -> Clean:
-    """Cut wider than is kept, so that no secret is split where it would be shown."""
-    if len(text) > 4 * MESSAGE_LIMIT:
-        text = f"{text[: 2 * MESSAGE_LIMIT]}\n{text[-2 * MESSAGE_LIMIT :]}"
-    return admit(text, limit=MESSAGE_LIMIT)
+def _exact(reading: Reading) -> Clean:
+    """The text itself where it is short; otherwise its headline, with what goes on from there."""
+    if len(reading.text) <= MESSAGE_LIMIT:
+        return admit(reading.text.strip(), limit=MESSAGE_LIMIT)
+    return Clean(shorten(f"{reading.headline} {reading.detail}".strip(), MESSAGE_LIMIT))
 
 
 def _hash(text: str) -> str:

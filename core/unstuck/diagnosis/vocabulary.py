@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstuck.diagnosis.kinds import ErrorType
 
-__all__ = ["CLASSES", "CODES", "CURL", "ENDINGS", "GENERIC"]
+__all__ = ["CLASSES", "CODES", "CURL", "ENDINGS", "GENERIC", "LIBRARIES"]
 
 _CLASSES: dict[ErrorType, str] = {
     ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError",
@@ -85,12 +85,17 @@ ENDINGS = (
     "ParseError",
     "ImportError",
 )
+# Libraries all of whose errors are of one type, where the class is not known.
+LIBRARIES = dict.fromkeys(
+    ("sqlalchemy", "psycopg", "psycopg2", "sqlite3", "asyncpg", "pymysql", "MySQLdb", "pymongo", "redis", "cassandra"),
+    ErrorType.DATABASE_ERROR,
+)
 GENERIC = frozenset({"Error", "Exception", "panic", "Throwable", "SystemExit", "InternalError"})
 
 _CODES: dict[ErrorType, str] = {
     ErrorType.IMPORT_ERROR: (
         "MODULE_NOT_FOUND ERR_MODULE_NOT_FOUND ERR_PACKAGE_PATH_NOT_EXPORTED TS2307 TS2305 TS2306 "
-        "TS2792 TS2614 TS1192 TS7016 E0432 E0433 E0463 import-not-found import-untyped import "
+        "TS2792 TS2614 TS1192 TS7016 E0432 E0433 E0463 E0583 import-not-found import-untyped import "
         "ERESOLVE E404 ETARGET ENOTCACHED ENOVERSIONS reportMissingImports reportMissingModuleSource"
     ),
     ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 attr-defined union-attr "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstuck.diagnosis.shapes.rules import Rule, rule
+from unstuck.diagnosis.shapes.rules import ANY_PLACE, Rule, rule
 
 __all__ = ["LOCATED"]
 
@@ -23,8 +23,8 @@ LOCATED: tuple[Rule, ...] = (
     rule(83, " lint/", r"FILE:LINE:\d+ (?P<code>lint/\S+).*", "lint"),
     rule(83, "[error] ", r"\[error\] FILE: (?P<msg>SyntaxError: .*?) \(LINE:\d+\)$", "lint", "SyntaxError"),
     rule(81, "error: cannot ", r"error: (?P<msg>cannot (?:parse|format)[^:]{0,20}): FILE:LINE:\d+", "lint"),
-    rule(79, ": ", r"(?P<file>[^\s:]{1,300}\.\w{1,6}):LINE:\d+: (?P<code>[CREFW]\d{4}): MSG$", "lint"),
-    rule(78, ":", r"(?P<file>[^\s:]{1,300}\.\w{1,6}):LINE:\d+: CODE MSG$", "lint"),
+    rule(79, ANY_PLACE, r"(?P<file>[^\s:]{1,300}\.\w{1,6}):LINE:\d+: (?P<code>[CREFW]\d{4}): MSG$", "lint"),
+    rule(78, ANY_PLACE, r"(?P<file>[^\s:]{1,300}\.\w{1,6}):LINE:\d+: CODE MSG$", "lint"),
     # Compilers that write file:line:column: error: message
     rule(
         83,
@@ -46,12 +46,12 @@ LOCATED: tuple[Rule, ...] = (
     rule(80, "ERROR]", r"\[ERROR\] FILE:\[LINE,\d+\] (?:error: )?MSG$"),
     rule(80, ": error CS", r"FILE\(LINE,\d+\): error CODE: MSG(?: \[.*\])?$"),
     rule(80, "): error ", r"FILE\(LINE(?:,\d+)?\): (?:fatal )?error CODE: MSG$"),
-    rule(80, "\ne: ", r"e: (?:file://)?FILE:LINE:\d+:? MSG$"),
+    rule(80, "e: ", r"e: (?:file://)?FILE:LINE:\d+:? MSG$"),
     rule(80, ".go:", r"(?:vet: )?(?P<file>[^\s:]{1,300}\.go):LINE:\d+: MSG$"),
     rule(
         79,
         "undefined reference",
-        r"(?:[^\n]{0,400}?: )?(?P<file>[^\s:]{1,300}\.\w{1,4}):(?:\(|LINE:).*?(?P<msg>undefined reference to .*)$",
+        r"\s*(?:[^\n]{0,400}?: )?(?P<file>[^\s:]{1,300}\.\w{1,4}):(?:\(|LINE:).*?(?P<msg>undefined reference to .*)$",
     ),
     rule(78, "undefined symbol", r".*(?P<msg>undefined symbols?: .*)$"),
     rule(78, ": error", r"FILE:LINE:\d+: error[ :]+MSG$"),
@@ -87,5 +87,5 @@ LOCATED: tuple[Rule, ...] = (
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
     rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*"),
     # Anything with a source file, a line and words, when no tool is known
-    rule(40, ":", SOURCE + r":LINE(?::\d{1,5})?:? " + OTHER + "MSG$"),
+    rule(40, ANY_PLACE, SOURCE + r":LINE(?::\d{1,5})?:? " + OTHER + "MSG$"),
 )

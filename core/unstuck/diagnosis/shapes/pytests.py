@@ -28,14 +28,17 @@ USAGE = (
     "ImportError while loading conftest",
 )
 TESTS_KEPT = 50
+MARKS = ("E", "F", "I", "_", "=")
 LOADED = ("ERROR collecting", "ImportError while loading conftest")
 
 
 def failing_test(text: str, lines: list[str]) -> Finding | None:
     """The first section of the failures, with the tests that the summary names."""
     reader = _Reader()
-    for line in lines:
-        reader.feed(line)
+    for number, line in enumerate(lines):
+        # Most lines are of tests that passed, and none of those has both a file and no test's name.
+        if line[:1] in MARKS or (".py" in line and "::" not in line):
+            reader.feed(line, number)
     return reader.finding()
 
 
@@ -57,19 +60,17 @@ class _Reader:
         self._indent = 0
         self._said: list[str] = []
         self._spots: list[tuple[str, str, str]] = []
-        self._in_block = False
+        self._block_ends = -1
         self._failed: list[str] = []
         self._reason = ""
         self._broken = False
         self._usage = ""
 
-    def feed(self, line: str) -> None:
+    def feed(self, line: str, number: int) -> None:
         first = line[:1]
         if first == "E" and (line == "E" or line.startswith("E  ")) and not PROGRESS.match(line):
-            self._error_line(line[1:])
-            return
-        self._in_block = False
-        if first == "_":
+            self._error_line(line[1:], number)
+        elif first == "_":
             self._section += TITLE.match(line) is not None
         elif first == "F" or first == "E" or first == "I":
             self._summary(line)
@@ -101,19 +102,22 @@ class _Reader:
         if "no tests ran" in line and not self._usage:
             self._usage = "no tests ran"
 
-    def _error_line(self, raw: str) -> None:
+    def _error_line(self, raw: str, number: int) -> None:
         said = raw.strip()
+        goes_on, self._block_ends = number == self._block_ends + 1, number
         self._active = True
         if self._section > 1 or not said:
             return
+        if not goes_on:
+            self._said = []
         if (syntax := FRAME.match(raw)) is not None:
             if not syntax[3]:
                 self._spots.append((syntax[1], syntax[2], ""))
             return
         indent = len(raw) - len(raw.lstrip())
         better = indent <= self._indent and not STRICT.match(self._head) and STRICT.match(said)
-        if not self._in_block or better:
-            self._head, self._indent, self._said, self._in_block = said, indent, [], True
+        if not self._said or better:
+            self._head, self._indent, self._said = said, indent, []
         self._said.append(said)
 
     def _summary(self, line: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
-__all__ = ["Rule", "first_that_fits", "rule"]
+__all__ = ["ANY_PLACE", "Rule", "first_that_fits", "rule"]
 
 FILES_KEPT = 50
 LINE_LIMIT = 2_000
@@ -29,9 +29,14 @@ SUMMARIES = (
 )
 
 
+# The gate of the rules for anything that begins with a file, a line and a colon; below, what that is without digits.
+ANY_PLACE = ":"
+PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}::")
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``gate`` must be in the line before ``pattern`` is matched at its start.
+    """``gate``, which has no digits, must be in the line before ``pattern`` is matched at its start.
 
     Groups of the pattern: ``msg`` (the headline; else the whole line), ``file``, ``line``, ``code``, ``name`` (the
     error's class) and ``function``. ``weight`` 0 to 100 orders the rules; among equals the first in the table is asked
@@ -55,12 +60,16 @@ def rule(weight: int, gate: str, pattern: str, kind: str = "build", name: str = 
     return Rule(weight, gate, Lazy(pattern), kind, name, code)
 
 
-def first_that_fits(rules: tuple[Rule, ...], text: str, floor: int = -1) -> Finding | None:
-    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
+def first_that_fits(rules: tuple[Rule, ...], text: str, kinds: str, floor: int = -1) -> Finding | None:
+    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight.
+
+    ``kinds`` are the kinds of lines of ``text``, where the gates are looked for first.
+    """
+    placed = PLACED.search(kinds) is not None
     for one in rules:
         if one.weight <= floor:
             return None
-        if one.gate in text and (finding := _reported(one, text)) is not None:
+        if (placed if one.gate == ANY_PLACE else one.gate in kinds) and (finding := _reported(one, text)) is not None:
             return finding
     return None
 

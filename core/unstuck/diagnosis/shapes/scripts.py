@@ -54,6 +54,9 @@ class _Reader:
 
     def feed(self, line: str) -> None:
         if self._done is not None:
+            # What node prints below the frames may say which system error it was.
+            if not self._done.code and "code: '" in line and (code := CODE.match(line)):
+                self._done = replace(self._done, code=code[1])
             return
         frame = self._frame(line)
         if frame is not None:
