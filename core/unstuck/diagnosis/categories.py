@@ -8,7 +8,7 @@ from typing import Any
 
 from unstuck.diagnosis.kinds import ErrorCategory, ErrorType
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.phrases import Phrase, says
+from unstuck.diagnosis.phrases import Phrases
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["category_of", "classify_error", "http_status"]
@@ -25,7 +25,7 @@ STATUS = Lazy(
     r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b|\b([45]\d\d) (?:client|server) error", re.IGNORECASE
 )
 # A state that cannot be mended from here: what was stored is broken, or the account is gone.
-LOST: tuple[Phrase, ...] = (
+LOST = Phrases(
     "file is not a database",
     "disk image is malformed",
     "object file is empty",
@@ -35,7 +35,7 @@ LOST: tuple[Phrase, ...] = (
     Lazy(r"\bobject .{0,60}\bis corrupt"),
 )
 # The machine, not the program.
-MACHINE: tuple[Phrase, ...] = (
+MACHINE = Phrases(
     "no space left on device",
     "enospc",
     "address already in use",
@@ -47,7 +47,7 @@ MACHINE: tuple[Phrase, ...] = (
     "cannot allocate memory",
 )
 # What only somebody with access to the machine or the account can set right.
-SETTINGS: tuple[Phrase, ...] = (
+SETTINGS = Phrases(
     "certificate",
     "self-signed",
     "self signed",
@@ -76,7 +76,7 @@ SETTINGS: tuple[Phrase, ...] = (
     ),
 )
 # A package that is not installed; a module of the project's own is the agent's to write.
-FOREIGN: tuple[Phrase, ...] = (
+FOREIGN = Phrases(
     "no matching distribution",
     "no matching package",
     "could not resolve dependencies",
@@ -98,7 +98,7 @@ FOREIGN: tuple[Phrase, ...] = (
     Lazy(r"(?:can't resolve|failed to resolve import) ['\"](?![./])[^'\"]+['\"]"),
     Lazy(r"\bpackage .{1,80} does not exist"),
 )
-BUSY: tuple[Phrase, ...] = (
+BUSY = Phrases(
     "resource busy",
     "resource temporarily unavailable",
     "text file busy",
@@ -108,7 +108,7 @@ BUSY: tuple[Phrase, ...] = (
     Lazy(r"\b(?:ebusy|etxtbsy|eagain)\b"),
     Lazy(r"could not (?:get|obtain) lock"),
 )
-RATE_LIMIT: tuple[Phrase, ...] = (
+RATE_LIMIT = Phrases(
     "too many requests",
     "overloaded",
     "resource_exhausted",
@@ -152,9 +152,9 @@ def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool =
     if reading.kind in ("lint", "test") or reading.context_exhausted or own is ErrorCategory.INFRASTRUCTURE:
         return own
     said = reading.headline.lower()
-    if says(LOST, said):
+    if LOST.are_in(said):
         return ErrorCategory.UNRECOVERABLE
-    if says(MACHINE, said) or "exit 137" in (reading.code, f"exit {reading.exit_code}"):
+    if MACHINE.are_in(said) or "exit 137" in (reading.code, f"exit {reading.exit_code}"):
         return ErrorCategory.INFRASTRUCTURE
     if _is_configuration(reading, error_type, said):
         return ErrorCategory.CONFIGURATION
@@ -162,7 +162,7 @@ def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool =
 
 
 def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> bool:
-    if error_type is ErrorType.IMPORT_ERROR and reading.weight < SURE and says(FOREIGN, said):
+    if error_type is ErrorType.IMPORT_ERROR and reading.weight < SURE and FOREIGN.are_in(said):
         return True
     return (
         reading.environment
@@ -170,14 +170,14 @@ def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> boo
         or (reading.installing and error_type not in PASSING)
         or "configur" in reading.name.lower()
         or (error_type is ErrorType.HTTP_ERROR and http_status(reading) in REFUSED_STATUS)
-        or says(SETTINGS, said)
+        or SETTINGS.are_in(said)
     )
 
 
 def _is_transient(reading: Reading, error_type: ErrorType, said: str) -> bool:
     if error_type is ErrorType.HTTP_ERROR:
-        return http_status(reading) in RETRIABLE_STATUS or says(RATE_LIMIT, said)
-    return error_type in PASSING or says(BUSY, said)
+        return http_status(reading) in RETRIABLE_STATUS or RATE_LIMIT.are_in(said)
+    return error_type in PASSING or BUSY.are_in(said)
 
 
 def http_status(reading: Reading) -> str:

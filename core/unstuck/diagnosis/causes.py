@@ -11,7 +11,7 @@ from unstuck.diagnosis.kinds import Cause, ErrorType
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 
-__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_of", "classify_cause"]
+__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
 
 SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error", re.IGNORECASE)
 EXPECTATION = Lazy(r"expect", re.IGNORECASE)
@@ -40,6 +40,19 @@ class Failure:
     same_location_count: int = 0
     involved_files: Sequence[str] = ()
     involves_external_api: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the failures before this one say of it: how often it was this one, or at this place, and what took part."""
+
+    retries: int = 0
+    same_location: int = 0
+    files: frozenset[str] = frozenset()
+    external_api: bool = False
+
+
+NO_PAST = Past()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +120,7 @@ def _by_circumstance(failure: Any) -> Cause:
     return stated
 
 
-def cause_of(
-    reading: Reading, error_type: ErrorType, *, phase: str | None = None, retries: int = 0, same_location: int = 0
-) -> Cause:
+def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, phase: str | None = None) -> Cause:
     """The cause of an output that was read: its error type where that decides, the handler's rules otherwise."""
     if error_type is ErrorType.SYNTAX_ERROR or phase == "parse":
         return Cause.SYNTAX_ERROR
@@ -118,13 +129,13 @@ def cause_of(
     if error_type is ErrorType.ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
         return Cause.TEST_ASSERTION
     if error_type is ErrorType.TYPE_ERROR:
-        return Cause.SIMPLE_LOGIC if retries < PATIENCE else Cause.APPROACH_WRONG
+        return Cause.SIMPLE_LOGIC if past.retries < PATIENCE else Cause.APPROACH_WRONG
     return _by_circumstance(
         Failure(
             error=reading.headline,
-            retry_count=retries,
-            same_location_count=same_location,
-            involved_files=reading.files,
-            involves_external_api=error_type is ErrorType.HTTP_ERROR,
+            retry_count=past.retries,
+            same_location_count=past.same_location,
+            involved_files=tuple({*reading.files, *past.files}),
+            involves_external_api=past.external_api or error_type is ErrorType.HTTP_ERROR,
         )
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 
-__all__ = ["context_of", "mask", "steady", "subject_of", "words_of"]
+__all__ = ["context_of", "digest", "mask", "steady", "subject_of", "words_of"]
+
+HASH_LENGTH = 16
 
 # One pass, one alternation; the order decides, and every repetition is bounded.
 # Nearly every alternative starts at a word, so most positions fail at once.
@@ -40,6 +43,11 @@ _STATUS = Lazy(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b", re.IGNO
 _ASSERTED = Lazy(r"\b(?:expected|received|actual|left|right): {0,4}(\S{1,100})", re.IGNORECASE)
 _WORD = Lazy(r"[A-Za-z_][\w.]*|\d+")
 _SPACE = Lazy(r"\s+")
+
+
+def digest(text: str) -> str:
+    """16 hexadecimal characters of the SHA-256 of ``text``."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:HASH_LENGTH]
 
 
 def steady(text: str) -> str:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from unstuck.diagnosis.categories import category_of
-from unstuck.diagnosis.causes import cause_of
+from unstuck.diagnosis.causes import Past, cause_of
 from unstuck.diagnosis.failure_types import failure_type_of
 from unstuck.diagnosis.hints import hint_for
+from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.reading import read
 from unstuck.diagnosis.signature import FailureSignature
 from unstuck.text import Clean
 
@@ -39,15 +39,17 @@ def diagnose(
     """
     if exit_code == 0:
         return None
+    # Comes in at the first use, with the patterns of all tools: a command that diagnoses nothing has no need of them.
+    from unstuck.diagnosis.reader import read
+
     reading = read(output or "", root=root, exit_code=exit_code)
     signature = _signature(FailureSignature.from_reading(reading), exit_code, tool, agent_id, task_id, at)
     error_type = signature.error_type
-    retries, same_location = _repeats(signature, history or ())
     return Diagnosis(
         signature=signature,
         failure_type=failure_type_of(reading, error_type),
         category=category_of(reading, error_type, pre_existing=bool(pre_existing)),
-        cause=cause_of(reading, error_type, phase=phase, retries=retries, same_location=same_location),
+        cause=cause_of(reading, error_type, _past(signature, history or ()), phase=phase),
         headline=reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output"),
         fix_hint=hint_for(reading, error_type),
     )
@@ -61,14 +63,17 @@ def _signature(
     return replace(signature, agent_id=agent_id, task_id=task_id, timestamp=at, metadata=MappingProxyType(metadata))
 
 
-def _repeats(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str]) -> tuple[int, int]:
-    """How many earlier failures are this one, and how many were at the same place."""
-    retries = same_location = 0
-    for earlier in history:
-        if isinstance(earlier, str):
-            retries += earlier == signature.identity
-            same_location += earlier == signature.identity
-            continue
-        retries += earlier.identity == signature.identity
-        same_location += bool(signature.location) and earlier.location == signature.location
-    return retries, same_location
+def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str]) -> Past:
+    """What earlier failures say of this one; a bare identity says only whether it was the same."""
+    known = list(history)
+    told = [one.signature if isinstance(one, Diagnosis) else one for one in known if not isinstance(one, str)]
+    same = sum(
+        one == signature.identity if isinstance(one, str) else one.identity == signature.identity for one in known
+    )
+    here = sum(bool(signature.location) and one.location == signature.location for one in told)
+    return Past(
+        retries=same,
+        same_location=here + known.count(signature.identity),
+        files=frozenset(one.file for one in told if one.file),
+        external_api=any(one.error_type is ErrorType.HTTP_ERROR for one in told),
+    )

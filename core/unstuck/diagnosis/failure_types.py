@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from unstuck.diagnosis.context import CONTEXT_EXHAUSTED
 from unstuck.diagnosis.kinds import ErrorType, FailureType
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
-from unstuck.diagnosis.shapes import CONTEXT_EXHAUSTED
 
 __all__ = ["classify_failure", "failure_type_of"]
 

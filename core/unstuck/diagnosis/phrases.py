@@ -5,29 +5,35 @@ from __future__ import annotations
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.patterns import Lazy
 
-__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "says", "spoken"]
-
-# A plain phrase is in lower case and may stand anywhere in the headline; a pattern sees the headline in lower case.
-Phrase = str | Lazy
-Phrases = tuple[tuple[ErrorType, tuple[Phrase, ...]], ...]
+__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrases", "Table", "spoken"]
 
 
-def says(phrases: tuple[Phrase, ...], lowered: str) -> bool:
-    """Whether one of ``phrases`` is in ``lowered``, a headline in lower case."""
-    return any(phrase in lowered if isinstance(phrase, str) else phrase.search(lowered) for phrase in phrases)
+class Phrases:
+    """A headline says one of them: plain ones are in lower case and may stand anywhere in it, patterns are searched."""
+
+    def __init__(self, *phrases: str | Lazy) -> None:
+        self._plain = tuple(phrase for phrase in phrases if isinstance(phrase, str))
+        self._patterns = tuple(phrase for phrase in phrases if isinstance(phrase, Lazy))
+
+    def are_in(self, lowered: str) -> bool:
+        """Whether one of them is in ``lowered``, a headline in lower case."""
+        return any(map(lowered.__contains__, self._plain)) or any(pattern.search(lowered) for pattern in self._patterns)
 
 
-def spoken(phrases: Phrases, headline: str) -> ErrorType | None:
+Table = tuple[tuple[ErrorType, Phrases], ...]
+
+
+def spoken(table: Table, headline: str) -> ErrorType | None:
     """The error type of the first row that is in ``headline``, or None."""
     lowered = headline.lower()
-    return next((kind for kind, phrases_of_kind in phrases if says(phrases_of_kind, lowered)), None)
+    return next((kind for kind, phrases in table if phrases.are_in(lowered)), None)
 
 
 # These say more than the class or the code that carries them.
-STRONG: Phrases = (
+STRONG: Table = (
     (
         ErrorType.IMPORT_ERROR,
-        (
+        Phrases(
             "does not provide an export named",
             "cannot find module",
             "can't resolve '",
@@ -40,7 +46,7 @@ STRONG: Phrases = (
     ),
     (
         ErrorType.TIMEOUT_ERROR,
-        (
+        Phrases(
             "statement timeout",
             "exceeded timeout of",
             Lazy(r"\bread timed out"),
@@ -53,7 +59,7 @@ STRONG: Phrases = (
     ),
     (
         ErrorType.CONNECTION_ERROR,
-        (
+        Phrases(
             Lazy(r"^\S*error: .*\b(?:econnrefused|econnreset|enotfound|eai_again|eaddrinuse)\b"),
             Lazy(r"^can't connect to .{0,40}server"),
             Lazy(r"^\S*urlerror: .*(?:refused|unreachable|not known|name resolution)"),
@@ -61,20 +67,35 @@ STRONG: Phrases = (
     ),
     (
         ErrorType.INDEX_ERROR,
-        ("runtime error: index out of range", "runtime error: slice bounds", Lazy(r"^index out of bounds")),
+        Phrases("runtime error: index out of range", "runtime error: slice bounds", Lazy(r"^index out of bounds")),
     ),
     (
         ErrorType.VALUE_ERROR,
-        (Lazy(r"^syntaxerror: .*\bjson\b"), "in json at position", "unexpected end of json input", "is not valid json"),
+        Phrases(
+            Lazy(r"^syntaxerror: .*\bjson\b"),
+            "in json at position",
+            "unexpected end of json input",
+            "is not valid json",
+        ),
     ),
-    (ErrorType.TYPE_ERROR, ("interface conversion:",)),
-    (ErrorType.SYNTAX_ERROR, (Lazy(r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),)),
-)
-# Headlines without a class or a code that is known.
-WEAK: Phrases = (
+    (
+        ErrorType.TYPE_ERROR,
+        Phrases(
+            "interface conversion:",
+        ),
+    ),
     (
         ErrorType.SYNTAX_ERROR,
-        (
+        Phrases(
+            Lazy(r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),
+        ),
+    ),
+)
+# Headlines without a class or a code that is known.
+WEAK: Table = (
+    (
+        ErrorType.SYNTAX_ERROR,
+        Phrases(
             "syntax error",
             "syntaxerror",
             "parse error",
@@ -103,7 +124,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.IMPORT_ERROR,
-        (
+        Phrases(
             "no module named",
             "module not found",
             "cannot import",
@@ -132,7 +153,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.DATABASE_ERROR,
-        (
+        Phrases(
             "duplicate key",
             "duplicate entry",
             "unique constraint",
@@ -152,7 +173,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.ATTRIBUTE_ERROR,
-        (
+        Phrases(
             "undefined method",
             "can't locate object method",
             "call to undefined method",
@@ -164,7 +185,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.VALIDATION_ERROR,
-        (
+        Phrases(
             "declared and not used",
             "declared but not used",
             "imported and not used",
@@ -174,7 +195,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.TYPE_ERROR,
-        (
+        Phrases(
             "incompatible type",
             "cannot be converted",
             "mismatched types",
@@ -193,10 +214,10 @@ WEAK: Phrases = (
             Lazy(r"too (?:many|few) arguments"),
         ),
     ),
-    (ErrorType.TIMEOUT_ERROR, ("deadline exceeded", Lazy(r"\btimed? ?out\b"))),
+    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", Lazy(r"\btimed? ?out\b"))),
     (
         ErrorType.CONNECTION_ERROR,
-        (
+        Phrases(
             "could not resolve host",
             "name resolution",
             "name or service not known",
@@ -221,7 +242,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.HTTP_ERROR,
-        (
+        Phrases(
             "too many requests",
             "bad gateway",
             "service unavailable",
@@ -250,7 +271,7 @@ WEAK: Phrases = (
     ),
     (
         ErrorType.ASSERTION_ERROR,
-        (
+        Phrases(
             "assertion",
             "expect(",
             "not equal",
@@ -259,16 +280,16 @@ WEAK: Phrases = (
             Lazy(r"\bwant\b"),
         ),
     ),
-    (ErrorType.KEY_ERROR, (Lazy(r"\bkeyerror\b"), Lazy(r"key .{1,60} not found"), "key not found")),
-    (ErrorType.INDEX_ERROR, (Lazy(r"index out of (?:range|bounds)"), "out_of_range", "range check failed")),
-    (ErrorType.VALUE_ERROR, ("not a valid", Lazy(r"invalid (?:value|literal|argument)"))),
+    (ErrorType.KEY_ERROR, Phrases(Lazy(r"\bkeyerror\b"), Lazy(r"key .{1,60} not found"), "key not found")),
+    (ErrorType.INDEX_ERROR, Phrases(Lazy(r"index out of (?:range|bounds)"), "out_of_range", "range check failed")),
+    (ErrorType.VALUE_ERROR, Phrases("not a valid", Lazy(r"invalid (?:value|literal|argument)"))),
     (
         ErrorType.VALIDATION_ERROR,
-        ("is not valid under", Lazy(r"validation (?:error|failed)"), Lazy(r"is (?:a )?required\b")),
+        Phrases("is not valid under", Lazy(r"validation (?:error|failed)"), Lazy(r"is (?:a )?required\b")),
     ),
     (
         ErrorType.RUNTIME_ERROR,
-        (
+        Phrases(
             "no such file",
             "permission denied",
             "no space left",
@@ -291,6 +312,11 @@ WEAK: Phrases = (
             Lazy(r"\baborted\b"),
         ),
     ),
-    (ErrorType.TYPE_ERROR, (Lazy(r"\btypeerror\b"),)),
+    (
+        ErrorType.TYPE_ERROR,
+        Phrases(
+            Lazy(r"\btypeerror\b"),
+        ),
+    ),
 )
 SYNTAX = WEAK[:1]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from unstuck.diagnosis.essence import context_of, mask, subject_of, words_of
+from unstuck.diagnosis.essence import digest, mask, words_of
 from unstuck.diagnosis.kinds import ErrorType
-from unstuck.diagnosis.naming import error_type_of
-from unstuck.diagnosis.reading import Reading, read
-from unstuck.text import Clean, admit, shorten
+from unstuck.diagnosis.reading import Reading
+from unstuck.text import Clean, admit
 
 __all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature"]
 
 SIMILAR = 0.7
 # With its other fields a signature stays near half a kilobyte.
 MESSAGE_LIMIT = 320
-HASH_LENGTH = 16
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -54,31 +51,18 @@ class FailureSignature:
         timestamp: float = 0.0,
     ) -> FailureSignature:
         """The signature of an error's text and, where it is apart, its stack trace. Never raises on any text."""
-        reading = read(_joined(error_message, stack_trace))
+        reading = _read(error_message, stack_trace)
         return replace(cls.from_reading(reading), agent_id=agent_id, task_id=task_id, timestamp=timestamp)
 
     @classmethod
     def from_reading(cls, reading: Reading) -> FailureSignature:
         """The signature of text that was read already."""
-        known = {
-            "headline": str(reading.headline),
-            "function": reading.function,
-            "test": reading.test,
-            "retry_after": reading.retry_after,
-        }
-        return cls(
-            exact_message=_exact(reading),
-            error_type=error_type_of(reading),
-            location=reading.location,
-            context_hash=_hash(context_of(reading)),
-            metadata=MappingProxyType({key: value for key, value in known.items() if value}),
-            subject=subject_of(reading),
-        )
+        return _signed(reading)
 
     @property
     def identity(self) -> str:
         """What is the same for every occurrence of this failure: the hash and the subject, no line number."""
-        return f"{self.context_hash}-{_hash(self.subject)[:8]}"
+        return f"{self.context_hash}-{digest(self.subject)[:8]}"
 
     @property
     def file(self) -> str:
@@ -116,15 +100,15 @@ class FailureSignature:
 
     @staticmethod
     def _classify_error(error_message: str | bytes) -> ErrorType:
-        return error_type_of(read(error_message))
+        return _signed(_read(error_message)).error_type
 
     @staticmethod
     def _extract_location(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str | None:
-        return read(_joined(error_message, stack_trace)).location
+        return _read(error_message, stack_trace).location
 
     @staticmethod
     def _hash_context(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str:
-        return _hash(context_of(read(_joined(error_message, stack_trace))))
+        return _signed(_read(error_message, stack_trace)).context_hash
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able; :meth:`from_dict` reads it back."""
@@ -166,25 +150,17 @@ def extract_failure_signature(
     return FailureSignature.from_error(error_output, agent_id, task_id, timestamp=timestamp)
 
 
-def _joined(message: str | bytes, trace: str | bytes | None) -> str:
-    """The trace goes first, as the tools print it: the message is the last word."""
-    said, where = (_as_text(message), _as_text(trace or ""))
-    return said if not where or (said in where and "\n" in said) else f"{where}\n{said}"
+# The readers of all tools come in at the first use: most commands only read back what was signed before.
+def _signed(reading: Reading) -> FailureSignature:
+    from unstuck.diagnosis.extraction import signature_of
+
+    return signature_of(reading)
 
 
-def _as_text(raw: str | bytes) -> str:
-    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
+def _read(message: str | bytes, trace: str | bytes | None = None) -> Reading:
+    from unstuck.diagnosis.extraction import read_error
 
-
-def _exact(reading: Reading) -> Clean:
-    """The text itself where it is short; otherwise its headline, with what goes on from there."""
-    if len(reading.text) <= MESSAGE_LIMIT:
-        return admit(reading.text.strip(), limit=MESSAGE_LIMIT)
-    return Clean(shorten(f"{reading.headline} {reading.detail}".strip(), MESSAGE_LIMIT))
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "replace")).hexdigest()[:HASH_LENGTH]
+    return read_error(message, trace)
 
 
 def _overlap(one: frozenset[str], two: frozenset[str]) -> float:

@@ -11,9 +11,12 @@ from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType, diagnose
 from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
+from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, print_json
 
 __all__ = ["command"]
+
+ROW = 200
 
 
 @click.command(name="diagnose")
@@ -29,14 +32,29 @@ def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
     if found is None:
         echo("no failure")
         return
-    signature = found.signature
-    echo(f"headline   {found.headline}")
-    echo(f"type       {signature.error_type.value}")
-    echo(f"where      {signature.location or 'not said'}")
-    echo(f"identity   {found.identity}")
-    echo(f"failure    {found.failure_type.value}   category {found.category.value}   cause {found.cause.value}")
-    echo(f"hint       {found.fix_hint}")
-    echo(f"then       {_then(found)}")
+    for name, value in _rows(found):
+        echo(f"{name:<10} {value}")
+
+
+def _rows(found: Diagnosis) -> list[tuple[str, str]]:
+    """What is known, a row each; what the output did not say is left out, but for the place."""
+    signature, said = found.signature, found.signature.metadata
+    kinds = f"{found.failure_type.value}   category {found.category.value}   cause {found.cause.value}"
+    about = [one_line(part, ROW) for part in signature.subject.split("\n") if part and part != said.get("test")]
+    rows = [
+        ("headline", str(found.headline)),
+        ("type", signature.error_type.value),
+        ("where", signature.location or "not said"),
+        ("in", said.get("function", "")),
+        ("test", one_line(said.get("test", ""), ROW)),
+        ("about", one_line(", ".join(about), ROW)),
+        ("identity", found.identity),
+        ("failure", kinds),
+        ("wait", f"{said['retry_after']} s, says the service" if "retry_after" in said else ""),
+        ("hint", str(found.fix_hint)),
+        ("then", _then(found)),
+    ]
+    return [(name, value) for name, value in rows if value]
 
 
 def _read(file: Path | None) -> bytes:

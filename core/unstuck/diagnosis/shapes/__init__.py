@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.context import CONTEXT_GATES
 from unstuck.diagnosis.shapes import blocks, plain, pytests, python, scripts, stacks
 from unstuck.diagnosis.shapes.finding import Finding, Shape, place
 from unstuck.diagnosis.shapes.located import LOCATED
-from unstuck.diagnosis.shapes.plain import CONTEXT_EXHAUSTED, PLAIN
+from unstuck.diagnosis.shapes.plain import PLAIN
 from unstuck.diagnosis.shapes.rules import Rule, first_that_fits
 
-__all__ = ["CONTEXT_EXHAUSTED", "RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "place"]
+__all__ = ["RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "place"]
 
 SHAPES: tuple[Shape, ...] = (
     Shape(100, ("\nE  ", "\nFAILED ", "\nERROR", "test session starts", "\nImportError while"), pytests.failing_test),
@@ -27,7 +28,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(82, ("\nIn ",), blocks.shellcheck),
     Shape(81, ("\nERROR in ",), blocks.webpack),
     Shape(80, ("error  ", "✖  ", ":\n  "), blocks.listed),
-    Shape(71, plain.CONTEXT_GATES, plain.context_exhausted),
+    Shape(71, CONTEXT_GATES, plain.context_exhausted),
     Shape(62, ("failed to solve",), blocks.docker),
 )
 RULES: tuple[Rule, ...] = tuple(sorted((*LOCATED, *PLAIN), key=lambda rule: -rule.weight))

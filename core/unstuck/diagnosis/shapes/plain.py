@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.context import CONTEXT_EXHAUSTED, CONTEXT_GATES, OUTPUT_LIMIT
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding
 from unstuck.diagnosis.shapes.rules import LINE_LIMIT, Rule, rule
 
-__all__ = ["CONTEXT_EXHAUSTED", "PLAIN", "context_exhausted", "message_of"]
-
-# Whole phrases only: "context" alone is a word of every second program.
-CONTEXT_EXHAUSTED = Lazy(
-    r"(?i:prompt is too long|context_length_exceeded|maximum context length"
-    r"|(?:exceeds?|over) (?:the )?context (?:limit|length|window)"
-    r"|input token count.{0,60}exceeds the maximum number of tokens"
-    r"|context (?:window|length|limit)(?: \S+)? (?:(?:is |has been )?(?:exceeded|exhausted|reached)|is full)"
-    r"|exceeds? (?:the |its |your )?(?:model'?s? )?(?:available |maximum )?context (?:window|length|size)"
-    r"|ran out of context|context (?:window )?(?:left until|low).{0,30} 0%"
-    r"|token limit (?:exceeded|reached)|(?:exceeds?|exceeded|over|reached) (?:the |its |your )?(?:maximum )?token limit"
-    r"|(?:input|prompt|conversation) is too long"
-    r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
-    r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input))"
-)
-CONTEXT_GATES = ("oo long", "ontext", "oken", "aximum length")
-# A limit on what the model may write is no limit on what it may read.
-OUTPUT_LIMIT = Lazy(r"(?i:output token|max_tokens: \d)")
+__all__ = ["PLAIN", "context_exhausted", "message_of"]
 
 ERRNO = (
     "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE EADDRINUSE ETIMEDOUT "

@@ -1,0 +1,54 @@
+"""From the text of an error to its signature."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from unstuck.diagnosis.essence import context_of, digest, subject_of
+from unstuck.diagnosis.naming import error_type_of
+from unstuck.diagnosis.reader import read
+from unstuck.diagnosis.reading import Reading
+from unstuck.diagnosis.signature import MESSAGE_LIMIT, FailureSignature
+from unstuck.text import Clean, admit, shorten
+
+__all__ = ["read_error", "signature_of"]
+
+
+def signature_of(reading: Reading) -> FailureSignature:
+    """The signature of text that was read."""
+    known = {
+        "headline": str(reading.headline),
+        "function": reading.function,
+        "test": reading.test,
+        "retry_after": reading.retry_after,
+    }
+    return FailureSignature(
+        exact_message=_exact(reading),
+        error_type=error_type_of(reading),
+        location=reading.location,
+        context_hash=digest(context_of(reading)),
+        metadata=MappingProxyType({key: value for key, value in known.items() if value}),
+        subject=subject_of(reading),
+    )
+
+
+def read_error(message: str | bytes, trace: str | bytes | None = None) -> Reading:
+    """Read an error's text and, where it is apart, its stack trace."""
+    return read(_joined(message, trace))
+
+
+def _joined(message: str | bytes, trace: str | bytes | None) -> str:
+    """The trace goes first, as the tools print it: the message is the last word."""
+    said, where = (_as_text(message), _as_text(trace or ""))
+    return said if not where or (said in where and "\n" in said) else f"{where}\n{said}"
+
+
+def _as_text(raw: str | bytes) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
+
+
+def _exact(reading: Reading) -> Clean:
+    """The text itself where it is short; otherwise its headline, with what goes on from there."""
+    if len(reading.text) <= MESSAGE_LIMIT:
+        return admit(reading.text.strip(), limit=MESSAGE_LIMIT)
+    return Clean(shorten(f"{reading.headline} {reading.detail}".strip(), MESSAGE_LIMIT))

@@ -1,0 +1,187 @@
+"""One pass over an output: which failure it tells of, and where."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from unstuck.diagnosis.context import CONTEXT_EXHAUSTED
+from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
+from unstuck.diagnosis.reading import Reading
+from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
+from unstuck.diagnosis.shapes.plain import message_of
+from unstuck.text import Clean, admit, shorten
+
+__all__ = ["read"]
+
+HEAD_LIMIT = 16 * 1024
+TAIL_LIMIT = 64 * 1024
+LINE_LIMIT = 2_000
+HEADLINE_LIMIT = 400
+DETAIL_LIMIT = 2_000
+
+ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
+# What a test runner says in the end: a part that must be in the line, and the line.
+TEST_RUNS = tuple(
+    (part, Lazy(pattern))
+    for part, pattern in (
+        (" failed", r"(?:=+ .{0,200}|Tests?:? .{0,60}|\s*Tests\s.{0,60}|)\b\d+ failed"),
+        ("FAILED (", r"FAILED \((?:failures|errors)=\d"),
+        (" failing", r"\s*\d+ failing$"),
+        ("fail ", r"[#ℹ] fail [1-9]"),
+        ("--- FAIL: ", r"--- FAIL: "),
+        ("test result: FAILED", r""),
+        ("Tests run: ", r"(?:\[ERROR\] )?Tests run: .*(?:Failures|Errors): [1-9]"),
+        ("Test failed", r"npm (?:error|ERR!) Test failed"),
+        (" test", r"> \S+ test$"),
+        (" tests, ", r"\d+ tests?, .*\b[1-9]\d* failures?"),
+        (" runs, ", r"\d+ runs, .*\b[1-9]\d* (?:failures|errors)"),
+    )
+)
+RETRY_AFTER = Lazy(
+    r"(?:retry[-_ ]?after|retryDelay|retry in|try again in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
+    r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)?\b",
+    re.IGNORECASE,
+)
+RETRY_GATES = ("retry", "Retry", "ry again in")
+LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
+# A package manager that runs somebody's program to install something.
+INSTALLERS = ("metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E")
+# What unstuck itself tells an agent; it comes back wherever an agent repeats what it was told.
+OWN_WORDS = (
+    "Problem: ",
+    "Hint: ",
+    "This is the same failure ",
+    "Already tried without success:",
+    "Your work is done when this passes: ",
+)
+EVIDENCE = "What the check printed:\n"
+EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such as UNSTUCK ")
+
+
+def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
+    """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
+    text = _without_own_words(_bounded(output))
+    best = _best(text, exit_code)
+    return _reading(text, best, best.kind == "test" or _is_test_run(text), root, exit_code)
+
+
+def _best(text: str, exit_code: int | None) -> Finding:
+    """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
+    kinds = kinds_of_lines(text)
+    lines = _lines(text)
+    best = Finding(-1, "")
+    for shape in SHAPES:
+        if shape.most <= best.weight:
+            break
+        if any(gate in kinds for gate in shape.gates):
+            found = shape.read(text, lines)
+            if found is not None and found.headline and found.weight > best.weight:
+                best = found
+    ruled = first_that_fits(RULES, text, kinds, best.weight)
+    if ruled is not None:
+        best = replace(ruled, headline=message_of(ruled.headline))
+    if best.weight < 0:
+        best = _last_line(lines, exit_code)
+    return best
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of ``text``, each within the limit and without blanks at its end."""
+    lines = text.split("\n")
+    if any(blank in text for blank in (" \n", "\t\n")) or text[-1:].isspace():
+        lines = [line.rstrip() for line in lines]
+    return lines if max(map(len, lines)) <= LINE_LIMIT else [line[:LINE_LIMIT].rstrip() for line in lines]
+
+
+def _last_line(lines: list[str], exit_code: int | None) -> Finding:
+    """Where no line looks like an error, the exit code speaks, or the last line stands in."""
+    if exit_code in LIVELY_EXITS:
+        code = f"exit {exit_code}"
+        return Finding(weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=code)
+    return Finding(weight=0, headline=next((line.strip() for line in reversed(lines) if line.strip()), ""))
+
+
+def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_code: int | None) -> Reading:
+    installing = best.weight > 0 and any(mark in text for mark in INSTALLERS)
+    kind = "test" if test_run and best.kind == "run" else "build" if installing and best.kind == "run" else best.kind
+    headline, location, function, test, detail = _cleaned(
+        best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
+    )
+    headline = Clean(headline[:HEADLINE_LIMIT])
+    return Reading(
+        text=text,
+        headline=headline,
+        name=best.name,
+        code=best.code,
+        location=location or None,
+        function=function,
+        test=test,
+        detail=detail,
+        kind=kind,
+        files=best.files,
+        weight=best.weight,
+        test_run=test_run,
+        context_exhausted=best.weight < 95 and CONTEXT_EXHAUSTED.search(f"{headline} {best.detail}") is not None,
+        environment=best.environment,
+        installing=installing,
+        retry_after=_retry_after(text),
+        exit_code=exit_code,
+    )
+
+
+def _is_test_run(text: str) -> bool:
+    return any(part in text and any(map(line.match, lines_with(text, part))) for part, line in TEST_RUNS)
+
+
+def _cleaned(*fields: str) -> list[Clean]:
+    """Every field admitted; all at once where they stay apart, because admitting costs more than anything else here."""
+    shorter = [field if len(field) <= DETAIL_LIMIT else shorten(field, DETAIL_LIMIT) for field in fields]
+    together = admit("\n".join(shorter), limit=len(fields) * (DETAIL_LIMIT + 1)).split("\n")
+    if len(together) == len(fields):
+        return [Clean(field) for field in together]
+    return [admit(field, limit=DETAIL_LIMIT) for field in fields]
+
+
+def _bounded(output: str | bytes) -> str:
+    """Head and tail, as text with plain line ends and no terminal escapes; half lines at the cut are dropped."""
+    if len(output) > HEAD_LIMIT + TAIL_LIMIT:
+        head, tail = _text(output[:HEAD_LIMIT]), _text(output[-TAIL_LIMIT:])
+        text = "\n".join((head.rpartition("\n")[0] or head, tail.partition("\n")[2] or tail))
+    else:
+        text = _text(output)
+    if "\x1b" in text:
+        text = ESCAPE.sub("", text)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _text(raw: str | bytes) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
+
+
+def _without_own_words(text: str) -> str:
+    """Without what unstuck has said itself: a failure that is told of again has not happened again."""
+    start = text.find(EVIDENCE)
+    ends = [at for mark in EVIDENCE_ENDS if start >= 0 and (at := text.find(mark, start)) >= 0]
+    if ends:
+        text = text[:start] + text[min(ends) :]
+    if not any(words in text for words in OWN_WORDS):
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.startswith(OWN_WORDS))
+
+
+def _relative(location: str | None, root: str | None) -> str:
+    if location and root:
+        return location.removeprefix(root.rstrip("/") + "/")
+    return location or ""
+
+
+def _retry_after(text: str) -> str:
+    """The seconds that a service asks for, as text."""
+    for gate in RETRY_GATES:
+        for line in lines_with(text, gate) if gate in text else ():
+            if wait := RETRY_AFTER.search(line[:LINE_LIMIT]):
+                unit = (wait[2] or "s").lower()
+                factor = 0.001 if unit == "ms" else 60.0 if unit.startswith("m") else 1.0
+                return f"{float(wait[1]) * factor:g}"
+    return ""
