@@ -273,6 +273,7 @@ WEAK: Table = (
         ErrorType.ASSERTION_ERROR,
         Phrases(
             "assertion",
+            "failed asserting",
             "expect(",
             "not equal",
             Lazy(r"^assert"),

@@ -9,6 +9,7 @@ from unstuck.diagnosis.context import CONTEXT_EXHAUSTED
 from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
+from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.text import Clean, admit, shorten
 
@@ -19,6 +20,7 @@ TAIL_LIMIT = 64 * 1024
 LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000
+SURE = 90
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 # What a test runner says in the end: a part that must be in the line, and the line.
@@ -34,10 +36,13 @@ TEST_RUNS = tuple(
         ("Tests run: ", r"(?:\[ERROR\] )?Tests run: .*(?:Failures|Errors): [1-9]"),
         ("Test failed", r"npm (?:error|ERR!) Test failed"),
         (" test", r"> \S+ test$"),
-        (" tests, ", r"\d+ tests?, .*\b[1-9]\d* failures?"),
+        (" failure", r"\d+ (?:examples?|tests?), [1-9]\d* failures?"),
+        ("Assertions: ", r"Tests: \d+, Assertions: .*(?:Failures|Errors): [1-9]"),
         (" runs, ", r"\d+ runs, .*\b[1-9]\d* (?:failures|errors)"),
     )
 )
+# A line that is nothing but a place, which some test runners print below what failed.
+PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
 RETRY_AFTER = Lazy(
     r"(?:retry[-_ ]?after|retryDelay|retry in|try again in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
     r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)?\b",
@@ -63,7 +68,10 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
     text = _without_own_words(_bounded(output))
     best = _best(text, exit_code)
-    return _reading(text, best, best.kind == "test" or _is_test_run(text), root, exit_code)
+    test_run = best.kind == "test" or _is_test_run(text)
+    if test_run and best.location is None and best.weight < SURE:
+        best = replace(best, location=_place_alone(text))
+    return _reading(text, best, test_run, root, exit_code)
 
 
 def _best(text: str, exit_code: int | None) -> Finding:
@@ -84,6 +92,12 @@ def _best(text: str, exit_code: int | None) -> Finding:
     if best.weight < 0:
         best = _last_line(lines, exit_code)
     return best
+
+
+def _place_alone(text: str) -> str | None:
+    """The user's own place that stands alone on a line."""
+    spots = (PLACE_ALONE.match(line) for line in text.split("\n") if "." in line and len(line) <= LINE_LIMIT)
+    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
 
 
 def _lines(text: str) -> list[str]:

@@ -26,6 +26,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b.*", "run", code="exit 134"),
     rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
     rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
+    rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
     rule(64, "CONFLICT", r"CONFLICT \(.*", "run"),
     rule(64, "[rejected]", r" ! \[rejected\].*", "run"),
     rule(63, "resolve hostname", r"ssh: .*", "run"),
