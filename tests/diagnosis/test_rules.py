@@ -76,6 +76,18 @@ def test_the_table_is_in_order() -> None:
         assert not any(character.isdigit() for character in rule.gate), "kinds of lines are without digits"
 
 
+def test_a_folder_called_internal_is_the_users_own() -> None:
+    """Go keeps a project's own packages in internal/; only node's files of that name are a library's."""
+    frames = "panic: boom\n\ngoroutine 1 [running]:\nshop.Save(...)\n\t/home/me/shop/internal/store/db.go:12 +0x1d\n"
+    assert found(frames).location == "/home/me/shop/internal/store/db.go:12"
+    assert found("internal/store/db.go:12:3: undefined: tx").location == "internal/store/db.go:12"
+    node = (
+        "TypeError: x is not a function\n    at Module._load (internal/modules/cjs/loader.js:883:3)\n"
+        "    at run (/w/a.js:4:1)\n"
+    )
+    assert found(node).location == "/w/a.js:4"
+
+
 def test_errors_beat_notes_and_make() -> None:
     """Of gcc's and make's lines the error is told."""
     output = (

@@ -26,5 +26,6 @@ OUTPUT_LIMIT = Lazy(r"(?i:output token|max_tokens: \d)")
 
 def says_context_exhausted(text: str) -> bool:
     """Whether ``text``, a line or a few, says that the window is full."""
-    gated = any(gate in text for gate in CONTEXT_GATES)
+    lowered = text.lower()
+    gated = any(gate in lowered for gate in CONTEXT_GATES)
     return gated and CONTEXT_EXHAUSTED.search(text) is not None and not OUTPUT_LIMIT.search(text)
