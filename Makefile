@@ -70,6 +70,7 @@ contracts: $(READY) ## which part may import which
 	$(BIN)/lint-imports
 
 bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis for one)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	$(BIN)/python -m tests.bench $(ARGS)
 
 screenshots: $(READY) ## take pictures of the screen from a small real run, into screenshots/

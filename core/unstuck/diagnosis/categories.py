@@ -64,6 +64,7 @@ SETTINGS = Phrases(
     "incorrect api key",
     "does not have permission",
     "must be set",
+    "unbound variable",
     "not configured",
     "to configure this",
     "not_found_error",

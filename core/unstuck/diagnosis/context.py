@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstuck.diagnosis.patterns import Lazy
 
-__all__ = ["CONTEXT_EXHAUSTED", "CONTEXT_GATES", "OUTPUT_LIMIT"]
+__all__ = ["CONTEXT_GATES", "says_context_exhausted"]
 
 # Whole phrases only: "context" alone is a word of every second program.
 CONTEXT_EXHAUSTED = Lazy(
@@ -22,3 +22,10 @@ CONTEXT_EXHAUSTED = Lazy(
 CONTEXT_GATES = ("oo long", "ontext", "oken", "aximum length")
 # A limit on what the model may write is no limit on what it may read.
 OUTPUT_LIMIT = Lazy(r"(?i:output token|max_tokens: \d)")
+
+
+def says_context_exhausted(text: str) -> bool:
+    """Whether ``text``, a line or a few, says that the window is full."""
+    lowered = text.lower()
+    gated = any(gate in lowered for gate in CONTEXT_GATES)
+    return gated and CONTEXT_EXHAUSTED.search(text) is not None and not OUTPUT_LIMIT.search(text)

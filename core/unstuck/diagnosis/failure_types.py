@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import re
-
-from unstuck.diagnosis.context import CONTEXT_EXHAUSTED
+from unstuck.diagnosis.context import says_context_exhausted
 from unstuck.diagnosis.kinds import ErrorType, FailureType
 from unstuck.diagnosis.patterns import Lazy
+from unstuck.diagnosis.phrases import Phrases
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["classify_failure", "failure_type_of"]
 
-# A space in an indicator may be missing or a dash, so that class names match as well ("SyntaxError").
-BROKEN_BUILD = Lazy(
-    r"syntax[ -]?error|compilation[ -]?(?:error|failed)|compile error"
-    r"|module[ -]?not[ -]?found|import[ -]?error"
-    r"|cannot find module|no module named|unexpected token|indentation[ -]?error|parse[ -]?error",
-    re.IGNORECASE,
+BUILD_INDICATORS = (
+    "syntax error",
+    "compilation error",
+    "compilation failed",
+    "compile error",
+    "module not found",
+    "import error",
+    "cannot find module",
+    "no module named",
+    "unexpected token",
+    "indentation error",
+    "parse error",
 )
-VERIFICATION_FAILED = Lazy(
-    r"verification failed|\bexpected\b|assertion|\btests? failed\b|\bstatus code\b", re.IGNORECASE
+# A space in an indicator may be missing or a dash, so that class names match as well ("SyntaxError").
+BROKEN_BUILD = Phrases(*(said.replace(" ", between) for said in BUILD_INDICATORS for between in (" ", "", "-")))
+VERIFICATION_FAILED = Phrases(
+    "verification failed", "assertion", Lazy(r"\bexpected\b"), Lazy(r"\btests? failed\b"), Lazy(r"\bstatus code\b")
 )
 TRACED = 70
 
@@ -30,11 +37,12 @@ def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False
     Checked in this order: build, verification, context, circular. Context counts by whole phrases only, because the
     word alone is in every second program.
     """
-    if BROKEN_BUILD.search(error):
+    lowered = error.lower()
+    if BROKEN_BUILD.are_in(lowered):
         return FailureType.BROKEN_BUILD
-    if VERIFICATION_FAILED.search(error):
+    if VERIFICATION_FAILED.are_in(lowered):
         return FailureType.VERIFICATION_FAILED
-    if CONTEXT_EXHAUSTED.search(error):
+    if says_context_exhausted(error):
         return FailureType.CONTEXT_EXHAUSTED
     return FailureType.CIRCULAR_FIX if circular else FailureType.UNKNOWN
 
@@ -51,8 +59,7 @@ def failure_type_of(reading: Reading, error_type: ErrorType) -> FailureType:
         return FailureType.BROKEN_BUILD if reading.exit_code != 127 else FailureType.UNKNOWN
     if error_type is ErrorType.DATABASE_ERROR or _has_class(reading):
         # The words of a query are data, and a class says more than the words of its message.
-        expected = error_type is ErrorType.ASSERTION_ERROR and "expected" in reading.headline.lower()
-        return FailureType.VERIFICATION_FAILED if expected else FailureType.UNKNOWN
+        return FailureType.UNKNOWN
     return classify_failure(reading.headline)
 
 

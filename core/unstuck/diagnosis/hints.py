@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 from unstuck.text import Clean
 
@@ -46,7 +47,7 @@ TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.VALIDATION_ERROR: "Correct the named field or finding; do not switch the rule off.",
     ErrorType.UNKNOWN: ADVICE["unknown"],
 }
-MODULE = re.compile(
+MODULE = Lazy(
     r"(?:module named|Cannot find module|cannot import name|unresolved import|import) ['\"`]?([\w@./-]{1,120})['\"`]?"
 )
 

@@ -58,4 +58,5 @@ def _by_nature(reading: Reading) -> ErrorType:
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if reading.name:
         return ErrorType.RUNTIME_ERROR
-    return EXITS.get(reading.exit_code or 0, ErrorType.UNKNOWN)
+    told = reading.code.removeprefix("exit ")
+    return EXITS.get(int(told) if told.isdigit() else reading.exit_code or 0, ErrorType.UNKNOWN)

@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["Lazy", "kinds_of_lines", "lines_with"]
 
+# Below this many characters searching costs less than making the kinds.
+_SHORT = 4_096
 _WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
@@ -48,4 +50,6 @@ def kinds_of_lines(text: str) -> str:
 
     Whatever part without digits is in a line of ``text`` is in here too, and searching here is many times cheaper.
     """
+    if len(text) < _SHORT:
+        return f"\n{text}"
     return "\n" + "\n".join(dict.fromkeys(text.translate(_WITHOUT_DIGITS).split("\n")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from unstuck.diagnosis.context import CONTEXT_EXHAUSTED
+from unstuck.diagnosis.context import says_context_exhausted
 from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
@@ -136,7 +136,7 @@ def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_co
         files=best.files,
         weight=best.weight,
         test_run=test_run,
-        context_exhausted=best.weight < 95 and CONTEXT_EXHAUSTED.search(f"{headline} {best.detail}") is not None,
+        context_exhausted=best.weight < 95 and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
         retry_after=_retry_after(text),

@@ -11,8 +11,8 @@ __all__ = ["Finding", "Shape", "is_library", "place"]
 LIBRARY_MARKS = (
     "site-packages/",
     "dist-packages/",
-    "/lib/python",
-    "/lib64/python",
+    "/lib/python3",
+    "/lib64/python3",
     "node_modules/",
     "/rustc/",
     "/.cargo/",
@@ -24,8 +24,6 @@ LIBRARY_MARKS = (
     "/usr/share/",
     "/gems/",
     "/vendor/",
-    "node:",
-    "internal/",
     "java.base/",
     "_testmain.go",
     "/sysdeps/",
@@ -70,7 +68,10 @@ class Shape:
 
 def is_library(file: str) -> bool:
     """True for files that belong to an installation, not to the project."""
-    return file.startswith(("<", "[")) or any(mark in file for mark in LIBRARY_MARKS)
+    if file.startswith(("<", "[", "node:")) or (file.startswith("internal/") and file.endswith(".js")):
+        # Generated code, and node's own modules with and without their scheme; other languages have an internal/, too.
+        return True
+    return any(mark in file for mark in LIBRARY_MARKS)
 
 
 def place(file: str, line: str | int) -> str:

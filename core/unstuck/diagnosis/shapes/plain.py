@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstuck.diagnosis.context import CONTEXT_EXHAUSTED, CONTEXT_GATES, OUTPUT_LIMIT
+from unstuck.diagnosis.context import CONTEXT_GATES, says_context_exhausted
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding
 from unstuck.diagnosis.shapes.rules import LINE_LIMIT, Rule, rule
@@ -103,7 +103,7 @@ def context_exhausted(text: str, _: list[str]) -> Finding | None:
     for gate in CONTEXT_GATES:
         for whole in lines_with(text, gate):
             line = whole[:LINE_LIMIT]
-            if CONTEXT_EXHAUSTED.search(line) and not OUTPUT_LIMIT.search(line):
+            if says_context_exhausted(line):
                 return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))
     return None
 

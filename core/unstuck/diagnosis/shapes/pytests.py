@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.python import traceback
 
 __all__ = ["failing_test", "internal_error"]
 
@@ -44,8 +45,6 @@ def failing_test(text: str, lines: list[str]) -> Finding | None:
 
 def internal_error(text: str, lines: list[str]) -> Finding | None:
     """What a plugin or a conftest raised in pytest itself: a traceback behind a mark."""
-    from unstuck.diagnosis.shapes.python import traceback
-
     mark = "INTERNALERROR> "
     return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
 

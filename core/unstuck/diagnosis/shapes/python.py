@@ -91,7 +91,7 @@ class _Reader:
         inside = "_FailedTest" in self._test
         self.found.append(
             Finding(
-                weight=85,
+                weight=90 if self._test else 85,
                 headline=line,
                 name=name,
                 location=place(file, number) if file and not is_library(file) else None,

@@ -29,9 +29,9 @@ SUMMARIES = (
 )
 
 
-# The gate of the rules for anything that begins with a file, a line and a colon; below, what that is without digits.
+# The gate of the rules for anything that begins with a file, a line and a colon, and how a text shows that it has any.
 ANY_PLACE = ":"
-PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}::")
+PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{0,7}:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,193 @@
+"""`unstuck diagnose` on the output of tools that run here and now."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from unstuck_tui.cli.diagnose import command
+
+Diagnosed = Callable[..., dict[str, Any]]
+
+
+def environment() -> dict[str, str]:
+    """Nothing of the outer run reaches the inner one, and English is what the rules know."""
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "PY_COLORS"))}
+    environ |= {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1", "CARGO_NET_OFFLINE": "1"}
+    environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    toolchains = Path(shutil.which("rustc") or "/").parent.parent.parent / ".rustup"
+    if toolchains.is_dir():
+        # The tests have a home directory of their own, where rustup would look for them.
+        environ["RUSTUP_HOME"] = str(toolchains)
+    return environ
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Diagnosed:
+    """Write ``files``, run the tool on them, and give its output to the command: what its ``--json`` says."""
+
+    def run(argv: list[str], **files: str) -> dict[str, Any]:
+        if shutil.which(argv[0]) is None:
+            pytest.skip(f"{argv[0]} is not installed")
+        for name, text in files.items():
+            (tmp_path / name.replace("__", ".")).write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            argv,
+            cwd=tmp_path,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=100,
+            check=False,
+        )
+        said = CliRunner().invoke(command, ["--exit-code", str(done.returncode % 256), "--json"], input=done.stdout)
+        assert said.exit_code == 0, said.output
+        read: dict[str, Any] = json.loads(said.stdout)
+        assert read["failure"], done.stdout.decode()
+        return read
+
+    return run
+
+
+def kinds(read: dict[str, Any]) -> tuple[str, str, str]:
+    """Error type, failure type and the place's file name and line."""
+    place = (read["signature"]["location"] or "").rpartition("/")[2]
+    return read["signature"]["error_type"], read["failure_type"], place
+
+
+def test_python_raises(told: Diagnosed) -> None:
+    """A chained exception is told as the last one, at the user's line and not the library's."""
+    text = (
+        "import json\ntry:\n    json.loads('{')\nexcept ValueError as error:\n    raise KeyError('port') from error\n"
+    )
+    assert kinds(told([sys.executable, "app.py"], app__py=text)) == ("KEY_ERROR", "UNKNOWN", "app.py:5")
+
+
+def test_python_cannot_read(told: Diagnosed) -> None:
+    """A syntax error is a broken build at the line the interpreter names."""
+    assert kinds(told([sys.executable, "app.py"], app__py="x = 1\nif x\n")) == (
+        "SYNTAX_ERROR",
+        "BROKEN_BUILD",
+        "app.py:2",
+    )
+
+
+def test_python_misses_a_package(told: Diagnosed) -> None:
+    """A package that is not installed is for somebody to install."""
+    read = told([sys.executable, "app.py"], app__py="import nosuchpackage\n")
+    assert kinds(read) == ("IMPORT_ERROR", "BROKEN_BUILD", "app.py:1")
+    assert (read["category"], read["cause"]) == ("configuration", "dependency_issue")
+
+
+@pytest.mark.parametrize("style", ["auto", "line", "native"])
+def test_pytest_fails(told: Diagnosed, style: str) -> None:
+    """A failing test is a failed check at the line of the assertion, in every style that pytest prints."""
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--tb={style}", "test_app.py"]
+    read = told(argv, test_app__py="def test_sum():\n    total = 1 + 1\n    assert total == 3\n")
+    assert kinds(read) == ("ASSERTION_ERROR", "VERIFICATION_FAILED", "test_app.py:3")
+    assert read["cause"] == "test_assertion"
+    assert "test_sum" in read["signature"]["subject"]
+
+
+def test_node_raises(told: Diagnosed) -> None:
+    """node's error is found at the first frame of the user's own."""
+    text = "function price(item) {\n  return item.price.net;\n}\nprice({});\n"
+    assert kinds(told(["node", "app.js"], app__js=text)) == ("TYPE_ERROR", "UNKNOWN", "app.js:2")
+
+
+def test_node_tests_fail(told: Diagnosed) -> None:
+    """A failing test of node's own runner is a failed check at the assertion."""
+    text = "const assert = require('assert');\nrequire('node:test')('sums', () => {\n  assert.strictEqual(2, 3);\n});\n"
+    read = told(["node", "--test", "app.test.js"], app__test__js=text)
+    assert kinds(read) == ("ASSERTION_ERROR", "VERIFICATION_FAILED", "app.test.js:3")
+
+
+def test_bash_misses_a_command(told: Diagnosed) -> None:
+    """A command that is not there is named with the script's line."""
+    read = told(["bash", "deploy.sh"], deploy__sh="set -e\necho ok\nno_such_command --now\n")
+    assert kinds(read) == ("IMPORT_ERROR", "UNKNOWN", "deploy.sh:3")
+    assert read["category"] == "configuration"
+
+
+def test_bash_cannot_read(told: Diagnosed) -> None:
+    """A script with broken syntax is a broken build."""
+    assert kinds(told(["bash", "deploy.sh"], deploy__sh="echo ok\ndone\n"))[:2] == ("SYNTAX_ERROR", "BROKEN_BUILD")
+
+
+def test_git_has_no_such_branch(told: Diagnosed) -> None:
+    """git's refusal is its own line, without a place and without a type it does not have."""
+    read = told(["sh", "-c", "git init -q . && git checkout nowhere"])
+    assert kinds(read) == ("UNKNOWN", "UNKNOWN", "")
+    assert "nowhere" in read["headline"]
+
+
+def test_make_stops_for_the_compiler(told: Diagnosed) -> None:
+    """The compiler's error is told, not make's own line about it."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    makefile = "app.o: app.c\n\tgcc -c app.c\n"
+    read = told(
+        ["make"], Makefile=makefile, app__c="int main(void) {\n  int size = 1;\n  size++;\n  return missing;\n}\n"
+    )
+    assert kinds(read) == ("TYPE_ERROR", "BROKEN_BUILD", "app.c:4")
+
+
+def test_perl_dies(told: Diagnosed) -> None:
+    """perl's last words have the script's line."""
+    assert kinds(told(["perl", "app.pl"], app__pl="use strict;\ndie 'no configuration';\n")) == (
+        "RUNTIME_ERROR",
+        "UNKNOWN",
+        "app.pl:2",
+    )
+
+
+def test_rust_does_not_build(told: Diagnosed) -> None:
+    """A type that does not fit is a broken build at the line below rustc's headline."""
+    text = 'fn main() {\n    let count: i32 = "three";\n}\n'
+    assert kinds(told(["rustc", "app.rs"], app__rs=text)) == ("TYPE_ERROR", "BROKEN_BUILD", "app.rs:2")
+
+
+def test_cargo_tests_fail(told: Diagnosed) -> None:
+    """A failing cargo test is a failed check at the line that panicked."""
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    manifest = '[package]\nname = "app"\nversion = "0.1.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n'
+    text = "#[test]\nfn sums() {\n    assert_eq!(1 + 1, 3);\n}\n"
+    read = told(["cargo", "test", "--lib"], Cargo__toml=manifest, lib__rs=text)
+    assert kinds(read) == ("ASSERTION_ERROR", "VERIFICATION_FAILED", "lib.rs:3")
+
+
+def test_go_does_not_build(told: Diagnosed) -> None:
+    """An undefined name is a broken build at go's own place."""
+    text = "package main\n\nfunc main() {\n\tmissing()\n}\n"
+    assert kinds(told(["go", "build", "app.go"], app__go=text)) == ("TYPE_ERROR", "BROKEN_BUILD", "app.go:4")
+
+
+def test_a_program_that_waits_too_long(told: Diagnosed) -> None:
+    """An exit code of 124 says what an empty output cannot."""
+    assert kinds(told(["sh", "-c", "exit 124"])) == ("TIMEOUT_ERROR", "UNKNOWN", "")
+
+
+def test_what_a_person_is_shown() -> None:
+    """Without --json each thing that is known has a row of its own: what, where, about what, and what would be done."""
+    output = "Traceback (most recent call last):\n  File \"shop.py\", line 4, in total\nKeyError: 'apple'\n"
+    said = CliRunner().invoke(command, ["--exit-code", "1"], input=output).stdout
+    rows = dict(line.split(maxsplit=1) for line in said.splitlines())
+    assert (rows["headline"], rows["type"]) == ("KeyError: 'apple'", "KEY_ERROR")
+    assert (rows["where"], rows["in"], rows["about"]) == ("shop.py:4", "total", "apple")
+    assert rows["then"] == "retry with the hint"
+    assert "test" not in rows
+    limited = (
+        CliRunner().invoke(command, [], input="API Error: 429 Too many requests. Please retry after 41 s\n").stdout
+    )
+    assert "wait       41 s, says the service" in limited.splitlines()

@@ -1,0 +1,210 @@
+"""The table of rules and shapes, and what reading an output may cost."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from unstuck.diagnosis import Diagnosis, ErrorType, FailureType, diagnose
+from unstuck.diagnosis.patterns import kinds_of_lines, lines_with
+from unstuck.diagnosis.shapes import RULES, SHAPES
+from unstuck.escalation.prompts import Brief, compose
+
+# A rule is shown by one line that it must read, and what it must read in it.
+READ = [
+    ("src/app.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.", "TYPE_ERROR", "src/app.ts:3"),
+    ("src/app.ts:3:7 - error TS1005: ';' expected.", "SYNTAX_ERROR", "src/app.ts:3"),
+    ('  /w/app.py:3:12 - error: Type "int" is not assignable to "str" (reportReturnType)', "TYPE_ERROR", "/w/app.py:3"),
+    ("app.py:4:0: E0602: Undefined variable 'x' (undefined-variable)", "VALIDATION_ERROR", "app.py:4"),
+    ("app.py:4:1: F401 'os' imported but unused", "VALIDATION_ERROR", "app.py:4"),
+    ("app.c:9:3: error: expected ';' before 'return'", "SYNTAX_ERROR", "app.c:9"),
+    ("app: app.c:9: main: Assertion `n > 0' failed.", "ASSERTION_ERROR", "app.c:9"),
+    ("/usr/bin/ld: app.c:9: undefined reference to `f'", "IMPORT_ERROR", "app.c:9"),
+    ("./main.go:4:2: undefined: foo", "TYPE_ERROR", "main.go:4"),
+    ("App.cs(7,17): error CS0029: Cannot implicitly convert type", "TYPE_ERROR", "App.cs:7"),
+    ("deploy.sh: line 3: HOST: unbound variable", "RUNTIME_ERROR", "deploy.sh:3"),
+    ("deploy.sh: 3: nosuch: not found", "IMPORT_ERROR", "deploy.sh:3"),
+    ("Makefile:2: *** missing separator.  Stop.", "SYNTAX_ERROR", "Makefile:2"),
+    ('syntax error at app.pl line 2, near "= ;"', "SYNTAX_ERROR", "app.pl:2"),
+    ("curl: (7) Failed to connect to localhost port 1", "CONNECTION_ERROR", None),
+    ("curl: (22) The requested URL returned error: 503", "HTTP_ERROR", None),
+    ('psql:init.sql:3: ERROR:  relation "a" does not exist', "DATABASE_ERROR", "init.sql:3"),
+    ("npm error code ERESOLVE", "IMPORT_ERROR", None),
+    ("cp: error writing 'x': No space left on device", "RUNTIME_ERROR", None),
+]
+# And by lines that look alike and are no place: clocks, notes, warnings, addresses.
+NO_PLACE = [
+    "Compilation started at Sat Jul  8 15:19:25",
+    "12:33:44 all workers are up",
+    "app.c:9:3: note: declared here",
+    "app.c:9:3: warning: unused variable 'x'",
+    "listening on 127.0.0.1:8080: ready",
+    "2026-01-02 03:04:05,678: still waiting",
+]
+
+
+def found(output: str | bytes, exit_code: int = 1) -> Diagnosis:
+    diagnosis = diagnose(output, exit_code=exit_code)
+    assert diagnosis is not None
+    return diagnosis
+
+
+@pytest.mark.parametrize(("line", "kind", "place"), READ)
+def test_one_line_is_enough(line: str, kind: str, place: str | None) -> None:
+    """Each tool's one line gives the type and the place."""
+    assert (found(line).error_type.value, found(line).location) == (kind, place)
+
+
+@pytest.mark.parametrize("line", NO_PLACE)
+def test_what_is_no_place(line: str) -> None:
+    """Clocks, notes, warnings and addresses are not taken for a place in the code."""
+    assert found(line).location is None
+
+
+def test_the_table_is_in_order() -> None:
+    """A newcomer's entry need not be in any particular line: the surest comes first, and every pattern compiles."""
+    assert all(one.weight >= two.weight for one, two in pairwise(RULES))
+    assert all(one.most >= two.most for one, two in pairwise(SHAPES))
+    for rule in RULES:
+        assert re.compile(rule.pattern.pattern)
+        assert rule.gate == rule.gate.strip("\n")
+        assert not any(character.isdigit() for character in rule.gate), "kinds of lines are without digits"
+
+
+def test_a_folder_called_internal_is_the_users_own() -> None:
+    """Go keeps a project's own packages in internal/; only node's files of that name are a library's."""
+    frames = "panic: boom\n\ngoroutine 1 [running]:\nshop.Save(...)\n\t/home/me/shop/internal/store/db.go:12 +0x1d\n"
+    assert found(frames).location == "/home/me/shop/internal/store/db.go:12"
+    assert found("internal/store/db.go:12:3: undefined: tx").location == "internal/store/db.go:12"
+    node = (
+        "TypeError: x is not a function\n    at Module._load (internal/modules/cjs/loader.js:883:3)\n"
+        "    at run (/w/a.js:4:1)\n"
+    )
+    assert found(node).location == "/w/a.js:4"
+
+
+def test_errors_beat_notes_and_make() -> None:
+    """Of gcc's and make's lines the error is told."""
+    output = (
+        "gcc -c app.c\napp.c: In function 'main':\napp.c:3:3: warning: unused variable 'x' [-Wunused-variable]\n"
+        "app.c:4:10: error: 'missing' undeclared (first use in this function)\n"
+        "app.c:4:10: note: each undeclared identifier is reported only once\nmake: *** [Makefile:2: app.o] Error 1\n"
+    )
+    assert found(output).location == "app.c:4"
+    assert found("make: *** [Makefile:2: app.o] Error 1\n").location == "Makefile:2"
+
+
+def test_its_own_words_are_no_failure() -> None:
+    """What unstuck told the agent about the last failure is not read as a failure again."""
+    last = found("Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nKeyError: 'old'\n")
+    told = compose(
+        Brief(
+            prompt="Fix the cart.",
+            level="retry",
+            hint=last.fix_hint,
+            diagnosis=last,
+            evidence="Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nKeyError: 'old'",
+            repeats=3,
+            check="pytest -q",
+            signals=True,
+        )
+    )
+    now = "a.c:1:2: error: expected ';' before 'return'\n"
+    assert found(f"{told}\n{now}").identity == found(now).identity
+    assert found(told).error_type is ErrorType.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "KeyError: 'a'\n",
+        "tests/test_a.py::test_b PASSED\n",
+        "    at f (/app/a.js:1:2)\n",
+        "a.c:1:2: note: here\n",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in f\n',
+        "E   assert 1 == 2\nFAILED a.py::b - x\n",
+        "[" * 200 + "\n",
+        "thread 'x' panicked at a.rs:1:2:\n",
+        "Error: x Error: x ERROR error: failed\n",
+    ],
+)
+def test_the_work_grows_with_the_lines_and_then_no_more(piece: str) -> None:
+    """Twice the lines are at most twice the steps, and beyond the head and tail there are no more at all."""
+
+    def steps(count: int) -> int:
+        return calls(lambda: found(piece * count))
+
+    steps(50)
+    small, double = steps(200), steps(400)
+    assert double <= 2.2 * small
+    bounded = 200_000 // len(piece)
+    assert steps(4 * bounded) <= 1.05 * steps(bounded) + 50
+
+
+def calls(action: Callable[[], object]) -> int:
+    """How many functions, of Python and of C, are called."""
+    count = 0
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(" * 1_000_000,
+        "[{" * 500_000,
+        "a" * 1_000_000,
+        " " * 1_000_000 + "x",
+        "a:1:" * 250_000,
+        "at " * 333_333,
+        "/a" * 500_000 + ":1",
+        "Error: " * 142_857,
+        "\x00" * 1_000_000,
+        "'" * 1_000_000,
+        "0x" * 500_000,
+        "a.b" * 333_333 + "Error: x",
+        "1" * 1_000_000 + "-",
+        "expected " * 111_111,
+        'File "' * 166_666,
+    ],
+)
+@pytest.mark.parametrize(
+    "wrap", ["{}", "{}\nKeyError: 'a'", "Traceback (most recent call last):\n{}", "E   {}\nFAILED a::b - {}"]
+)
+def test_a_megabyte_in_one_line(line: str, wrap: str) -> None:
+    """No single line, however odd, keeps the diagnosis from ending."""
+    assert found(wrap.replace("{}", line)).fix_hint
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe" * 1000 + b"\nKeyError: 'a'\n", b"\x00KeyError: 'a'\x00\n"])
+def test_bytes_that_are_no_text(raw: bytes) -> None:
+    """Invalid UTF-8 and NULs do not hide an error, or at least break nothing."""
+    assert found(raw).failure_type in FailureType
+
+
+def test_jumping_finds_the_same_lines() -> None:
+    """Lines are found by jumping exactly as by looking at each."""
+    text = "no\nan error\nerror: two error\n\nend error"
+    assert list(lines_with(text, "error")) == [line for line in text.split("\n") if "error" in line]
+    assert list(lines_with("", "error")) == []
+
+
+def test_kinds_of_lines_lose_no_gate() -> None:
+    """Every part without digits that is in a line of an output is in its kinds of lines as well."""
+    text = "".join(f"step {number} of 2000\n" for number in range(2000)) + "Error 7: line 8\n"
+    assert kinds_of_lines(text) == "\nstep  of \nError : line \n"
+    assert "Error 7" in kinds_of_lines("Error 7: line 8\n")
