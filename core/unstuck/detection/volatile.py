@@ -18,7 +18,14 @@ TAIL = 1_500
 WORD_LIMIT = 400
 DIGEST_BYTES = 8
 
-_COUNTED = frozenset({"pid", "tid", "attempt", "try", "retry", "in", "out"})
+_COUNTERS = ("pid", "tid", "attempt", "try", "retry")
+_COUNTED = frozenset(
+    f"{before}{name}{after}"
+    for counter in _COUNTERS
+    for name in (counter, counter.capitalize(), counter.upper())
+    for before in ("", "(", "[")
+    for after in ("", ":", "=", "#")
+)
 _UNITS = frozenset(
     {"s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"}
 )
@@ -30,7 +37,7 @@ _VOLATILE = re.compile(
     r"|\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
     r"|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]*\d)[\w-]{3,}"
-    r"|\b(?:In|Out)\[\d+\]"
+    r"|\b(?:In|Out) ?\[\d+\]"
     r"|(?<=:)(?:3[2-9]|[4-6]\d)\d{3}\b)"
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
@@ -69,19 +76,14 @@ def digest(*parts: str) -> str:
 
 def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     """The words as they are compared, and whether a duration was among those that were masked."""
-    said: list[str] = []
+    said, last = list(words), len(words) - 1
     timed = False
-    before = ""
-    for word in words:
-        if word.isalpha():
-            if durations and word in _UNITS and said and _NUMBER.fullmatch(before):
-                said[-1], timed = "TIME", True
-            said.append(word)
-        else:
-            stands, is_time = _word(word, durations, before.strip(_AROUND).lower() in _COUNTED)
-            timed = timed or is_time
-            said.append(stands)
-        before = word
+    for place in [place for place, word in enumerate(words) if not word.isalpha()]:
+        counted = place > 0 and words[place - 1] in _COUNTED
+        said[place], is_time = _word(words[place], durations, counted)
+        if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place]):
+            said[place], is_time = "TIME", True
+        timed = timed or is_time
     return said, timed
 
 
