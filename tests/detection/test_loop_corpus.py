@@ -6,16 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from unstuck.contract import Observation, Verdict
 from unstuck.detection import LoopDetector
 
-LOOPS = Path(__file__).parent.parent / "data" / "loops.jsonl"
+DATA = Path(__file__).parent.parent / "data"
 PRECISION = 0.95
 RECALL = 0.92
 
 
-def cases() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in LOOPS.read_text(encoding="utf-8").splitlines()]
+def cases(name: str = "loops") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def verdicts(case: dict[str, Any]) -> list[Verdict]:
@@ -32,6 +34,7 @@ def verdicts(case: dict[str, Any]) -> list[Verdict]:
                 tool=event.get("tool", "bash"),
                 role=event.get("role"),
                 approach=event.get("approach"),
+                tree=event.get("tree"),
             )
         )
         for event in case["events"]
@@ -62,3 +65,9 @@ def test_first_verdicts_are_nudges_with_evidence() -> None:
     first = [said[0] for case in cases() if (said := verdicts(case))]
     assert first
     assert all(one.nudge and one.evidence and one.steps and one.resets_on and one.repeats >= 3 for one in first)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in cases("more_loops")])
+def test_more_histories(case: dict[str, Any]) -> None:
+    """Histories apart from the measured ones: work is left alone, loops are seen."""
+    assert fires(case) == (case["expect"] == "loop")
