@@ -33,6 +33,11 @@ class Agent:
         kind = "failure" if failed else "success"
         return await self.session.step(Observation(kind=kind, text=admit(said), exit_code=int(failed)))
 
+    def see(self, call: str, said: str) -> None:
+        """A call and its result in a stream that cannot be held."""
+        self.session.see(Observation(kind="action", text=admit(call)))
+        self.session.see(Observation(kind="success", text=admit(said), exit_code=0))
+
     @property
     def gates(self) -> list[tuple[str, str]]:
         return [(row.gate.type, row.gate.key) for row in self.supervisor.core.head.open_gates()]
@@ -166,3 +171,16 @@ async def test_each_attempt_is_looked_at_for_itself(repo: Path) -> None:
         assert len(agent.of(e.AttemptStarted)) == 3
         assert agent.of(e.LoopWarned) == []
         assert agent.gates == []
+
+
+async def test_an_agent_that_is_only_seen_begins_anew_too(repo: Path) -> None:
+    """*Go on* for once, said about an agent whose stream cannot be held: the next three rounds only tell it again."""
+    async with working(repo) as agent:
+        for _ in range(4):
+            agent.see("cat shop.py", "total = None")
+        assert agent.gates == [("loop_detected", "loop")]
+        await agent.answer(Answer(choice="continue"))
+        for _ in range(3):
+            agent.see("cat shop.py", "total = None")
+        assert agent.gates == []
+        assert [warned.repeats for warned in agent.of(e.LoopWarned)] == [3, 3]

@@ -30,6 +30,7 @@ class Holding:
     def __init__(self, core: Core, task: str) -> None:
         self._core, self._task = core, task
         self._refused: dict[str, int] = {}
+        self._asked = ""
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def note(self, observation: Observation) -> Verdict | None:
@@ -38,6 +39,7 @@ class Holding:
         row = core.row(self._task)
         if row.state != "running" or self._is_repeated(observation):
             return None
+        self._begin_anew()
         text = admit(observation.text, limit=_STEP_LIMIT)
         identity = self._identity(observation) if observation.kind == "failure" else ""
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
@@ -67,6 +69,13 @@ class Holding:
         if looping:
             self._open(signature, core.settings.window_size)
         return verdict
+
+    def _begin_anew(self) -> None:
+        """Once a person has answered, what was repeated until then counts no more."""
+        gate = self._core.head.gates.get(self._asked)
+        if gate is not None and gate.status != "open":
+            self._asked = ""
+            self._core.detector.answered(self._task)
 
     def _is_dismissed(self, signature: str) -> bool:
         """Whether a person has said that this, or whatever this task repeats, is no loop."""
@@ -117,7 +126,7 @@ class Holding:
             "options": ["It works again: go on", "Leave it out and do what can be done without it"],
             "error_type": "blocked",
         }
-        open_gate(core, "question", task=self._task, key="blocked", context=context, attempt=row.attempt)
+        self._asked = open_gate(core, "question", task=self._task, key="blocked", context=context, attempt=row.attempt)
 
     def _open(self, signature: str, window: int) -> None:
         core = self._core
@@ -132,7 +141,9 @@ class Holding:
             "error_signature": signature,
             "detected_at": iso(core.clock.now()),
         }
-        open_gate(core, "loop_detected", task=self._task, key="loop", context=context, attempt=row.attempt)
+        self._asked = open_gate(
+            core, "loop_detected", task=self._task, key="loop", context=context, attempt=row.attempt
+        )
 
     async def step(self, observation: Observation, *, within: float | None) -> Directive:
         """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
