@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from unstuck import GateManager
 from unstuck.clock import ManualClock
-from unstuck.contract import Observation, Verdict
+from unstuck.contract import Answer, Observation, Verdict
 from unstuck.detection import LoopDetector
 from unstuck.diagnosis import extract_failure_signature
 
@@ -101,6 +102,30 @@ async def test_complete_integration() -> None:
     assert opened == [None, None, "gate-1"]
     detector.record_success("t")
     assert detector.get_loop_stats()["active_tasks"] == 0
+
+
+async def test_integration_with_the_gate_manager() -> None:
+    """With the real gate manager the third failure opens a gate that waits, and its answer begins anew."""
+    gates = GateManager()
+    detector = LoopDetector(gate_manager=gates)
+    opened = [await fail(detector) for _ in range(3)]
+    (gate,) = gates.open_gates()
+    assert opened == [None, None, gate.id]
+    assert (gate.type, gate.task) == ("loop_detected", "task-456")
+    await gates.answer(gate.id, Answer(choice="retry"))
+    assert [await fail(detector) for _ in range(2)] == [None, None]
+
+
+async def test_loop_events_are_tracked_with_their_time() -> None:
+    """Each loop is one event with when it was noticed, in the order in which they came."""
+    detector = LoopDetector(Gates(), clock=ManualClock())
+    for task in ("one", "two"):
+        for _ in range(4):
+            await fail(detector, task=task)
+    stats = detector.get_loop_stats()
+    assert [event["task_id"] for event in stats["loop_events"]] == ["one", "two"]
+    assert all(event["timestamp"] and event["detected_at"].endswith("Z") for event in stats["loop_events"])
+    assert (stats["active_tasks"], stats["detected_loops"], stats["window_size"]) == (2, 2, 3)
 
 
 async def test_one_gate_per_loop() -> None:

@@ -22,10 +22,6 @@ SHORT = 160
 CHECK_LIMIT = 200
 TALKING_TOOLS = frozenset({"think", "thought", "sequentialthinking", "reflect"})
 
-_EDITING = re.compile(
-    r"(?:multi|notebook|str_replace|apply)?_?-?(?:edit|write|patch|replace|update_file|create_file)\w*"
-)
-
 
 def _each(kind: CallKind, names: str) -> dict[str, CallKind]:
     return dict.fromkeys(names.split(), kind)
@@ -35,6 +31,9 @@ _TOOLS = {
     **_each("query", "read view open cat grep glob search ls list find fetch lookup recall codebase_search"),
     **_each("query", "web_search websearch web_fetch webfetch read_file list_dir list_directory file_search"),
     **_each("wait", "bashoutput poll sleep wait"),
+    **_each("advance", "scroll scroll_down scroll_up page_down page_up next_page next step continue"),
+    **_each("edit", "edit write patch replace multiedit notebookedit str_replace str_replace_editor apply_patch"),
+    **_each("edit", "str_replace_based_edit_tool edit_file write_file create_file update_file multi_edit todo_write"),
 }
 _PROGRAMS = {
     **_each("query", "cat ls ll dir grep egrep fgrep rg ag find head less more wc tree stat file which type du df"),
@@ -47,6 +46,7 @@ _GIT = {
     **_each("tree", "bisect checkout switch reset rebase revert stash restore worktree"),
 }
 # What stands before the program that matters: a change of directory, variables, a wrapper.
+_WRAPPERS = frozenset({"cd", "sudo", "time", "env", "nohup", "command", "exec", "timeout"})
 _BEFORE = re.compile(
     r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
 )
@@ -55,12 +55,13 @@ _OPERATORS = re.compile(r"[|&;<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
 _SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
 _LOGS = re.compile(r"(?:docker|podman|kubectl|heroku|pm2|docker compose|docker-compose)\s+(?:\S+\s+){0,3}logs\b")
-_ADVANCE = re.compile(
-    r"(?:\W{0,2}(?:gdb|lldb|pdb|dlv|debugger|thread|process|browser|computer)\W{0,3}\s*)?"
-    r"(?:n|next|s|step|si|ni|stepi|nexti|fin|finish|c|cont|continue|step[ _-]?(?:over|into|out|in)|until)(?:\s+\d+)?"
-    r"|.{0,40}\b(?:scroll\w*|page[ _-]?(?:down|up)|pgdn|next[ _-]page|swipe|press[ _-]?tab|fast[ _-]?forward)\b.{0,80}",
+_STEPS_ON = re.compile(
+    r"(?:\W{0,2}(?:gdb|lldb|pdb|dlv|debugger|thread|process)\W{0,3}\s*)?"
+    r"(?:n|next|s|step|si|ni|stepi|nexti|fin|finish|c|cont|continue|step[ _-]?(?:over|into|out|in)|until)(?:\s+\d+)?",
     re.IGNORECASE,
 )
+_STEPPING = 24
+_MOVES_ON = re.compile(r"\b(?:scroll|page[ _-]?(?:down|up)|pgdn|next[ _-]page|swipe|press[ _-]?tab|fast[ _-]?forward)")
 _NOTHING = re.compile(
     r"(?:ok(?:ay)?|done|success(?:ful(?:ly)?)?|true|null|none|\{\}|\[\]|0|\(?no (?:output|content)\)?"
     r"|(?:the )?(?:file|edit|patch|change|todo)s?(?: list)?(?: (?:has|have) been)?(?: was| were)? ?"
@@ -69,15 +70,25 @@ _NOTHING = re.compile(
     r"|(?:process )?(?:exited|failed)? ?(?:with )?(?:exit )?(?:code|status):? \d+)?[.!]?",
     re.IGNORECASE,
 )
+_NOTHING_LIMIT = 60
+_IMAGE_BEGINS = tuple("[<(isbdISBD ")
 _IMAGE = re.compile(r"[\[<(]?\s*(?:image|screenshot|binary)\b.{0,80}|data:image/.*", re.IGNORECASE | re.DOTALL)
 _IN_PROGRESS = re.compile(
     r"\b(?:pending|queued|in[ _-]progress|(?:still|is|status\W{1,4}|state\W{1,4}) ?running|running\W*$|waiting"
-    r"|not (?:yet )?ready|not yet|building|starting|\w*creating|provisioning|initiali[sz]ing|processing|scheduled"
-    r"|pulling|installing|compiling|no (?:new|further|more) (?:output|logs?|lines|messages|events)|\d{1,2} ?%)",
+    r"|not (?:yet )?ready|not yet|building|starting|\w*creating|provisioning|(?:pod)?initiali[sz]ing|processing"
+    r"|scheduled|pulling|installing|compiling|no (?:new|further|more) (?:output|logs?|lines|messages|events)"
+    r"|\d{1,2} ?%)",
     re.IGNORECASE,
 )
-# A first look that costs little: most results have none of these letters in a row.
-_SIGNS_OF_WORK = re.compile(r"ing|end|no |ueue|rogress|ead|yet|ched|%|ING|END|UEUE|ROGRESS|EAD|YET|CHED")
+# A first look that costs little: most results have none of these words.
+_LETTERS = re.compile(r"[a-z]+")
+_AT_WORK = frozenset(
+    {
+        *("pending", "queued", "progress", "running", "waiting", "ready", "yet", "building", "starting", "creating"),
+        *("containercreating", "provisioning", "initializing", "initialising", "podinitializing", "processing"),
+        *("scheduled", "pulling", "installing", "compiling", "output", "log", "logs", "lines", "messages", "events"),
+    }
+)
 _WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found", re.IGNORECASE)
 _FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
 _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\":,}])")
@@ -85,14 +96,21 @@ _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\
 
 def kind_of(tool: str, text: str) -> CallKind:
     """The sort of call, by its tool and, for a command, by its first program."""
-    tool = tool.lower()
     if not text.strip() or ("leep" in text and _SLEEPS.search(text)):
         return "wait"
-    if _EDITING.fullmatch(tool):
-        return "edit"
-    if len(text) <= SHORT and _ADVANCE.fullmatch(text.strip()):
-        return "advance"
-    return _TOOLS.get(tool) or _kind_of_command(_command_in(text))
+    kind = _TOOLS.get(tool.lower())
+    if kind is not None:
+        return kind
+    return "advance" if _advances(text) else _kind_of_command(_command_in(text))
+
+
+def _advances(text: str) -> bool:
+    """One more step in a debugger, one more page: the same call again is not the same step again."""
+    if len(text) <= _STEPPING and _STEPS_ON.fullmatch(text.strip()):
+        return True
+    if len(text) > SHORT:
+        return False
+    return _MOVES_ON.search(text.lower()) is not None
 
 
 def _kind_of_command(command: str) -> CallKind:
@@ -114,23 +132,29 @@ def _kind_of_command(command: str) -> CallKind:
 
 def _command_in(text: str) -> str:
     """The command without what stands before its program."""
+    first = text.partition(" ")[0]
+    if first and first not in _WRAPPERS and "=" not in first:
+        return text
     before = _BEFORE.match(text)
     return text[before.end() :] if before else text
 
 
 def says_nothing(result: str) -> bool:
     """Whether a result says no more than that it went well, or badly."""
-    return len(result) <= SHORT and _NOTHING.fullmatch(result.strip()) is not None
+    return len(result) <= _NOTHING_LIMIT and _NOTHING.fullmatch(result.strip()) is not None
 
 
 def shows_image(result: str) -> bool:
     """Whether a result is a picture, which two equal texts do not make equal."""
-    return len(result) <= SHORT and _IMAGE.fullmatch(result.strip()) is not None
+    return result[:1] in _IMAGE_BEGINS and len(result) <= SHORT and _IMAGE.fullmatch(result) is not None
 
 
 def is_in_progress(result: str) -> bool:
     """Whether a result says that something else is still at work."""
-    if len(result) > SHORT or not _SIGNS_OF_WORK.search(result):
+    if len(result) > SHORT:
+        return False
+    said = result.lower()
+    if "%" not in said and _AT_WORK.isdisjoint(_LETTERS.findall(said)):
         return False
     return _IN_PROGRESS.search(result) is not None and not _WENT_WRONG.search(result)
 

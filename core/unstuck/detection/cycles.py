@@ -56,10 +56,13 @@ class Cycles:
 
     def _period_of(self, step: Step) -> int | None:
         found = None
-        for period in range(1, LONGEST_PERIOD + 1):
-            same = period <= len(self._last) and self._last[-period].key == step.key
-            self._equal[period] = self._equal[period] + 1 if same else 0
-            if found is None and self._equal[period] >= period:
+        key, equal = step.key, self._equal
+        for period, earlier in enumerate(reversed(self._last), 1):
+            if earlier.key != key:
+                equal[period] = 0
+                continue
+            equal[period] += 1
+            if found is None and equal[period] >= period:
                 found = period
         return found
 

@@ -66,10 +66,11 @@ class Looking:
         if not file or file != self._file:
             self._file = file
             self._lines.clear()
-            self._looks.clear()
-        if not file:
+            self._looks = [step]
             return None
-        lines = {hash(line.strip()) for line in step.text.split("\n") if line.strip()}
+        if not self._lines:
+            self._lines |= _lines_of(self._looks[-1])
+        lines = _lines_of(step)
         if not lines <= self._lines:
             self._looks.clear()
         if len(self._lines) < LINES_KEPT:
@@ -88,8 +89,11 @@ class Looking:
 
     def _reworded(self, step: Step) -> Finding | None:
         """A question in plain words, asked like the one before it and answered the same."""
+        if step.kind != "query" or _SYNTAX.search(step.shown):
+            self._asked.clear()
+            return None
         words = keywords(step.shown)
-        if step.kind != "query" or len(words) < REWORDED_WORDS or _SYNTAX.search(step.shown):
+        if len(words) < REWORDED_WORDS:
             self._asked.clear()
             return None
         last = keywords(self._asked[-1].shown) if self._asked else frozenset()
@@ -105,3 +109,7 @@ class Looking:
             needed=REWORDED_ROUNDS,
             resets_on=RESET,
         )
+
+
+def _lines_of(step: Step) -> set[int]:
+    return {hash(line.strip()) for line in step.text.split("\n") if line.strip()}

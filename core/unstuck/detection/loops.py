@@ -158,6 +158,11 @@ class LoopDetector:
         self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
+        window = self._watched(task_id, agent_id)
+        if window is not None:
+            self._windows.move_to_end(task_id)
+            self._windows[task_id].move_to_end(agent_id)
+            return window
         agents = _touched(self._windows, task_id, OrderedDict[str, Window], TASKS_WATCHED)
         return _touched(agents, agent_id, lambda: Window(self._allowed.get(task_id, 0)), AGENTS_KEPT)
 
@@ -206,11 +211,8 @@ class LoopDetector:
 
 def _touched(kept: OrderedDict[str, _Kept], key: str, new: Callable[[], _Kept], limit: int) -> _Kept:
     """The value of ``key``, made where there is none; what was quiet longest is forgotten past ``limit``."""
-    value = kept.get(key)
-    if value is None:
-        value = kept[key] = new()
-        if len(kept) > limit:
-            kept.popitem(last=False)
-    else:
-        kept.move_to_end(key)
+    value = kept.pop(key, None)
+    kept[key] = value = new() if value is None else value
+    if len(kept) > limit:
+        kept.popitem(last=False)
     return value

@@ -100,7 +100,8 @@ class Streaks:
         if step.waits or not step.text.strip():
             return []
         failure = Failure(step.result, step.action, step.number, step.text)
-        found = (self._of_check(step, failure), self._of_text(step), self._of_guesses(step))
+        name = check_of(step.tool, step.shown)
+        found = (self._of_check(name, step, failure), self._of_text(name, step), self._of_guesses(step))
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
 
@@ -115,8 +116,7 @@ class Streaks:
         for text in [text for text, seen in self._texts.items() if any(name == check for _, name in seen)]:
             del self._texts[text]
 
-    def _of_check(self, step: Step, failure: Failure) -> Finding | None:
-        name = check_of(step.tool, step.shown)
+    def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
         check = self._checks.pop(name, None)
         if check is None or step.number - check.number > STEPS_KEPT:
             check = Check()
@@ -135,14 +135,14 @@ class Streaks:
             return None
         return self._finding(list(check.steps), check.count, check.failures[0])
 
-    def _of_text(self, step: Step) -> Finding | None:
+    def _of_text(self, name: str, step: Step) -> Finding | None:
         """The same words from different calls; fewer than four calls may just be looking round."""
         if says_nothing(step.text):
             return None
         seen = self._texts.pop(step.result, None) or deque(maxlen=TEXTS_KEPT)
         if seen and step.number - seen[-1][0].number > STEPS_KEPT:
             seen.clear()
-        seen.append((step, check_of(step.tool, step.shown)))
+        seen.append((step, name))
         self._texts[step.result] = seen
         if len(self._texts) > TEXTS_KEPT:
             self._texts.popitem(last=False)

@@ -18,7 +18,14 @@ TAIL = 1_500
 WORD_LIMIT = 400
 DIGEST_BYTES = 8
 
-_COUNTED = frozenset({"pid", "tid", "attempt", "try", "retry", "in", "out"})
+_COUNTERS = ("pid", "tid", "attempt", "try", "retry")
+_COUNTED = frozenset(
+    f"{before}{name}{after}"
+    for counter in _COUNTERS
+    for name in (counter, counter.capitalize(), counter.upper())
+    for before in ("", "(", "[")
+    for after in ("", ":", "=", "#")
+)
 _UNITS = frozenset(
     {"s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"}
 )
@@ -30,7 +37,7 @@ _VOLATILE = re.compile(
     r"|\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
     r"|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]*\d)[\w-]{3,}"
-    r"|\b(?:In|Out)\[\d+\]"
+    r"|\b(?:In|Out) ?\[\d+\]"
     r"|(?<=:)(?:3[2-9]|[4-6]\d)\d{3}\b)"
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
@@ -40,11 +47,13 @@ _VOLATILE = re.compile(
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
-_MEASURED = re.compile(
-    r"\b(?:bench\w*|mean|median|average|avg|min|max|p\d\d|stddev|latency|throughput|score|loss|accuracy|fps|cycles)\b"
-    r"|/op\b|ops/|req/s|\bper (?:op|call|iteration|second|request)",
-    re.IGNORECASE,
-)
+_MEASURES = "mean median average avg min max score loss accuracy throughput latency stddev fps benchmark bench cycles"
+_MEASURED = frozenset(
+    f"{form}{after}"
+    for name in _MEASURES.split()
+    for form in (name, name.capitalize(), f"({name}")
+    for after in ("", ":", "=", ",")
+) | {"p50", "p75", "p90", "p95", "p99", "p999", "ns/op", "µs/op", "us/op", "ms/op", "s/op", "ops/s", "req/s", "/op"}
 
 
 def comparable(text: str, *, arguments: bool = False) -> str:
@@ -57,7 +66,7 @@ def comparable(text: str, *, arguments: bool = False) -> str:
         text = f"{text[:HEAD]} … {text[-TAIL:]}"
     words = text.split()
     masked, timed = _masked(words, not arguments)
-    if timed and _MEASURED.search(text):
+    if timed and not _MEASURED.isdisjoint(words):
         masked, _ = _masked(words, False)
     return " ".join(masked)
 
@@ -69,19 +78,14 @@ def digest(*parts: str) -> str:
 
 def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     """The words as they are compared, and whether a duration was among those that were masked."""
-    said: list[str] = []
+    said, last = list(words), len(words) - 1
     timed = False
-    before = ""
-    for word in words:
-        if word.isalpha():
-            if durations and word in _UNITS and said and _NUMBER.fullmatch(before):
-                said[-1], timed = "TIME", True
-            said.append(word)
-        else:
-            stands, is_time = _word(word, durations, before.strip(_AROUND).lower() in _COUNTED)
-            timed = timed or is_time
-            said.append(stands)
-        before = word
+    for place in [place for place, word in enumerate(words) if not word.isalpha()]:
+        counted = place > 0 and words[place - 1] in _COUNTED
+        said[place], is_time = _word(words[place], durations, counted)
+        if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place]):
+            said[place], is_time = "TIME", True
+        timed = timed or is_time
     return said, timed
 
 

@@ -67,8 +67,8 @@ class Window:
         self._flags.dismiss(pattern)
 
     def reset(self) -> None:
-        """Start again: what a message from the user does."""
-        for part in (self._pairing, self._cycles, self._streaks, self._looking, self._trees, self._flags):
+        """Start again, as after an answer; the calls that are on their way stay known."""
+        for part in (self._cycles, self._streaks, self._looking, self._trees, self._flags):
             part.clear()
         self.rounds = 0
 
@@ -91,6 +91,7 @@ class Window:
             return [self._talk.say(text, observation.id)]
         if self._talk.is_real(text):
             self._allowed = times_asked_for(text)
+            self._pairing.clear()
             self.reset()
         return []
 

@@ -35,6 +35,7 @@ class Holding:
     def __init__(self, core: Core, task: str, can: Capabilities) -> None:
         self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
+        self._asked = ""
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def note(self, observation: Observation) -> Verdict | None:
@@ -43,6 +44,7 @@ class Holding:
         row = core.row(self._task)
         if row.state != "running" or self._is_repeated(observation):
             return None
+        self._begin_anew()
         text = admit(observation.text, limit=_STEP_LIMIT)
         identity = self._identity(observation) if observation.kind == "failure" else ""
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
@@ -74,6 +76,13 @@ class Holding:
         if looping:
             self._open(signature, core.settings.window_size)
         return verdict
+
+    def _begin_anew(self) -> None:
+        """Once a person has answered, what was repeated until then counts no more."""
+        gate = self._core.head.gates.get(self._asked)
+        if gate is not None and gate.status != "open":
+            self._asked = ""
+            self._core.detector.answered(self._task)
 
     def _is_dismissed(self, signature: str) -> bool:
         """Whether a person has said that this, or whatever this task repeats, is no loop."""
@@ -124,7 +133,7 @@ class Holding:
             "options": ["It works again: go on", "Leave it out and do what can be done without it"],
             "error_type": "blocked",
         }
-        open_gate(
+        self._asked = open_gate(
             core,
             "question",
             task=self._task,
@@ -147,7 +156,7 @@ class Holding:
             "error_signature": signature,
             "detected_at": iso(core.clock.now()),
         }
-        open_gate(
+        self._asked = open_gate(
             core,
             "loop_detected",
             task=self._task,

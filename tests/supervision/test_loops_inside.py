@@ -1,0 +1,186 @@
+"""A loop inside an attempt, step by step: the agent is told, then the person is asked, and only where it is one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Directive, Observation, Supervisor, Task, admit
+from unstuck.contract import Capabilities
+from unstuck.record import events as e
+
+HELD = Capabilities(hold="step", tell=True, resume=True, stop=True)
+
+
+class Agent:
+    """One attempt of one task, whose steps are given by the test."""
+
+    def __init__(self, supervisor: Supervisor, session: Any) -> None:
+        self.supervisor, self.session = supervisor, session
+        self.heard: list[Any] = []
+        supervisor.core.journal.on_append(lambda record: self.heard.append(record.event))
+
+    async def do(self, call: str, said: str = "", *, failed: bool = False) -> Directive:
+        """A call and its result; what is answered to the result, or to the call where that is held up."""
+        before = await self.session.step(Observation(kind="action", text=admit(call)))
+        if before.kind != "go_on":
+            return before
+        kind = "failure" if failed else "success"
+        return await self.session.step(Observation(kind=kind, text=admit(said), exit_code=int(failed)))
+
+    def see(self, call: str, said: str) -> None:
+        """A call and its result in a stream that cannot be held."""
+        self.session.see(Observation(kind="action", text=admit(call)))
+        self.session.see(Observation(kind="success", text=admit(said), exit_code=0))
+
+    @property
+    def gates(self) -> list[tuple[str, str]]:
+        return [(row.gate.type, row.gate.key) for row in self.supervisor.core.head.open_gates()]
+
+    def of(self, event: type[e.Event]) -> list[Any]:
+        return [one for one in self.heard if isinstance(one, event)]
+
+    async def answer(self, answer: Answer) -> None:
+        (row,) = self.supervisor.core.head.open_gates()
+        await self.supervisor.answer(row.id, answer)
+
+
+@asynccontextmanager
+async def working(repo: Path, prompt: str = "Make the shop work") -> AsyncIterator[Agent]:
+    async with Supervisor.open(repo) as supervisor:
+        session = supervisor.session(Task(id="web", prompt=admit(prompt)), HELD)
+        await session.begin()
+        yield Agent(supervisor, session)
+
+
+async def test_told_first_then_asked(repo: Path) -> None:
+    """The third round is told to the agent with its call and its answer, the fourth opens the gate."""
+    async with working(repo) as agent:
+        said = [await agent.do("cat shop.py", "total = None") for _ in range(3)]
+        assert [directive.kind for directive in said] == ["go_on", "go_on", "tell"]
+        assert "3 times: cat shop.py → total = None" in said[2].text
+        assert agent.gates == []
+        await agent.do("cat shop.py", "total = None")
+        assert agent.gates == [("loop_detected", "loop")]
+        (warned,) = agent.of(e.LoopWarned)
+        assert warned.repeats == 3
+        assert [step.repeats for step in agent.of(e.StepRecorded) if step.kind == "success"] == [0, 2, 3, 4]
+
+
+async def test_no_step_before_the_loop_was_acted_on(repo: Path) -> None:
+    """Once the gate is open the next call waits, and goes on with the answer."""
+    async with working(repo) as agent:
+        for _ in range(4):
+            await agent.do("cat shop.py", "total = None")
+        held = asyncio.ensure_future(agent.do("cat shop.py", "total = None"))
+        await asyncio.sleep(0)
+        assert not held.done()
+        await agent.answer(Answer(choice="show_me", text=admit("read cart.py instead")))
+        directive = await held
+        assert directive.kind == "deny"
+        assert "read cart.py instead" in directive.text
+
+
+async def test_fewer_failures_open_no_gate(repo: Path) -> None:
+    """The same first error, but ever fewer of them: work. When the count stands still the person is asked."""
+    async with working(repo) as agent:
+        error = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.\nFound {} errors."
+        for left in (12, 9, 6, 4):
+            assert (await agent.do("tsc --noEmit", error.format(left), failed=True)).kind == "go_on"
+        assert agent.gates == []
+        for _ in range(2):
+            await agent.do("tsc --noEmit", error.format(4), failed=True)
+        assert agent.gates == [("loop_detected", "loop")]
+
+
+async def test_searches_that_find_nothing_open_no_gate(repo: Path) -> None:
+    """Different searches end with the same exit code and say nothing."""
+    async with working(repo) as agent:
+        for name in ("acquire", "release", "with_lock", "flock", "lockfile"):
+            assert (await agent.do(f"grep -rn {name} src", "Exit code 1", failed=True)).kind == "go_on"
+        assert agent.gates == []
+
+
+async def test_an_outage_is_a_question(repo: Path) -> None:
+    """The agent hears that trying again will not help; when it goes on all the same, the person is asked."""
+    async with working(repo) as agent:
+        said = [await agent.do("npm ci", "npm ERR! connect ECONNREFUSED 10.0.0.5:443", failed=True) for _ in range(3)]
+        assert said[2].kind == "tell"
+        assert "Trying again will not help" in said[2].text
+        assert agent.gates == []
+        await agent.do("npm ci", "npm ERR! connect ECONNREFUSED 10.0.0.5:443", failed=True)
+        assert agent.gates == [("question", "blocked")]
+        held = asyncio.ensure_future(agent.do("npm ci"))
+        await asyncio.sleep(0)
+        await agent.answer(Answer(choice="choose", number=1))
+        assert "It works again: go on" in (await held).text
+
+
+async def test_what_the_task_asks_to_repeat(repo: Path) -> None:
+    """*Run it six times* in the task is honoured inside the attempt."""
+    async with working(repo, "Run ./soak.sh six times and tell me what it says") as agent:
+        said = [await agent.do("./soak.sh", "all well") for _ in range(7)]
+        assert [directive.kind for directive in said] == ["go_on"] * 6 + ["tell"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "asks"), [("once", (True, True)), ("pattern", (False, True)), ("task", (False, False))]
+)
+async def test_not_a_loop_go_on(repo: Path, scope: Any, asks: tuple[bool, bool]) -> None:
+    """For once, this pattern or this task: whether the same, and something else, is asked about again."""
+    async with working(repo) as agent:
+        for _ in range(4):
+            await agent.do("cat shop.py", "total = None")
+        held = asyncio.ensure_future(agent.do("cat shop.py", "total = None"))
+        await asyncio.sleep(0)
+        await agent.answer(Answer(choice="continue", scope=scope))
+        assert (await held).kind == "go_on"
+        assert [await asks_again(agent, "cat shop.py"), await asks_again(agent, "cat cart.py")] == list(asks)
+
+
+async def asks_again(agent: Agent, call: str) -> bool:
+    """Whether five rounds of ``call`` open a gate, which is waved on."""
+    for _ in range(5):
+        if agent.gates:
+            break
+        await agent.do(call, "total = None")
+    if not agent.gates:
+        return False
+    held = asyncio.ensure_future(agent.do("ls"))
+    await asyncio.sleep(0)
+    await agent.answer(Answer(choice="continue"))
+    await held
+    return True
+
+
+async def test_each_attempt_is_looked_at_for_itself(repo: Path) -> None:
+    """Every attempt looks round and fails once: that is the ladder's affair, and no loop inside one."""
+    async with working(repo) as agent:
+        for _ in range(3):
+            await agent.do("ls", "shop.py")
+            await agent.do("pytest -q", "FAILED t.py::test_total - assert 1 == 2", failed=True)
+            agent.session.abandon(agent.session.row.attempt, "test")
+            await agent.supervisor.core.journal.committed()
+            agent.supervisor.core.append(e.RecoveryDecided(choice="continue"), task="web")
+            await agent.session.begin()
+        assert len(agent.of(e.AttemptStarted)) == 3
+        assert agent.of(e.LoopWarned) == []
+        assert agent.gates == []
+
+
+async def test_an_agent_that_is_only_seen_begins_anew_too(repo: Path) -> None:
+    """*Go on* for once, said about an agent whose stream cannot be held: the next three rounds only tell it again."""
+    async with working(repo) as agent:
+        for _ in range(4):
+            agent.see("cat shop.py", "total = None")
+        assert agent.gates == [("loop_detected", "loop")]
+        await agent.answer(Answer(choice="continue"))
+        for _ in range(3):
+            agent.see("cat shop.py", "total = None")
+        assert agent.gates == []
+        assert [warned.repeats for warned in agent.of(e.LoopWarned)] == [3, 3]
