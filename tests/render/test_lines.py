@@ -60,7 +60,7 @@ def an_event(name: str, text: str = "words") -> Event:
             data[field] = VALUES[field]
         elif info.annotation is int or info.annotation is float:
             data[field] = 1
-        elif field in ("insights", "signals"):
+        elif field in ("insights", "runs", "signals"):
             data[field] = (text,)
         else:
             data[field] = text
