@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -59,8 +59,7 @@ class Tracker:
         self._trouble: Exception | None = None
         self._last = ""
         self.wake: Callable[[], None] = lambda: None
-        for task in self.state.tasks:
-            self._count(task)
+        self._count(self.state.tasks)
         self.gates = self.state.open_gates()
 
     @classmethod
@@ -105,29 +104,33 @@ class Tracker:
         changes = Changes(frozenset(self._tasks), self._rows, self._gates, self._ended)
         self._tasks.clear()
         self._rows = self._gates = self._ended = False
-        for task in changes.tasks:
-            self._count(task)
+        self._count(changes.tasks)
         if changes.gates:
             self.gates = self.state.open_gates()
         return changes
 
-    def _count(self, task: str) -> None:
-        row = self.state.tasks.get(task)
-        if row is None:
-            return
-        group = group_of(self.state, row)
-        before = self._groups.get(task)
-        if group != before:
-            if before is not None:
-                self.counts[before] -= 1
-            self.counts[group] += 1
-            self._groups[task] = group
-        if row.state in ("running", "backoff"):
-            attempt = self.state.attempts.get(row.attempt)
-            deadline = attempt.deadline if attempt is not None else None
-            self.timed[task] = -inf if row.state == "backoff" else inf if deadline is None else deadline - SOON_S
-        else:
-            self.timed.pop(task, None)
+    def _count(self, tasks: Iterable[str]) -> None:
+        """Look at these tasks again. They may be thousands in a frame, so nothing is looked up twice."""
+        state, groups, counts, timed = self.state, self._groups, self.counts, self.timed
+        for task in tasks:
+            row = state.tasks.get(task)
+            if row is None:
+                continue
+            group = group_of(state, row)
+            before = groups.get(task, "")
+            if group != before:
+                counts[group] += 1
+                groups[task] = group
+                if before:
+                    counts[before] -= 1
+            if row.state == "running":
+                attempt = state.attempts.get(row.attempt)
+                deadline = attempt.deadline if attempt is not None else None
+                timed[task] = inf if deadline is None else deadline - SOON_S
+            elif row.state == "backoff":
+                timed[task] = -inf
+            else:
+                timed.pop(task, None)
 
     def soon(self) -> list[str]:
         """The tasks to which something will happen by itself soon: those that wait, and those with little time."""

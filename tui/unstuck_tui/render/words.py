@@ -68,7 +68,7 @@ GROUPS: dict[str, tuple[str, Tone]] = {
 
 def needs_person(state: State, row: TaskRow) -> bool:
     """Whether an open gate of this task waits for an answer."""
-    gate = state.gates.get(row.gate)
+    gate = state.gates.get(row.gate) if row.gate else None
     return gate is not None and gate.status == "open"
 
 

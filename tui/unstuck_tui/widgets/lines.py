@@ -56,7 +56,16 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
 
     def resized(self) -> None:
         """The number of lines has changed."""
-        self.virtual_size = Size(0, self.line_total())
+        size = Size(0, self.line_total())
+        fits = size.height <= self.container_size.height
+        if self.styles.is_auto_height or fits == self.show_vertical_scrollbar:
+            self.virtual_size = size
+            return
+        # A new layout of the whole screen is needed only where a height or a scrollbar comes of it.
+        self.set_reactive(ScrollView.virtual_size, size)
+        if not fits:
+            self.vertical_scrollbar.window_virtual_size = size.height
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     def redraw_line(self, index: int) -> None:
         """Draw one line again, if it is in view."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from textual import events
 from textual.message import Message
@@ -108,24 +108,21 @@ class TaskTable(Lines, can_focus=True):
             self._stale = True
         elif len(self._state.tasks) != len(self._order):
             self._arrange()
-        for task in changes.tasks:
-            place = self._places.get(task)
-            if place is not None:
-                self.redraw_line(place)
+        self._redraw(changes.tasks)
 
     def tick(self) -> None:
         """A second has passed: draw the lines in view whose clock runs."""
         if self._stale or self._sorting == "time":
             self._arrange()
+        self._redraw(self._tracker.timed)
+
+    def _redraw(self, tasks: Container[str]) -> None:
+        """Draw those of ``tasks`` again that are in view: what is not costs nothing."""
         top = self.scroll_offset.y
-        running = [
-            place
-            for place in range(top, min(len(self._order), top + self.size.height))
-            if self._order[place] in self._tracker.timed
-        ]
-        if running:
+        places = [top + at for at, task in enumerate(self._order[top : top + self.size.height]) if task in tasks]
+        if places:
             # One block is drawn faster than the same lines one by one.
-            self.refresh_lines(running[0], running[-1] - running[0] + 1)
+            self.refresh_lines(places[0], places[-1] - places[0] + 1)
 
     def filter_by(self, words: str) -> None:
         """Show only tasks with these words (without them, where they begin with ``!``)."""
