@@ -300,6 +300,20 @@ async def test_letters_typed_into_the_filter_do_nothing_else(showing: Showing) -
         assert stage.app.screen is stage.main
 
 
+async def test_keys_that_come_in_one_go_mean_what_they_mean_one_by_one(showing: Showing) -> None:
+    """Open, back, filter and a word, faster than the screen can follow: the word is looked for, and nothing quits."""
+    async with showing() as stage:
+        for name in ("quick", "slow"):
+            stage.story.task(name)
+        await stage.settled()
+        for key in (key_of("task.open"), key_of("view.back"), key_of("table.filter"), *"quick"):
+            stage.app.simulate_key(key)
+        await stage.settled()
+        assert isinstance(stage.app.focused, Input)
+        assert stage.app.focused.value == "quick"
+        assert shown(stage) == ["quick"]
+
+
 async def test_a_filtered_task_comes_when_it_matches(showing: Showing) -> None:
     """The filter looks at the state as it is now."""
     async with showing() as stage:

@@ -49,7 +49,7 @@ def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
 ACTIONS: tuple[Action, ...] = (
     Action("gate.answer", "a", "answer", "answer",
         "Answer the question of the selected task, else the oldest one.", "main", True),
-    Action("task.open", "enter", "open", "open",
+    Action("task.open", "enter", "screen.open", "open",
         "Show the selected task's attempts, failure and output.", "table", True),
     Action("table.filter", "slash", "filter", "filter",
         "Show only tasks with these words; begin with ! to hide them.", "main", True),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
+from textual.widgets import Input, TextArea
 
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import Area, bindings_of
@@ -47,7 +48,21 @@ class UnstuckApp(App[None], inherit_bindings=False):
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.asker.key()
+            if await self._acts_on(event.key):
+                return
         await super().on_event(event)
+
+    async def _acts_on(self, key: str) -> bool:
+        """Do at once what ``key`` means, where no text is typed.
+
+        Textual sends keys to what has the focus and acts when they come back: of keys that come in one go all but the
+        first would go to what had the focus before it, and the rest of a word to look for would be commands.
+        """
+        self.app_focus = True
+        if isinstance(self.focused, Input | TextArea):
+            return False
+        bound = self.screen.active_bindings.get(key)
+        return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
 
     def action_leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""

@@ -93,13 +93,13 @@ class GateDialog(Dialog[Answer, Option]):
             lines.load_text(draft)
             lines.placeholder = Content(_HOW_MUCH[option.takes])
             lines.display = True
-            lines.focus()
+            self.set_focus(lines)
         else:
             line = self.query_one("#line", Input)
             line.value = draft
             line.placeholder = _HOW_MUCH[option.takes]
             line.display = True
-            line.focus()
+            self.set_focus(line)
         self.say(f"{option.label}: {_HINTS[option.takes]}")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -123,7 +123,7 @@ class GateDialog(Dialog[Answer, Option]):
         self.query_one("#lines").display = self.query_one("#line").display = False
         self.complain("")
         self.say(self.question.leaving)
-        self.query_one(Choices).focus()
+        self.set_focus(self.query_one(Choices))
 
     def overtake(self, reason: str) -> bool:
         """The gate has its answer from elsewhere; whether the dialog closes.

@@ -128,12 +128,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.query_one(Heading).refresh()
         self._share_out(self.size)
 
-    @on(TaskTable.Opened)
-    def _opened(self, event: TaskTable.Opened) -> None:
-        self.add_class("-opened")
-        self.query_one(Detail).select(event.task_id)
-        self.query_one("#timeline", Page).focus()
-
     @on(AttentionList.Pointed)
     def _pointed(self, event: AttentionList.Pointed) -> None:
         self._table.select(event.task_id)
@@ -150,6 +144,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         else:
             self._asker.ask_next(self._table.selected)
 
+    def action_open(self) -> None:
+        """Show the task under the cursor. At once: the focus must be there before the next key is."""
+        if self._table.selected:
+            self.add_class("-opened")
+            self.query_one(Detail).select(self._table.selected)
+            self.set_focus(self.query_one("#timeline", Page))
+
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself."""
         field, table = self.query_one("#filter", Input), self._table
@@ -157,12 +158,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
             field.value = ""
             self.remove_class("-filtering")
         self.remove_class("-opened")
-        table.focus()
+        self.set_focus(table)
 
     def action_filter(self) -> None:
         """Type words to look for."""
         self.add_class("-filtering")
-        self.query_one("#filter", Input).focus()
+        self.set_focus(self.query_one("#filter", Input))
 
     def action_sort(self) -> None:
         """The next order."""
@@ -176,4 +177,4 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def _filtered(self, event: Input.Submitted) -> None:
         if not event.value.strip():
             self.remove_class("-filtering")
-        self._table.focus()
+        self.set_focus(self._table)

@@ -33,13 +33,6 @@ class TaskTable(Lines, can_focus=True):
             self.task_id = task_id
             super().__init__()
 
-    class Opened(Message):
-        """The task under the cursor is to be shown."""
-
-        def __init__(self, task_id: str) -> None:
-            self.task_id = task_id
-            super().__init__()
-
     class Arranged(Message):
         """Other tasks are shown, or in another order."""
 
@@ -168,11 +161,6 @@ class TaskTable(Lines, can_focus=True):
         """Move the cursor by pages."""
         self.action_cursor(by * max(1, self.size.height - 1))
 
-    def action_open(self) -> None:
-        """Show the task under the cursor."""
-        if self._selected:
-            self.post_message(self.Opened(self._selected))
-
     def action_sort(self) -> None:
         """The next order."""
         self.action_sort_by(next_sorting(self._sorting))
@@ -184,9 +172,9 @@ class TaskTable(Lines, can_focus=True):
         if self._selected:
             self.scroll_to_line(self._places[self._selected])
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         place = self.scroll_offset.y + event.y
         if place < len(self._order):
             self._move_to(self._order[place])
             if event.chain > 1:
-                self.action_open()
+                await self.run_action("screen.open")
