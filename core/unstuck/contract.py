@@ -33,6 +33,7 @@ __all__ = [
     "OutcomeStatus",
     "Receipt",
     "Report",
+    "Standing",
     "Task",
     "TaskSession",
     "Verdict",
@@ -46,6 +47,7 @@ GateTypeName = Literal[
     "remediation", "budget", "integration", "recovery", "disk",
 ]  # fmt: skip
 GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
+Standing = Literal["", "held", "frozen", "runs_on"]
 OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -73,7 +75,8 @@ class Task:
 class Capabilities:
     """What an agent can be made to do decides what a rung becomes for it.
 
-    ``hold``: ``step`` waits inside a call, ``freeze`` stops its process group, ``none`` lets it run on.
+    ``hold``: ``step`` waits inside a call; ``freeze`` stops its process group, by methods ``freeze`` and ``thaw`` that
+    take the attempt's id; ``none`` lets it run on.
     ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new one can be
     started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be set back unasked.
     ``signals``: it has to end with a signal line, and is told how.
@@ -210,7 +213,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A question that waits. There is one open gate per (task, type, key); ``acts_at`` is monotonic seconds."""
+    """A question that waits. There is one open gate per (task, type, key); ``acts_at`` is monotonic seconds.
+
+    ``standing`` is what the agent does meanwhile: held in its next call, frozen, or it runs on; empty where none is at
+    work, and in logs that do not say.
+    """
 
     id: str
     type: GateTypeName
@@ -219,6 +226,7 @@ class Gate:
     context: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     choices: tuple[str, ...] = ()
     attempt: str | None = None
+    standing: Standing = ""
     acts_at: float | None = None
     status: GateStatus = "open"
     answer: Answer | None = None

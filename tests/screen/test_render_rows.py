@@ -42,9 +42,9 @@ def at_work(*, left: float, limit: float) -> State:
     return found
 
 
-def with_gate(found: State) -> State:
+def with_gate(found: State, standing: Any = "") -> State:
     task = found.tasks["web"]
-    gate = Gate(id="g1", type="timeout", task="web", key="wall", attempt=task.attempt or None)
+    gate = Gate(id="g1", type="timeout", task="web", key="wall", attempt=task.attempt or None, standing=standing)
     found.gates["g1"] = GateRow(gate=gate, opened="2026-01-01T00:00:00.000Z")
     found.tasks["web"] = replace(task, gate="g1")
     return found
@@ -102,8 +102,15 @@ def test_an_open_question_stops_the_clock() -> None:
     told = line(with_gate(at_work(left=450, limit=900)))
     assert told.startswith("! web")
     assert "needs you" in told
-    assert "frozen" in told
     assert "▕" not in told
+
+
+@pytest.mark.parametrize(("standing", "said"), [("held", "held"), ("frozen", "frozen"), ("runs_on", "runs on")])
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_the_agent_does_meanwhile(standing: str, said: str, width: int) -> None:
+    """The row of a task with an open question says whether its agent is held, frozen or runs on."""
+    told = line(with_gate(at_work(left=450, limit=900), standing), width=width)
+    assert f" {said} " in told
 
 
 def test_waiting_for_time_is_not_waiting_for_a_person() -> None:

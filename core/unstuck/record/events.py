@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from unstuck.contract import GateTypeName, Guidance, Level, Report, Task
+from unstuck.contract import GateTypeName, Guidance, Level, Report, Standing, Task
 from unstuck.escalation.climb import Climb
 from unstuck.text import Clean
 
@@ -462,7 +462,7 @@ class DirectivePrepared(Event):
 
 
 class GateOpened(Event):
-    """A question waits for an answer."""
+    """A question waits for an answer; ``standing`` is what a live agent does meanwhile."""
 
     gate: str
     type: GateTypeName
@@ -471,6 +471,7 @@ class GateOpened(Event):
     choices: tuple[str, ...] = ()
     attempt_id: str = ""
     report: str = ""
+    standing: Standing = ""
 
 
 class GateAnswered(Event):

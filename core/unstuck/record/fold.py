@@ -289,7 +289,9 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
 @_on(e.AgentSpawned)
 def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
     if _is_current(state, record):
-        _attempt(state, record.attempt, state="live", pid=event.pid, spawned=event.start)
+        # A question may have been opened before the process was there: it stands still from its first moment on.
+        held = state.attempts[record.attempt].state == "held"
+        _attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
 
 
 @_on(e.StepRecorded)
@@ -527,6 +529,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
         context=event.context,
         choices=event.choices,
         attempt=event.attempt_id or None,
+        standing=event.standing,
     )
     state.gates[event.gate] = GateRow(gate=gate, opened=record.time, report=event.report)
     row = state.tasks.get(record.task)

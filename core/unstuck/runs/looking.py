@@ -98,6 +98,7 @@ def show_rows(run: str, state: State) -> Iterator[dict[str, Any]]:
             "task": gate.gate.task,
             "opened": gate.opened,
             "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
+            "standing": gate.gate.standing,
             "context": dict(gate.gate.context),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unstuck.contract import Actor, Answer, Gate, GateTypeName
+from unstuck.contract import Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
@@ -15,9 +15,15 @@ from unstuck.text import admit
 if TYPE_CHECKING:
     from unstuck.supervision.core import Core
 
-__all__ = ["answer_gate", "apply_policy", "open_gate"]
+__all__ = ["answer_gate", "apply_policy", "open_gate", "standing_of"]
 
 ANSWER_LIMIT = 20_000
+_STANDING: dict[str, Standing] = {"step": "held", "freeze": "frozen", "none": "runs_on"}
+
+
+def standing_of(can: Capabilities) -> Standing:
+    """What a live agent that can do this does while a question about it is open."""
+    return _STANDING[can.hold]
 
 
 def open_gate(
@@ -28,12 +34,13 @@ def open_gate(
     key: str,
     context: dict[str, Any],
     attempt: str = "",
+    standing: Standing = "",
     report: str = "",
     found: tuple[int, Answer] | None = None,
 ) -> str:
     """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
 
-    ``found`` is what they have said already: asking them uses a rule up.
+    ``standing`` is what the live agent does meanwhile. ``found`` is what they have said already: asking them uses a rule up.
     """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
@@ -47,6 +54,7 @@ def open_gate(
         choices=CHOICES[gate_type],
         attempt_id=attempt,
         report=report,
+        standing=standing,
     )
     core.append(event, task=task, attempt=attempt)
     apply_policy(core, core.head.gates[gate].gate, found)

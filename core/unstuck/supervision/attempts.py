@@ -11,7 +11,7 @@ from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Rece
 from unstuck.errors import AgentNotFound
 from unstuck.record import events as e
 from unstuck.record.state import AttemptRow
-from unstuck.supervision.asking import open_gate
+from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
@@ -87,7 +87,7 @@ class _Running:
         )
         self._idles = self._row.deadline is not None
         self._armed: tuple[float | None, float | None] = (None, None)
-        self._held = False
+        self._stands = (False, 0)
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = ""
@@ -163,8 +163,9 @@ class _Running:
     def _keep_time(self) -> None:
         """Let both clocks run as the record says: they stand while a question holds the attempt."""
         row, held = self._row, self._row.state == "held"
-        if held != self._held:
-            self._held = held
+        # A question may be older than the process that it freezes.
+        if self._stands != (stands := (held, row.pid if held else 0)):
+            self._stands = stands
             self._freeze(held)
             if held:
                 self._idle.stand()
@@ -239,7 +240,14 @@ class _Running:
         found = core.policy(preview) if core.may_ask else None
         if core.may_ask and (core.person or found is not None):
             self._gate = open_gate(
-                core, "timeout", task=task.id, key=due.clock, context=context, attempt=attempt, found=found
+                core,
+                "timeout",
+                task=task.id,
+                key=due.clock,
+                context=context,
+                attempt=attempt,
+                standing=standing_of(self._agent.can),
+                found=found,
             )
             self._changed.set()
             return

@@ -8,11 +8,11 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from unstuck.clock import iso
-from unstuck.contract import Directive, Observation, Verdict
+from unstuck.contract import Capabilities, Directive, Observation, Verdict
 from unstuck.diagnosis import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
-from unstuck.supervision.asking import open_gate
+from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.text import Clean, admit
 
@@ -27,8 +27,8 @@ _IDS_KEPT = 1_024
 class Holding:
     """The part of a session that lives between two steps of an attempt."""
 
-    def __init__(self, core: Core, task: str) -> None:
-        self._core, self._task = core, task
+    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+        self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
         self._seen: OrderedDict[str, None] = OrderedDict()
 
@@ -117,7 +117,10 @@ class Holding:
             "options": ["It works again: go on", "Leave it out and do what can be done without it"],
             "error_type": "blocked",
         }
-        open_gate(core, "question", task=self._task, key="blocked", context=context, attempt=row.attempt)
+        standing = standing_of(self._can)
+        open_gate(
+            core, "question", task=self._task, key="blocked", context=context, attempt=row.attempt, standing=standing
+        )
 
     def _open(self, signature: str, window: int) -> None:
         core = self._core
@@ -132,7 +135,15 @@ class Holding:
             "error_signature": signature,
             "detected_at": iso(core.clock.now()),
         }
-        open_gate(core, "loop_detected", task=self._task, key="loop", context=context, attempt=row.attempt)
+        open_gate(
+            core,
+            "loop_detected",
+            task=self._task,
+            key="loop",
+            context=context,
+            attempt=row.attempt,
+            standing=standing_of(self._can),
+        )
 
     async def step(self, observation: Observation, *, within: float | None) -> Directive:
         """Note the observation; hold an action while a gate is open; hand over an answer that waits."""

@@ -31,7 +31,7 @@ class Session:
 
     def __init__(self, core: Core, task: str, can: Capabilities) -> None:
         self._core, self._task, self.can = core, task, can
-        self._holding = Holding(core, task)
+        self._holding = Holding(core, task, can)
 
     @property
     def row(self) -> TaskRow:

@@ -22,6 +22,7 @@ async def test_a_timeout_is_extended(overdue: Opening) -> None:
     """A wrong duration is refused with what is allowed; 90s gives exactly that, then it is asked again."""
     async with overdue() as (world, agent):
         assert "No end after 1m 40s; the limit is 1m 40s" in world.shown()
+        assert "the agent cannot be held and runs on meanwhile" in world.shown()
         await world.choose("timeout.extend")
         await world.write("soon")
         await world.press("enter")
@@ -96,6 +97,7 @@ async def test_a_loop_is_waved_on_once(opening: Opening) -> None:
         await world.asked()
         await world.awake()
         assert "web goes round in circles" in world.shown()
+        assert "the agent waits in its next call meanwhile" in world.shown()
         await world.choose("loop.continue__once")
         await world.until(lambda: len(world.supervisor.state.gates) == 2)
         await world.asked()

@@ -93,7 +93,7 @@ def test_a_time_out_is_extended(desk: Any) -> None:
     """Time is up: the agent stands still until the person gives it more, and then ends its one attempt well."""
     go = desk.pipe("go")
     terminal = run(desk, "--timeout", "1s", agent=f"cat {go}; touch done")
-    terminal.until("task has used up its time", "Let it run", "esc leaves it open")
+    terminal.until("task has used up its time", "Let it run", "the agent is frozen meanwhile")
     terminal.press(key_of("timeout.extend"))
     terminal.until("enter sends")
     terminal.write("20m")

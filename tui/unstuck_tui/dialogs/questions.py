@@ -25,6 +25,13 @@ _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
 _FACT_LIMIT = 2_000
+_MEANWHILE = {
+    "waits": "the agent takes no step meanwhile",
+    "held": "the agent waits in its next call meanwhile",
+    "frozen": "the agent is frozen meanwhile, and its clock stands still",
+    "runs_on": "the agent cannot be held and runs on meanwhile",
+    "": "nothing is decided without you",
+}
 _NAMED = 4
 
 
@@ -61,9 +68,7 @@ def question_of(state: State, row: GateRow) -> Question:
         where=one_line(str(gate.context.get("location") or "")),
         facts=tuple((label, text) for label, text in _facts(state, row) if text),
         options=tuple(_options(state, row)),
-        leaving="esc leaves it open: nothing is decided without you"
-        if gate.attempt
-        else "esc leaves it open: the agent takes no step meanwhile",
+        leaving=f"esc leaves it open: {_MEANWHILE[gate.standing if gate.attempt else 'waits']}",
     )
 
 

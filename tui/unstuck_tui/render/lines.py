@@ -19,6 +19,11 @@ _PARAGRAPH = 100
 _ANALYSIS = 600
 
 _Said = str | Sequence[str] | None
+_MEANWHILE = {
+    "held": "waits in its next call meanwhile",
+    "frozen": "is frozen meanwhile",
+    "runs_on": "cannot be held and runs on meanwhile",
+}
 _ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "extend": "DURATION", "choose": "N"}
 _TRIED = {
     "retries": ("retry", "retries"),
@@ -197,7 +202,8 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 
 def _details(event: e.GateOpened, record: Record) -> list[str]:
-    return [f"    details: unstuck show {record.run}"] if event.report else []
+    lines = [f"    the agent {_MEANWHILE[event.standing]}"] if event.standing else []
+    return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
 def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:

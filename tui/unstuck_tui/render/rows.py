@@ -16,8 +16,6 @@ _WIDE = 150
 _BAR = 10
 _PLACE = 12
 _STATE, _RUNG, _CLOCK, _LOOP = 11, 15, 8, 6
-# What became of an agent while its question is open: its process is stopped, its call waits, or neither.
-_STANDS = {"plan": "frozen", "command": "frozen", "watch": "held", "embedded": "runs on"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +116,13 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         again = clock(row.backoff_until - now)
         text, tone = (again if width <= _CLOCK else f"again in {again:>{_CLOCK}}"), "wait"
     elif row.state == "running" and needs_person(state, row):
-        text, tone = _stands(state, row), "wait"
+        text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(now - attempt.started) if attempt is not None else ""
     elif row.state == "ended" and spent:
         text = span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)
-
-
-def _stands(state: State, row: TaskRow) -> str:
-    agents = {agent.get("name"): agent for agent in state.run.plan.get("agents", ())}
-    if agents.get(row.task.agent, {}).get("hold") == "none":
-        return "runs on"
-    return _STANDS.get(state.run.kind, "")
 
 
 def _loop(state: State, row: TaskRow) -> str:

@@ -1,0 +1,81 @@
+"""What an agent does while a question about it is open: said in the question's own record, and done."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Guidance, Observation, Report, Supervisor, Task, admit
+from unstuck.contract import Capabilities, Observer, Receipt
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.fold import fold
+from unstuck.record.state import State
+from unstuck.settings import Settings
+
+PATIENCE = 60
+
+
+class Streaming:
+    """Is only seen in a stream, where it fails the same way three times; then it waits to be let go."""
+
+    def __init__(self, **can: Any) -> None:
+        self.can = Capabilities(stop=True, **can)
+        self.orders: list[str] = []
+        self.go = asyncio.Event()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        for number in range(3):
+            observer.see(Observation(kind="action", text=admit("make test"), id=f"c{number}"))
+            observer.see(Observation(kind="failure", text=admit("KeyError: 'currency'"), id=f"c{number}", exit_code=1))
+        await self.go.wait()
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        return Receipt()
+
+    def freeze(self, attempt: str) -> None:
+        self.orders.append(f"freeze {attempt}")
+
+    def thaw(self, attempt: str) -> None:
+        self.orders.append(f"thaw {attempt}")
+        self.go.set()
+
+
+@pytest.mark.parametrize(
+    ("hold", "standing", "orders"),
+    [
+        ("freeze", "frozen", ["freeze web.1", "thaw web.1"]),
+        ("step", "held", []),
+        ("none", "runs_on", []),
+    ],
+)
+async def test_a_question_says_what_its_agent_does_meanwhile(
+    repo: Path, hold: str, standing: str, orders: list[str]
+) -> None:
+    """Any question in an attempt freezes an agent that can be frozen until it is answered; others are as they are."""
+    agent, opened = Streaming(hold=hold), asyncio.Event()
+    settings = Settings.model_validate({"unverified": "accept"})
+    async with Supervisor.open(repo, settings, person=True) as supervisor, asyncio.timeout(PATIENCE):
+        supervisor.core.journal.on_durable(lambda record: opened.set() if record.name == "gate_opened" else None)
+        work = asyncio.ensure_future(supervisor.supervise(Task(id="web", prompt=admit("Mend it")), agent))
+        await opened.wait()
+        (row,) = supervisor.state.open_gates()
+        assert row.gate.standing == standing
+        await supervisor.answer(row.id, Answer(choice="continue"))
+        if not orders:
+            agent.go.set()
+        await work
+    assert agent.orders == orders
+
+
+def test_a_log_that_does_not_say_is_read() -> None:
+    """A gate in a log of an earlier version has no word for it."""
+    event = e.GateOpened.model_validate({"gate": "g1", "type": "timeout", "choices": ["extend"]})
+    record = Record(seq=1, time="", mono=0.0, run="r", actor="policy", event=event, name=event.name, task="web")
+    state = State()
+    fold(state, record)
+    assert state.gates["g1"].gate.standing == ""
