@@ -114,7 +114,8 @@ class Observation:
     """Something an agent did or said, as hooks, streams and detection see it.
 
     ``at`` is monotonic seconds from the caller; ``id`` the agent's tool-use id (the same one twice changes nothing,
-    empty is no id); ``tree`` a hash of the work tree. Plain ``str`` is accepted for every text at run time.
+    empty is no id); ``tree`` a hash of the work tree. Of the kind ``usage``: ``tokens`` and ``cost`` (US dollars) that
+    came on top since the last one, as the agent reports them. Plain ``str`` is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -129,6 +130,7 @@ class Observation:
     exit_code: int | None = None
     tree: str | None = None
     tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

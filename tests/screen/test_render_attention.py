@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from unstuck.contract import Gate
-from unstuck.record.state import GateRow, RunRow, State
+from unstuck.contract import Gate, Task
+from unstuck.record.state import GateRow, RunRow, State, TaskRow
+from unstuck.text import Clean
 from unstuck_tui.render.header import attention_cells, attentions, header_line
 
 COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
@@ -41,11 +42,29 @@ def test_the_header_counts_by_state_and_word() -> None:
 
 
 @pytest.mark.parametrize("width", range(40, 160, 7))
-def test_the_header_fits(width: int) -> None:
+@pytest.mark.parametrize("cost", [0.0, 1234.5])
+def test_the_header_fits(width: int, cost: float) -> None:
     """However narrow, it takes one line, and what needs the person is in it."""
-    assert cell_len(header(width)) <= width
-    assert "! 1" in header(width)
-    assert "12:41" in header(width)
+    assert cell_len(header(width, cost=cost)) <= width
+    assert "! 1" in header(width, cost=cost)
+    assert "12:41" in header(width, cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        ({"cost": 1.418, "tokens": 5}, "$1.42"),
+        ({"cost": 0.0004}, "<$0.01"),
+        ({"tokens": 999}, "999 tokens"),
+        ({"tokens": 12_345}, "12.3k tokens"),
+        ({"tokens": 2_500_000}, "2.5M tokens"),
+    ],
+)
+def test_the_header_says_what_it_cost(used: dict[str, Any], said: str) -> None:
+    """Dollars where an agent tells them, else tokens; where none tells anything, nothing is made up."""
+    assert header(140, **used).rstrip().endswith(f"✗ 1 failed   {said}")
+    assert "$" not in header(140)
+    assert "tokens" not in header(140)
 
 
 def test_the_header_says_how_it_ended() -> None:
@@ -53,6 +72,14 @@ def test_the_header_says_how_it_ended() -> None:
     assert "every task succeeded" in header(160, state="ended", exit_reason="succeeded", exit_code=0)
     assert "parked: needs a person" in header(160, state="parked", exit_reason="needs_person", exit_code=3)
     assert "stopping" in header(160, state="draining")
+
+
+def test_what_is_blocked_is_said_before_the_problem() -> None:
+    """Who is held up matters more than what failed, and is not the first to be cut."""
+    found = gate(problem="expected 200 but got 401 " * 9, attempts={"retries": 3})
+    for name in ("refunds", "invoices"):
+        found.tasks[name] = TaskRow(task=Task(id=name, prompt=Clean("x"), needs=("web",)))
+    assert "stuck after 3 retries · blocks refunds, invoices · expected 200" in told(found)
 
 
 def test_a_stuck_task_says_what_was_tried() -> None:

@@ -51,7 +51,7 @@ def with_gate(found: State, standing: Any = "") -> State:
 
 
 def cells(found: State, name: str = "web", width: int = 120) -> tuple[Cell, ...]:
-    return task_cells(found, found.tasks[name], columns_for(width), now=NOW, limits=LIMITS)
+    return task_cells(found, found.tasks[name], columns_for(width, 17, 13), now=NOW, limits=LIMITS)
 
 
 def line(found: State, name: str = "web", width: int = 120) -> str:
@@ -65,8 +65,24 @@ def test_a_line_is_as_wide_as_the_table(width: int) -> None:
     found.tasks["web"] = replace(found.tasks["web"], diagnosis=diagnose(TRACE), climb=Climb(repeats=3))
     assert cell_len(line(found, width=width)) == width
     assert cell_len(header_cells(columns_for(width))[0].text) == width
+    assert cell_len(header_cells(columns_for(width, 1, 1))[0].text) == width
     wide = state(row("日本語の課題" * 9))
     assert cell_len(line(wide, "日本語の課題" * 9, width)) == width
+
+
+def test_short_names_leave_the_room_to_the_failure() -> None:
+    """No column is wider than what stands in it; long names leave enough to read what failed and where."""
+    short, long = columns_for(120, 8, 9), columns_for(120, 99, 99)
+    assert (short.task, short.agent) == (8, 9)
+    assert short.failure > long.failure >= 28
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_repetition_is_counted_up_to_the_loop(count: int) -> None:
+    """So many of the same failure make a loop as are set; more than that still reads as all of them."""
+    found = state(row(state="running", climb=Climb(repeats=count)))
+    told = task_cells(found, found.tasks["web"], columns_for(120), now=NOW, limits={**LIMITS, "loop": 5})
+    assert f"↻ {min(count, 5)}/5 " in "".join(cell.text for cell in told)
 
 
 @pytest.mark.parametrize("name", [name for name in get_args(TaskState) if name != "ended"])
@@ -152,7 +168,7 @@ def test_the_last_failure_and_its_place() -> None:
     found = state(row(state="running", diagnosis=diagnose(TRACE)))
     assert "TypeError  shop/cart.py:18" in line(found)
     deep = diagnose(TRACE.replace("shop/cart.py", "a/very/deep/directory/of/the/shop/cart.py"))
-    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("…he/shop/cart.py:18")
+    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("…the/shop/cart.py:18")
     assert line(found, width=72).rstrip().endswith("TypeError")
 
 

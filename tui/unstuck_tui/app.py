@@ -42,6 +42,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         handler = self.supervisor.core.settings.failure_handler
         limits = {"retry": handler.max_retries, "pivot": handler.max_pivots, "research": handler.max_research}
+        limits["loop"] = self.supervisor.core.settings.window_size
         self.push_screen(MainScreen(self.supervisor, self.tracker, self.asker, limits))
 
     async def on_event(self, event: events.Event) -> None:

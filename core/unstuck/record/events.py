@@ -231,7 +231,7 @@ class RecoveryDecided(Event):
 
 
 class StepRecorded(Event):
-    """One observation inside an attempt."""
+    """One observation inside an attempt; ``tokens`` and ``cost`` (US dollars) are what it adds to them."""
 
     kind: str
     tool: str = ""
@@ -241,6 +241,8 @@ class StepRecorded(Event):
     agent_id: str = ""
     role: str = ""
     repeats: int = 0
+    tokens: int = 0
+    cost: float = 0.0
 
 
 class LoopWarned(Event):

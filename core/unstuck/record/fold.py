@@ -297,6 +297,12 @@ def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
 @_on(e.StepRecorded)
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)
+    if row is not None and (event.tokens or event.cost):
+        # Also what is told of an attempt that is being stopped was used.
+        run = state.run
+        state.run = replace(run, tokens=run.tokens + event.tokens, cost=run.cost + event.cost)
+        _attempt(state, record.attempt, tokens=row.tokens + event.tokens, cost=row.cost + event.cost)
+        row = state.attempts[record.attempt]
     if row is not None and row.state in ("starting", "live", "held"):
         now = "held" if row.state == "held" else "live"
         _attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)

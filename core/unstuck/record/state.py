@@ -76,7 +76,8 @@ class AttemptRow:
     ``deadline`` is the monotonic time at which its ``limit`` (seconds) is reached, ``warn_at`` that of the warning
     before it, None where no clock runs. They move on by as long as the attempt is held, which it is since
     ``held_since`` and was for ``held`` seconds before. ``timed_out`` names the clock that ended it. ``repeats`` is how
-    often what its agent does now was there already.
+    often what its agent does now was there already. ``tokens`` and ``cost`` (US dollars) are what its agent has
+    reported, 0 where it does not.
     """
 
     id: str
@@ -96,6 +97,8 @@ class AttemptRow:
     report: Report | None = None
     steps: int = 0
     repeats: int = 0
+    tokens: int = 0
+    cost: float = 0.0
 
     @property
     def is_live(self) -> bool:
@@ -181,6 +184,7 @@ class RunRow:
     """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue.
 
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
+    ``tokens`` and ``cost`` (US dollars) are the sums of what agents have reported.
     """
 
     id: str = ""
@@ -202,6 +206,8 @@ class RunRow:
     exit_reason: str = ""
     exit_code: int | None = None
     pid: int = 0
+    tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(slots=True)

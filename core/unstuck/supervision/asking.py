@@ -40,7 +40,8 @@ def open_gate(
 ) -> str:
     """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
 
-    ``standing`` is what the live agent does meanwhile. ``found`` is what they have said already: asking them uses a rule up.
+    ``standing`` is what the live agent does meanwhile. ``found`` is what the rules have said already: asking them uses
+    a rule up.
     """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from asyncio import FIRST_COMPLETED
 from collections import OrderedDict
 from dataclasses import replace
@@ -50,6 +51,8 @@ class Holding:
             agent_id=observation.agent_id,
             role=observation.role or "",
             repeats=core.detector.rounds(self._task, observation.agent_id),
+            tokens=max(0, observation.tokens),
+            cost=observation.cost if math.isfinite(observation.cost) and observation.cost > 0 else 0.0,
         )
         core.append(step, task=self._task, attempt=row.attempt, actor="agent")
         looping = self._count(observation, identity)

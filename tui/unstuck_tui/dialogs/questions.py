@@ -14,7 +14,7 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.text import Clean, admit, one_line
 from unstuck_tui.actions import Area, actions_of
 from unstuck_tui.dialogs.listed import Listed
-from unstuck_tui.render.format import span
+from unstuck_tui.render.format import span, time_of_day
 
 __all__ = ["Option", "Question", "Takes", "question_of", "to_answer"]
 
@@ -141,7 +141,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Seen", "; ".join(_each(context.get("signals")))
     yield "Last sign", _said(context.get("last_sign"))
     yield "Agent", _said(context.get("agent_id"))
-    yield "Since", _said(context.get("started_at") or context.get("detected_at"))
+    yield "Since", _since(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said(context.get("attempts") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
     yield "Files", ", ".join(_each(context.get("paths")))
@@ -289,6 +289,14 @@ def _fallout(state: State, task: str) -> str:
 def _said(value: object) -> str:
     """Text from a gate's context, which may have been written by a log of any version."""
     return "" if value is None else admit(str(value), limit=_FACT_LIMIT).replace("\t", "    ").strip()
+
+
+def _since(value: object) -> str:
+    """A time as people read it; what is none is said as it stands."""
+    try:
+        return time_of_day(str(value or ""))
+    except ValueError:
+        return _said(value)
 
 
 def _each(values: object, limit: int = 200) -> list[str]:

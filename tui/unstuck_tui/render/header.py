@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any
@@ -14,7 +14,7 @@ from unstuck_tui.render.format import clock, fit, flat, span
 from unstuck_tui.render.rows import Cell, time_left
 from unstuck_tui.render.words import GROUPS, Tone
 
-__all__ = ["Attention", "attention_cells", "attentions", "header_line"]
+__all__ = ["Attention", "attention_cells", "attentions", "header_line", "spent_of"]
 
 _ENDED = {
     "succeeded": "every task succeeded",
@@ -26,17 +26,30 @@ _ENDED = {
 }
 _TOLD = 20
 _LEAST_NAME = 16
+_SHORT_NAME = 7
 _SPOKEN = ("needs you", "working", "done", "failed")
 _BLOCKS_NAMED = 3
 
 
 def header_line(run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int) -> tuple[Cell, ...]:
-    """Project and run, time gone by, and how many tasks are in which state; ``elapsed`` in seconds."""
-    ways = tuple(_countings(counts))
+    """Project and run, time gone by, how many tasks are in which state, and what it cost; ``elapsed`` in seconds."""
+    spent = spent_of(run)
+    cost = (Cell("   "), Cell(spent)) if spent else ()
+    plain = tuple(_countings(counts))
+    ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
     right = next((cells for cells in ways if _length(cells) <= width - _LEAST_NAME), ways[-1])
     left = _name(run, elapsed, max(0, width - _length(right) - 3))
     blank = Cell(" " * max(2, width - _length(left) - _length(right) - 1))
     return _cut((*left, blank, *right), width)
+
+
+def spent_of(run: RunRow) -> str:
+    """What the agents have said that they used: dollars, else tokens; empty where none of them says."""
+    if run.cost:
+        return f"${run.cost:,.2f}" if run.cost >= 0.01 else "<$0.01"
+    if run.tokens >= 1_000_000:
+        return f"{run.tokens / 1e6:,.1f}M tokens"
+    return f"{run.tokens / 1e3:,.1f}k tokens" if run.tokens >= 1_000 else f"{run.tokens} tokens" if run.tokens else ""
 
 
 def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:
@@ -106,7 +119,9 @@ def attentions(
 
     ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
     """
-    found = [_of_gate(state, row, ages.get(row.id, 0.0)) for row in gates]
+    gates = tuple(gates)
+    blocked = _blocked_by({row.gate.task for row in gates}, state)
+    found = [_of_gate(row, ages.get(row.id, 0.0), blocked.get(row.gate.task, ())) for row in gates]
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
         issue = f"the project's own check is broken: {state.run.blocked}"
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
@@ -131,26 +146,37 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
     return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
 
 
-def _of_gate(state: State, row: GateRow, age: float) -> Attention:
-    text = _question(row.gate.type, row.gate.context)
-    blocked = [other.id for other in state.tasks.values() if row.gate.task and row.gate.task in other.task.needs]
+def _blocked_by(tasks: Set[str], state: State) -> dict[str, list[str]]:
+    """Which tasks need each of ``tasks``; one look at every task, however many questions there are."""
+    blocked: dict[str, list[str]] = {}
+    for other in state.tasks.values() if tasks else ():
+        for need in other.task.needs:
+            if need in tasks:
+                blocked.setdefault(need, []).append(other.id)
+    return blocked
+
+
+def _of_gate(row: GateRow, age: float, blocked: Sequence[str]) -> Attention:
+    what, why = _question(row.gate.type, row.gate.context)
     if blocked:
         more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
-        text += f" · blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}"
+        what += f" · blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}"
+    # Of a line that is too long the end is cut: the problem stands in the table, the dialog and the detail as well.
+    text = (" · " if blocked else ": ").join(filter(None, (what, why)))
     return Attention(row.gate.task or "run", "!", text, f"waits for you {span(age):>7}", "ask", row.id)
 
 
-def _question(kind: str, context: Mapping[str, Any]) -> str:
+def _question(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
+    """What has come to pass, and why or what about; either may be empty."""
     if kind == "stuck":
         tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
-        problem = context.get("problem") or "nothing has helped"
-        return f"stuck after {tried}: {problem}" if tried else f"stuck: {problem}"
+        return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
     if kind == "timeout":
-        return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}"
+        return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
     if kind == "loop_detected":
-        return f"goes round in circles: {context.get('error_signature') or ''}"
+        return "goes round in circles", str(context.get("error_signature") or "")
     said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
-    return str(said or kind.replace("_", " "))
+    return "", str(said or kind.replace("_", " "))
 
 
 def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -165,9 +191,9 @@ def _counted(count: int, word: str) -> str:
     return f"{count} {word}"
 
 
-def attention_cells(item: Attention, width: int) -> tuple[Cell, ...]:
-    """One line of the attention list, exactly ``width`` wide."""
+def attention_cells(item: Attention, width: int, name_width: int = 16) -> tuple[Cell, ...]:
+    """One line of the attention list, exactly ``width`` wide; ``name_width`` is that of the longest name in it."""
     then = fit(item.then, 22, right=True)
-    name = fit(item.task, min(16, width // 5))
+    name = fit(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
     text = fit(item.text, max(0, width - cell_len(name) - cell_len(then) - 6))
     return Cell(f" {item.glyph} {name} ", item.tone), Cell(f"{text} "), Cell(f"{then} ", item.tone)

@@ -15,7 +15,8 @@ NARROW = 84
 _WIDE = 150
 _BAR = 10
 _PLACE = 12
-_STATE, _RUNG, _CLOCK, _LOOP = 11, 15, 8, 6
+_SHORT, _LONG = 7, 40
+_STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 15, 8, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,26 @@ _NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "RUNG", "TIME", "LOOP", "LAST
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
 
 
-def columns_for(width: int) -> Columns:
-    """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column."""
+def columns_for(width: int, task: int = _LONG, agent: int = _LONG) -> Columns:
+    """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column.
+
+    ``task`` and ``agent`` are the widths of the longest names: what they do not need is the last column's.
+    """
     narrow, wide = width < NARROW, width >= _WIDE
-    task = max(8, min(28, width // 7 if not narrow else width // 5))
-    agent = 0 if narrow else min(20, width // 9)
-    widths = [task, _STATE, agent, 12 if wide else 0, _RUNG, _CLOCK if narrow else _BAR + 2 + _CLOCK]
-    widths.append(0 if narrow else _LOOP)
-    taken = 2 + sum(wanted + 1 for wanted in widths if wanted)
-    return Columns(*(*widths, max(0, width - taken)))
+    fixed = [_STATE, _RUNG, _CLOCK] if narrow else [_STATE, _RUNG, _BAR + 2 + _CLOCK, _LOOP, *[_KIND] * wide]
+    room = width - 2 - sum(fixed) - len(fixed)
+    task = max(_SHORT, min(task, _LONG, room // 2 if narrow else room // 3))
+    agent = 0 if narrow else max(_SHORT, min(agent, _LONG // 2, room // 5))
+    return Columns(
+        task=task,
+        state=_STATE,
+        agent=agent,
+        kind=_KIND if wide else 0,
+        rung=_RUNG,
+        time=_CLOCK if narrow else _BAR + 2 + _CLOCK,
+        loop=0 if narrow else _LOOP,
+        failure=max(0, room - task - 1 - (agent + 1 if agent else 0)),
+    )
 
 
 def header_cells(columns: Columns, sorting: str = "plan") -> tuple[Cell, ...]:
@@ -89,7 +101,7 @@ def task_cells(
     cells.append(Cell(fit(_rung(row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
     cells.append(_time(state, row, columns, now, spent))
     if columns.loop:
-        cells.append(Cell(fit(_loop(state, row), columns.loop) + " ", "wait"))
+        cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
     cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
     return tuple(cells)
 
@@ -125,12 +137,12 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     return Cell(fit(text, width, right=True) + " ", tone)
 
 
-def _loop(state: State, row: TaskRow) -> str:
-    """How often the same failure came in a row, or the same step within the attempt."""
+def _loop(state: State, row: TaskRow, window: int) -> str:
+    """How often the same failure came in a row, or the same step within the attempt, of the times that make a loop."""
     attempt = state.attempts.get(row.attempt)
     inside = attempt.repeats if attempt is not None and attempt.is_live else 0
     repeats = max(row.climb.repeats, inside)
-    return f"↻ {min(repeats, 3)}/3" if repeats > 1 and row.state != "ended" else ""
+    return f"↻ {min(repeats, window)}/{window}" if repeats > 1 and row.state != "ended" else ""
 
 
 def _failure(state: State, row: TaskRow, width: int) -> str:

@@ -38,8 +38,8 @@ def _moment(moment: Moment, now: float, width: int) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
     time = f" {time_of_day(moment.time)}  "
     label = f"{fit(moment.label, _LABEL)} "
-    room = max(0, width - len(time) - len(label) - 2 - _SECONDS - 1)
-    seconds = fit("" if lasted is None else span(lasted), _SECONDS, right=True)
+    seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
+    room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
     is_attempt = bool(moment.attempt)
     return (
         Cell(time, "quiet"),

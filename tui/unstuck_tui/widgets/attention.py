@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
 from unstuck_tui.actions import bindings_of
+from unstuck_tui.render.format import flat
 from unstuck_tui.render.header import Attention, attention_cells, attentions
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.tracker import Tracker, seconds_of
@@ -16,6 +18,7 @@ from unstuck_tui.widgets.lines import Lines
 __all__ = ["AttentionList"]
 
 _LEAST = 3
+_NAME_LIMIT = 100
 _SHARE = 5
 
 
@@ -46,7 +49,7 @@ class AttentionList(Lines, can_focus=True):
         super().__init__(id=id)
         self._tracker = tracker
         self._items: list[Attention] = []
-        self._cursor = 0
+        self._cursor = self._name_width = 0
 
     @property
     def gate(self) -> str:
@@ -60,7 +63,7 @@ class AttentionList(Lines, can_focus=True):
         return len(self._items)
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return attention_cells(self._items[index], width)
+        return attention_cells(self._items[index], width, self._name_width)
 
     def is_cursor(self, index: int) -> bool:
         return self.has_focus and index == self._cursor
@@ -77,6 +80,7 @@ class AttentionList(Lines, can_focus=True):
         gate = self.gate
         many = len(items) != len(self._items)
         self._items = items
+        self._name_width = max((cell_len(flat(item.task[:_NAME_LIMIT])) for item in items), default=0)
         kept = next((place for place, item in enumerate(items) if gate and item.gate == gate), self._cursor)
         self._cursor = max(0, min(kept, len(items) - 1))
         if many:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
 from unstuck.record.state import State
 from unstuck_tui.actions import bindings_of
+from unstuck_tui.render.format import flat
 from unstuck_tui.render.order import Sorting, arranged, next_sorting
-from unstuck_tui.render.rows import Cell, columns_for, header_cells, task_cells
+from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells
 from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["TaskTable"]
+
+_NAME_LIMIT = 100
 
 
 class TaskTable(Lines, can_focus=True):
@@ -45,6 +50,7 @@ class TaskTable(Lines, can_focus=True):
         self._sorting: Sorting = "plan"
         self._stale = False
         self._selected = ""
+        self._measured = self._task_width = self._agent_width = 0
 
     @property
     def _state(self) -> State:
@@ -81,16 +87,28 @@ class TaskTable(Lines, can_focus=True):
         if row is None:
             return ()
         now, spent = self._tracker.clock.monotonic(), self._tracker.history.spent.get(row.id, 0.0)
-        return task_cells(self._state, row, columns_for(width), now=now, limits=self._limits, spent=spent)
+        return task_cells(self._state, row, self._columns(width), now=now, limits=self._limits, spent=spent)
 
     def heading(self, width: int) -> Sequence[Cell]:
         """The heading that goes with this table; it says what the filter hides."""
         room = self.scrollable_content_region.width or width
         if not self._words:
-            return header_cells(columns_for(room), self._sorting)
+            return header_cells(self._columns(room), self._sorting)
         said = f" /{self._words}  {len(self._order)} of {len(self._state.tasks)}"
-        (names,) = header_cells(columns_for(room), self._sorting)
+        (names,) = header_cells(self._columns(room), self._sorting)
         return Cell(names.text[: max(0, width - len(said) - 2)], names.tone), Cell(f"{said} ", "wait")
+
+    def _columns(self, width: int) -> Columns:
+        return columns_for(width, self._task_width, self._agent_width)
+
+    def _measure(self) -> None:
+        """Look how long the names of the tasks are that have come in: no column is wider than it has to be."""
+        for row in islice(self._state.tasks.values(), self._measured, None):
+            self._task_width = max(self._task_width, cell_len(flat(row.id[:_NAME_LIMIT])))
+            self._agent_width = max(
+                self._agent_width, cell_len(flat((row.task.agent or row.task.agent_type)[:_NAME_LIMIT]))
+            )
+        self._measured = len(self._state.tasks)
 
     def is_cursor(self, index: int) -> bool:
         return self._order[index] == self._selected
@@ -131,6 +149,7 @@ class TaskTable(Lines, can_focus=True):
     def _arrange(self) -> None:
         """Filter and sort anew, with the cursor on the task it was on."""
         self._stale = False
+        self._measure()
         place = self._places.get(self._selected, 0)
         order = arranged(self._state, self._words, self._sorting, now=self._tracker.clock.monotonic())
         if order != self._order:
