@@ -62,6 +62,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("view.back", "escape", "back", "back", "Back to the table; once there, forget the filter.", "main", True),
     Action("view.next", "tab", "app.focus_next", "next pane", "To the next pane.", "main"),
     Action("view.previous", "shift+tab", "app.focus_previous", "previous pane", "To the pane before.", "main"),
+    Action("app.suspend", "ctrl+z", "suspend", "suspend",
+        "To the shell and back with fg; not while the run goes on.", "app"),
     Action("app.theme", "ctrl+t", "theme", "light or dark", "Change between a dark and a light screen.", "app"),
     Action("app.palette", "ctrl+p", "command_palette", "palette", "Search everything that can be done.", "app"),
     Action("table.down", "j,down", "cursor(1)", "down", "The next row.", "table"),

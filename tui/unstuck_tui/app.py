@@ -9,8 +9,9 @@ from textual.app import App
 from textual.widgets import Input, TextArea
 
 from unstuck.supervision.supervisor import Supervisor
-from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.actions import Area, bindings_of, key_of
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.leaving import goes_on
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.tracker import Tracker
 
@@ -68,6 +69,18 @@ class UnstuckApp(App[None], inherit_bindings=False):
     def action_leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""
         self.asker.leave()
+
+    def action_suspend(self) -> None:
+        """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
+        if goes_on(self.supervisor):
+            self.notify(
+                "The run would stand still, and nobody would watch its agents. Leave the screen instead: "
+                f"{key_of('app.quit')} can leave them at work.",
+                severity="warning",
+                markup=False,
+            )
+        else:
+            self.action_suspend_process()
 
     def action_theme(self) -> None:
         """Change between dark and light."""

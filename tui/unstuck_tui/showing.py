@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
-from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.cli.streams import discard
+from unstuck_tui.dialogs.leaving import goes_on
 from unstuck_tui.terminal import TerminalDriver
 
 __all__ = ["Showing"]
@@ -87,20 +87,12 @@ class Showing:
         supervisor.unwatched()
         if failure := failure or app.failure:
             _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
-        if _goes_on(supervisor):
+        if goes_on(supervisor):
             _say(
                 f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "
                 f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it, "
                 f"and `unstuck run --resume {supervisor.run}` then goes on with a screen"
             )
-
-
-def _goes_on(supervisor: Supervisor) -> bool:
-    """Whether there is anything that the run does without a person."""
-    state = supervisor.core.head
-    accept = supervisor.core.accept_unverified
-    works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
-    return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import IO
 
 from textual import events
@@ -51,6 +51,8 @@ class Outlet:
         self._lock = Lock()
         self._waiting = 0
         self._is_behind = self._is_lost = self._is_closed = self._has_dropped = False
+        self._all_written = Event()
+        self._all_written.set()
         # A daemon: at the very end nothing waits for a terminal that has stalled for good.
         self._thread = Thread(target=self._run, name="terminal-output", daemon=True)
         self._thread.start()
@@ -63,8 +65,13 @@ class Outlet:
                 self._has_dropped = True
             else:
                 self._waiting += len(text)
+                self._all_written.clear()
                 self._queue.put(text)
         return len(text)
+
+    def drain(self) -> None:
+        """Wait until everything is written; a file that has stalled or is lost is not waited for."""
+        self._all_written.wait(CLOSING_S)
 
     def flush(self) -> None:
         """Nothing to do: what is written is passed on as soon as the file takes it."""
@@ -91,6 +98,7 @@ class Outlet:
                 self._file.flush()
             except (OSError, ValueError):
                 self._is_lost = True
+                self._all_written.set()
                 self._lost()
                 return
             self._written(len(text))
@@ -98,6 +106,8 @@ class Outlet:
     def _written(self, size: int) -> None:
         with self._lock:
             self._waiting -= size
+            if self._waiting <= 0:
+                self._all_written.set()
             resumed = self._is_behind and self._waiting <= 0
             if resumed:
                 self._is_behind = False
@@ -113,6 +123,7 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         loop = asyncio.get_running_loop()
+        self._is_suspended = False
 
         def later(call: Callable[[], object]) -> Callable[[], None]:
             def tell() -> None:
@@ -122,9 +133,8 @@ class TerminalDriver(LinuxDriver):
             return tell
 
         assert sys.__stderr__ is not None
-        self._outlet = Outlet(
-            sys.__stderr__, lost=later(app.exit), caught_up=later(lambda: app.refresh(repaint=True, layout=True))
-        )
+        self._repaint = later(lambda: app.refresh(repaint=True, layout=True))
+        self._outlet = Outlet(sys.__stderr__, lost=later(app.exit), caught_up=self._repaint)
         self._file = self._outlet  # type: ignore[assignment]
 
     def process_message(self, message: Message) -> None:
@@ -133,6 +143,20 @@ class TerminalDriver(LinuxDriver):
             message = events.Paste(sanitise(message.text))
         if not (isinstance(message, events.Key) and message.is_printable and not sanitise(message.character or "")):
             super().process_message(message)
+
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back; all that was written is out before the process stands still."""
+        self._is_suspended = True
+        self.stop_application_mode()
+        super().close()
+        self._outlet.drain()
+
+    def resume_application_mode(self) -> None:
+        """Take the terminal again; after a stop that was not announced (SIGSTOP) it is ours, and only drawn anew."""
+        if self._is_suspended:
+            self._is_suspended = False
+            self.start_application_mode()  # type: ignore[no-untyped-call]
+        self._repaint()
 
     def close(self) -> None:
         """Perform cleanup."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,8 @@ MISLEADING = ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "TERM_PROGRAM")
 # Escape as terminals with the keyboard protocol send it: alone it would make one key with what follows.
 SPECIAL = {
     "enter": b"\r", "escape": b"\x1b[27u", "tab": b"\t", "backspace": b"\x7f", "ctrl+c": b"\x03", "ctrl+s": b"\x13",
-    "ctrl+j": b"\n", "up": b"\x1b[A", "down": b"\x1b[B", "slash": b"/", "question_mark": b"?", "space": b" ",
+    "ctrl+z": b"\x1a", "ctrl+j": b"\n", "up": b"\x1b[A", "down": b"\x1b[B", "slash": b"/", "question_mark": b"?",
+    "space": b" ",
 }  # fmt: skip
 
 
@@ -70,6 +72,15 @@ class Terminal:
             self._held = b""
         self._stream.feed(UNKNOWN.sub(b"", data))
         return True
+
+    def drain(self) -> None:
+        """Take what has come already."""
+        while select.select([self.process.fd], [], [], 0)[0] and self.read():
+            pass
+
+    def clear(self) -> None:
+        """Forget what stands on the screen: what is seen from now on was drawn anew."""
+        self._screen.reset()
 
     def until(self, *words: str) -> str:
         """Read until all ``words`` stand on the screen; returns what stands there."""

@@ -94,6 +94,41 @@ def test_quitting_can_be_taken_back(work: Any) -> None:
     assert terminal.is_clean()
 
 
+def test_suspending_is_refused_while_agents_work(work: Any) -> None:
+    """Ctrl+Z while an agent works: a line says why not and what instead, and the agent ends its work."""
+    terminal = at_work(work)
+    terminal.press(key_of("app.suspend"))
+    terminal.until("The run would stand still", "TASK")
+    work.go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+
+
+def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Any) -> None:
+    """Ctrl+Z where only a question waits: a clean terminal; resumed, the whole screen is there and takes keys."""
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
+    terminal.until("task is stuck", "esc leaves it open")
+    terminal.press(key_of("dialog.back"))
+    terminal.gone("task is stuck")
+    program = psutil.Process(terminal.process.pid)
+    terminal.press(key_of("app.suspend"))
+    while b"\x1b[?1049l" not in terminal.raw:
+        assert terminal.read()
+    os.waitpid(program.pid, os.WUNTRACED)
+    assert program.status() == psutil.STATUS_STOPPED
+    terminal.drain()
+    assert terminal.is_clean()
+    terminal.clear()
+    terminal.kill(signal.SIGCONT)
+    terminal.until("TASK", "1 needs you", "? help")
+    terminal.press(key_of("gate.answer"))
+    terminal.until("task is stuck", "esc leaves it open")
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+    assert terminal.is_clean()
+
+
 def test_a_screen_left_with_a_question_parks_the_run(desk: Any) -> None:
     """Left while only a question is open: the run is parked with 3 and says which question waits."""
     terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
