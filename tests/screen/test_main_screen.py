@@ -397,6 +397,16 @@ async def test_whoever_reads_further_up_is_left_there(showing: Showing) -> None:
             assert "more" in stage.text
 
 
+async def test_help_stands_in_columns_on_a_small_terminal(showing: Showing) -> None:
+    """What does not fit into a line of the help goes on below itself, not below its key."""
+    async with showing(size=(80, 24)) as stage:
+        await stage.press("app.help")
+        rows = [row[1:-1] for row in stage.rows()]
+        first = next(row for row in rows if "Answer the question" in row)
+        rest = rows[rows.index(first) + 1]
+        assert len(rest) - len(rest.lstrip()) == first.index("Answer the question")
+
+
 async def test_help_is_about_the_focused_pane(showing: Showing) -> None:
     """`?` explains the keys of the pane one is in, then those that work everywhere; esc closes it."""
     async with showing() as stage:

@@ -152,9 +152,14 @@ def test_the_rung(level: Any, climb: Climb, said: str) -> None:
     assert f" {said} " in line(state(row(state="running", level=level, climb=climb, attempts=2)))
 
 
-def test_a_stuck_task_has_asked() -> None:
-    """At the top of the ladder stands the question."""
-    assert "L4 asked" in line(state(row(state="waiting", level="research", attempts=6)))
+@pytest.mark.parametrize(("kind", "asked"), [("stuck", True), ("question", False)])
+@pytest.mark.parametrize("level", ["first", "research"])
+def test_a_stuck_task_has_asked(kind: Any, asked: bool, level: Any) -> None:
+    """At the top of the ladder stands the stuck question, however short the way; any other leaves the rung as it is."""
+    found = with_gate(state(row(state="waiting", level=level, attempts=6)))
+    gate = found.gates["g1"]
+    found.gates["g1"] = replace(gate, gate=replace(gate.gate, type=kind))
+    assert ("L4 asked" in line(found)) == asked
 
 
 def test_repetition_is_told() -> None:

@@ -32,7 +32,7 @@ class ActionCommands(Provider):
         return [
             (action, partial(self.app.run_action, action.does, target))
             for action in ACTIONS
-            if action.id != "app.palette" and (target := self._target(action)) is not None
+            if action.id != "app.palette" and not action.everywhere and (target := self._target(action)) is not None
         ]
 
     def _target(self, action: Action) -> DOMNode | None:

@@ -98,7 +98,7 @@ def task_cells(
         cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
     if columns.kind:
         cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
-    cells.append(Cell(fit(_rung(row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
+    cells.append(Cell(fit(_rung(state, row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
     cells.append(_time(state, row, columns, now, spent))
     if columns.loop:
         cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
@@ -106,8 +106,8 @@ def task_cells(
     return tuple(cells)
 
 
-def _rung(row: TaskRow, limits: Mapping[str, int]) -> str:
-    return rung_of(row, limits) if row.attempts else ""
+def _rung(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
+    return rung_of(state, row, limits) if row.attempts else ""
 
 
 def _is_done(state: State, need: str) -> bool:

@@ -24,7 +24,7 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
     """Which task this is, in one line."""
     agent = row.task.agent or row.task.agent_type
     kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
-    rung = f" · {rung_of(row, limits)}" if row.attempts else ""
+    rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
     return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}"
 

@@ -93,9 +93,9 @@ def tone_of(state: State, row: TaskRow) -> Tone:
     return "ask" if needs_person(state, row) else _LIVE[row.state][2]
 
 
-def rung_of(row: TaskRow, limits: Mapping[str, int]) -> str:
+def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
     """Where the task stands on the ladder: ``first``, ``L2 pivot 1/3``, ``L4 asked``."""
-    if row.state == "waiting" and row.level != "first":
+    if row.state == "waiting" and row.gate in state.gates and state.gates[row.gate].gate.type == "stuck":
         return "L4 asked"
     number = _LEVELS.get(row.level)
     return (f"L{number} " if number else "") + rung_label(row.level, row.climb, limits.get(row.level, 0))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -34,8 +37,14 @@ class HelpScreen(ModalScreen[None]):
         areas: tuple[Area, ...] = tuple(dict.fromkeys((self._area, "main", "app")))
         with VerticalScroll() as box:
             box.border_title = Content("Keys")
-            for area in areas:
-                rows = keys_of(actions_of(area))
-                lines = (Content.assemble((f"  {keys:<18}", "bold"), said) for keys, said in rows)
-                yield Static(Content("\n").join([Content.styled(AREA_NAMES[area], "bold underline"), *lines]))
+            told = {area: keys_of(actions_of(area)) for area in areas}
+            width = max(cell_len(keys) for rows in told.values() for keys, _ in rows)
+            for area, rows in told.items():
+                yield Static(Content.styled(AREA_NAMES[area], "bold underline"))
+                table = Table.grid(padding=(0, 2, 0, 0))
+                table.add_column(width=width + 1)
+                table.add_column()
+                for keys, said in rows:
+                    table.add_row(Text(f" {keys}", style="bold"), Text(said))
+                yield Static(table)
             yield Static(Content("esc closes this"))
