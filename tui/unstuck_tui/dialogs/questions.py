@@ -133,7 +133,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     if row.gate.type == "stuck":
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
-        yield "Found", "; ".join(_each(context.get("insights")))
+        yield "Found", "; ".join(found.rstrip(":") for found in _each(context.get("insights")))
         yield "Saved", _said(context.get("checkpoint")) or "nothing: no checkpoint could be made"
         return
     if row.gate.type == "loop_detected":

@@ -75,7 +75,7 @@ def failure_lines(state: State, row: TaskRow, seen: Seen | None, *, width: int) 
         lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
-        lines += _field("insight", insight.partition("\n")[0], width, 1)
+        lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
     lines += _field("last good", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 1)
     return lines
