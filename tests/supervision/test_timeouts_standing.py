@@ -22,7 +22,7 @@ TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
 class Reporting:
     """An agent without a process that works until it is stopped or let go, and can be frozen."""
 
-    can = Capabilities(stop=True, fresh=True)
+    can = Capabilities(hold="freeze", stop=True, fresh=True)
 
     def __init__(self) -> None:
         self.observer: asyncio.Future[Observer] = asyncio.get_running_loop().create_future()

@@ -173,7 +173,13 @@ class History:
 
     def _restored(self, record: Record, event: e.RestoreDone) -> None:
         if event.target:
-            self._add(record, "restored", "↺", "quiet", f"{event.target}, {event.changed} {'file' if event.changed == 1 else 'files'}")
+            self._add(
+                record,
+                "restored",
+                "↺",
+                "quiet",
+                f"{event.target}, {event.changed} {'file' if event.changed == 1 else 'files'}",
+            )
 
     def _asked(self, record: Record, event: e.GateOpened) -> None:
         self._add(record, "asked", "!", "ask", event.type.replace("_", " "))
