@@ -274,8 +274,7 @@ class _Running:
     def _freeze(self, still: bool) -> None:
         """Freeze or thaw an agent that can be frozen; any other runs on, and the gate says so."""
         if self._agent.can.hold == "freeze":
-            act = getattr(self._agent, "freeze" if still else "thaw")
-            act(self._guidance.attempt)
+            getattr(self._agent, "freeze" if still else "thaw")(self._guidance.attempt)
 
     def _withdraw(self) -> None:
         if self._gate and self._core.head.gates[self._gate].status == "open":
