@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["PLACEHOLDER", "redact", "secret_values", "set_secret_values"]
 
@@ -19,22 +20,26 @@ class _Rule:
     """What to replace; ``hints`` are lower-case, and only text that holds one of them is searched.
 
     A group named ``keep`` stays. No pattern may need more than linear time: repetitions are possessive, bounded, or
-    fail within a few characters.
+    fail within a few characters. Most starts see no hint of most rules, so a pattern is compiled when it is needed.
     """
 
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
+    flags: re.RegexFlag
 
     def apply(self, text: str, lowered: str) -> str:
         for hint in self.hints:
             if hint in lowered:
-                return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
+                return _compiled(self.pattern, self.flags).sub(r"\g<keep>" + PLACEHOLDER, text)
         return text
 
 
 def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
     flags = re.ASCII | re.IGNORECASE if keep else re.ASCII
-    return _Rule(tuple(hints.split()), re.compile(f"(?P<keep>{keep})(?:{pattern})", flags))
+    return _Rule(tuple(hints.split()), f"(?P<keep>{keep})(?:{pattern})", flags)
+
+
+_compiled = cache(re.compile)
 
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
