@@ -80,8 +80,8 @@ def test_looking_brings_in_no_work() -> None:
         "import importlib, sys\n"
         "for name in ('answer', 'doctor', 'runs', 'show', 'verify'):\n"
         "    importlib.import_module(f'unstuck_tui.cli.{name}')\n"
-        "working = ('unstuck.agents', 'unstuck.processes', 'unstuck.supervision.session', 'unstuck.workspace.worktrees')\n"
-        "print(sorted({*working, 'yaml', 'psutil', 'platformdirs', 'textual', 'rich'} & set(sys.modules)))\n"
+        "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.session', 'unstuck.runs.running'}\n"
+        "print(sorted((working | {'yaml', 'psutil', 'platformdirs', 'textual', 'rich'}) & set(sys.modules)))\n"
     )
     assert fresh(program) == "[]"
 
