@@ -6,7 +6,8 @@
 .DELETE_ON_ERROR:
 
 PYTHON ?=
-WORKERS ?= 2
+# One more than two cores: many tests wait for processes, and who is done early takes over from the others.
+WORKERS ?= 3
 BIN := .venv/bin
 READY := .venv/.ready
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
@@ -45,7 +46,7 @@ demo: $(READY) ## see it at work: scripted agents, a real repository, real failu
 
 test: $(READY) ## run the tests and show the ten slowest
 	@echo '== tests'
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: format-check lint types contracts test ## everything that has to hold before a change goes in
 

@@ -37,17 +37,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home directory of the test's own; nothing of the user's settings, state or git configuration is seen."""
     for name in list(os.environ):
         if name.startswith(INHERITED) and name not in KEPT:
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    # A socket's path holds at most 108 bytes, so this is not below pytest's own long directory.
+    place = Path(tempfile.mkdtemp(prefix="u-", dir="/tmp"))
+    home, runtime = place / "home", place / "run"
+    home.mkdir()
+    runtime.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(home))
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
-    # A socket's path holds at most 108 bytes, so this one is not below pytest's own long directory.
-    runtime = Path(tempfile.mkdtemp(prefix="u-", dir="/tmp"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     monkeypatch.setenv("UNSTUCK_RUNTIME_DIR", str(runtime))
     monkeypatch.setenv("UNSTUCK_STATE_DIR", str(home / "state" / "unstuck"))
@@ -58,21 +60,39 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
     yield home
-    shutil.rmtree(runtime, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+IDENTITY = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Ann Example"), ("EMAIL", "ann@example.org"))
+}
+
+
+@pytest.fixture(scope="session")
+def first_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that every test's own one is copied from."""
+    root = tmp_path_factory.mktemp("first") / "repo"
+    root.mkdir()
+    (root / "README.md").write_text("# Example\n", encoding="utf-8")
+    nobody = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | IDENTITY
+    environment = nobody | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    for arguments in (
+        ("init", "-q", "-b", "main", "--template="),
+        ("add", "README.md"),
+        ("commit", "-q", "-m", "Start"),
+    ):
+        subprocess.run(["git", *arguments], cwd=root, env=environment, check=True, capture_output=True)
+    return root
 
 
 @pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repo(first_repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A real git repository with one commit (``README.md``) on ``main``; the identity comes from the environment."""
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "Ann Example")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ann@example.org")
-    root = tmp_path / "repo"
-    root.mkdir()
-    (root / "README.md").write_text("# Example\n", encoding="utf-8")
-    for arguments in (("init", "-q", "-b", "main"), ("add", "README.md"), ("commit", "-q", "-m", "Start")):
-        subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
-    return root
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+    return Path(shutil.copytree(first_repo, tmp_path / "repo", symlinks=True))
 
 
 @pytest.fixture

@@ -72,3 +72,21 @@ def test_help_is_light() -> None:
     assert "diagnose" in said
     assert "plain,runs" in said
     assert said.splitlines()[-1] == "[]"
+
+
+def test_looking_brings_in_no_work() -> None:
+    """A command that looks, or answers, imports nothing of what works: no agents, no sessions, no YAML, no screen."""
+    program = (
+        "import importlib, sys\n"
+        "for name in ('answer', 'doctor', 'runs', 'show', 'verify'):\n"
+        "    importlib.import_module(f'unstuck_tui.cli.{name}')\n"
+        "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.session', 'unstuck.runs.running'}\n"
+        "print(sorted((working | {'yaml', 'psutil', 'platformdirs', 'textual', 'rich'}) & set(sys.modules)))\n"
+    )
+    assert fresh(program) == "[]"
+
+
+def test_one_command_needs_no_yaml_and_no_screen() -> None:
+    """``unstuck run -- AGENT`` reads no file of ours, so it does not wait for what reads them."""
+    program = "import sys\nimport unstuck_tui.cli.run\nprint(sorted({'yaml', 'textual', 'rich'} & set(sys.modules)))\n"
+    assert fresh(program) == "[]"

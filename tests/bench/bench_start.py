@@ -1,4 +1,4 @@
-"""How long a person waits for ``unstuck --help``, and an agent for a hook with and without somebody listening."""
+"""How long a person waits for a command to start, and an agent for a hook with and without somebody listening."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ import unstuck
 from unstuck.channel import ChannelServer, Message, Peer
 
 BIN = Path(sys.executable).parent
+COMMANDS = (
+    ("unstuck --help", ("--help",), "ratio 10"),
+    ("unstuck runs, where there are none", ("runs",), "ratio 20"),
+    ("unstuck run, with nothing to do", ("run", "--headless", "--verify", "true", "--", "true"), "ratio 40"),
+)
 PAYLOAD = b'{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}'
 
 
@@ -83,12 +88,12 @@ def benches() -> Iterable[Bench]:
             budget="ratio 4",
             rounds=15,
         )
-    if (BIN / "unstuck").exists():
+    for name, arguments, budget in COMMANDS if (BIN / "unstuck").exists() else ():
         yield Bench(
-            name="unstuck --help",
+            name=name,
             unit="ms",
-            measure=milliseconds([str(BIN / "unstuck"), "--help"]),
+            measure=milliseconds([str(BIN / "unstuck"), *arguments]),
             against=python,
-            budget="ratio 10",
+            budget=budget,
             rounds=15,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ from typing import Any
 
 import psutil
 import pytest
+
+from unstuck_tui.cli import main
 
 LIMIT = 90.0
 
@@ -66,6 +69,21 @@ class Unstuck:
         out, errors = process.communicate(given, timeout=LIMIT)
         return Done(process.returncode, out or b"", errors or b"")
 
+    def inside(self, *arguments: str) -> Done:
+        """The same command line worked in this process, for commands that start nothing; each has real starts too."""
+        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.root)
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            patch.setattr("sys.argv", ["unstuck", *arguments])
+            patch.setattr("sys.stdout", streams[0])
+            patch.setattr("sys.stderr", streams[1])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        out, errors = (stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
+        return Done(int(ended.value.code or 0), out, errors)
+
     def start(self, *arguments: str | bytes, cwd: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:
         """Start and return at once; ``env`` is added to the environment."""
         program = shutil.which("unstuck")
@@ -96,7 +114,7 @@ class Unstuck:
 
     def only_gate(self) -> dict[str, Any]:
         """The one open gate of the last run."""
-        (gate,) = [row for row in self("show", "--json").rows if "gate" in row]
+        (gate,) = [row for row in self.inside("show", "--json").rows if "gate" in row]
         return gate
 
     def until(self, process: subprocess.Popen[bytes], said: bytes) -> bytes:

@@ -43,7 +43,7 @@ def refused(done: Any, *said: str, code: int = 2) -> None:
 )
 def test_a_wrong_command_line_is_one_line(unstuck: Any, arguments: tuple[str, ...], said: tuple[str, ...]) -> None:
     """Unknown commands and options, and options that do not go together, are named, and nothing starts."""
-    refused(unstuck(*arguments), *said)
+    refused(unstuck.inside(*arguments), *said)
     assert unstuck.runs == []
 
 
@@ -60,7 +60,8 @@ def test_a_wrong_command_line_is_one_line(unstuck: Any, arguments: tuple[str, ..
 def test_a_wrong_setting_is_named(unstuck: Any, file: str, environment: dict[str, str], said: tuple[str, ...]) -> None:
     """A wrong setting is one line with its file or variable, its key and what is allowed, and nothing starts."""
     (unstuck.root / "unstuck.yaml").write_text(file, encoding="utf-8")
-    refused(unstuck("run", "--", "touch", "started", env=environment), *said)
+    unstuck.environment.update(environment)
+    refused(unstuck.inside("run", "--", "touch", "started"), *said)
     assert not (unstuck.root / "started").exists()
 
 
@@ -85,22 +86,22 @@ def test_a_wrong_setting_is_named(unstuck: Any, file: str, environment: dict[str
 def test_a_wrong_plan_is_refused_with_its_line(unstuck: Any, text: bytes, said: tuple[str, ...]) -> None:
     """A plan that cannot be read or does not hold together is refused with file and line before anything starts."""
     (unstuck.root / "plan.yaml").write_bytes(text)
-    refused(unstuck("run", "--headless", "plan.yaml"), *said)
+    refused(unstuck.inside("run", "--headless", "plan.yaml"), *said)
     assert unstuck.runs == []
 
 
 def test_a_plan_that_is_not_there(unstuck: Any) -> None:
     """A plan that is missing, or a directory, is named."""
     refused(unstuck("run", "nosuch.yaml"), "nosuch.yaml", "No such file")
-    refused(unstuck("run", ".git"), ".git", "is a directory")
+    refused(unstuck.inside("run", ".git"), ".git", "is a directory")
 
 
 def test_an_agent_that_cannot_be_started(unstuck: Any) -> None:
     """A program that does not exist, or may not be run, is named before anything starts."""
     (unstuck.root / "agent").write_text("#!/bin/sh\n", encoding="utf-8")
     refused(unstuck("run", "--", "nosuchprogram"), "nosuchprogram", "was not found on PATH")
-    refused(unstuck("run", "--", "./nosuch"), "./nosuch", "does not exist")
-    refused(unstuck("run", "--", "./agent"), "./agent", "chmod +x")
+    refused(unstuck.inside("run", "--", "./nosuch"), "./nosuch", "does not exist")
+    refused(unstuck.inside("run", "--", "./agent"), "./agent", "chmod +x")
     assert unstuck.runs == []
 
 
@@ -303,7 +304,7 @@ def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) 
     assert (done.code, done.errors) == (3, "")
     assert "[/markup] [bold]x[/]" in done.out
     assert "do [/it]" in unstuck.prompts()[0]
-    shown = [done, unstuck("show"), unstuck("show", "--json"), unstuck("runs"), unstuck("verify")]
+    shown = [done, *(unstuck.inside(*words) for words in (("show",), ("show", "--json"), ("runs",), ("verify",)))]
     gate = unstuck.only_gate()["gate"]
     shown += [unstuck("answer", gate, "show-me", "look \x1b[2J here"), unstuck("run", "--json", "--resume", "last")]
     for said in shown:
@@ -331,7 +332,7 @@ def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) 
 )
 def test_no_escape_comes_back_from_the_command_line(unstuck: Any, arguments: tuple[str, ...]) -> None:
     """Escape sequences in arguments are not repeated in the message that refuses them."""
-    done = unstuck(*arguments)
+    done = unstuck.inside(*arguments)
     assert done.code == 2
     assert done.out == ""
     assert ESCAPE not in done.raw_errors
@@ -368,7 +369,7 @@ def test_a_task_name_with_markup_is_refused(unstuck: Any) -> None:
     """A task's id is a plain name: brackets and escapes in it are refused with their line, and never shown raw."""
     plan = 'agents: {a: {command: x}}\ntasks:\n- {id: "[/markup]\\e[2J", prompt: p}\n'
     (unstuck.root / "plan.yaml").write_text(plan, encoding="utf-8")
-    done = unstuck("run", "--headless", "plan.yaml")
+    done = unstuck.inside("run", "--headless", "plan.yaml")
     refused(done, "plan.yaml:3", "a task's id has")
     assert ESCAPE not in done.raw_errors
 

@@ -24,10 +24,10 @@ def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, An
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
     """--help of each command says how it is used and what its options mean, and ends with 0."""
-    done = unstuck(command, "--help")
+    done = unstuck.inside(command, "--help")
     assert (done.code, done.errors) == (0, "")
     assert done.out.startswith(f"Usage: unstuck {command} ")
-    assert command in unstuck("--help").out
+    assert command in unstuck.inside("--help").out
 
 
 # --- runs and show ---------------------------------------------------------------------------------------------------
@@ -35,8 +35,8 @@ def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
 
 def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
     """`runs --json` has one object per run, oldest first, with its end; people see the same."""
-    assert unstuck("runs", "--json").rows == []
-    assert unstuck("runs").out == "no runs here yet\n"
+    assert unstuck.inside("runs", "--json").rows == []
+    assert unstuck.inside("runs").out == "no runs here yet\n"
     for check in ("true", "false"):
         unstuck("run", "--headless", "--ask", "never", "--direct", "--verify", check, "--", "true")
     rows = unstuck("runs", "--json").rows
@@ -64,18 +64,18 @@ def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -
     assert (run["run"], run["state"], run["exit_code"], run["open_gates"]) == (unstuck.runs[0].name, "parked", 3, 1)
     assert (task["task"], task["state"], task["location"]) == ("task", "waiting", "app.py:3")
     assert gate == parked
-    shown = unstuck("show").out
+    shown = unstuck.inside("show").out
     assert "I am stuck on: AssertionError: assert 1 == 2" in shown
     assert "Try again with a different approach: [describe]" in shown
     assert f"unstuck answer {gate['gate']} show-me | skip | abandon | retry" in shown
     # The beginning of a run's name is enough.
-    assert unstuck("show", run["run"][:8]).code == 0
+    assert unstuck.inside("show", run["run"][:8]).code == 0
 
 
 def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None:
     """A run that is not there is one clear line, for every command that takes one."""
     for command in (("show",), ("verify",), ("run", "--headless", "--resume")):
-        done = unstuck(*command, "nosuch")
+        done = unstuck.inside(*command, "nosuch")
         assert (done.code, done.out) == (2, "")
         assert done.errors == "unstuck: there is no run nosuch; `unstuck runs` lists them\n"
 
@@ -105,14 +105,14 @@ def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None
         raw[offset] ^= 0x01
         log.write_bytes(raw)
         line, start = whole.count(b"\n", 0, offset) + 1, whole.rfind(b"\n", 0, offset) + 1
-        done = unstuck("verify")
+        done = unstuck.inside("verify")
         assert (done.code, done.out) == (6, ""), offset
         assert done.errors.startswith(f"unstuck: {log}: line {line}, byte {start}: ")
         assert len(done.errors.splitlines()) == 1
     damaged = log.read_bytes()
     assert unstuck("run", "--headless", "--resume", "last").code == 6
     assert log.read_bytes() == damaged
-    (row,) = unstuck("runs", "--json").rows
+    (row,) = unstuck.inside("runs", "--json").rows
     assert row["state"] == "damaged"
 
 
@@ -132,7 +132,7 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
         ((gate, "skp"), "no such answer: skp (did you mean `skip`?)"),
         ((gate, "extend", "soon"), "extend: "),
     ):
-        done = unstuck("answer", *words)
+        done = unstuck.inside("answer", *words)
         assert (done.code, done.out) == (2, ""), words
         assert said in done.errors
         assert len(done.errors.splitlines()) == 1
@@ -203,7 +203,7 @@ def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -
     assert "app.py:7" in said.out
     assert unstuck("diagnose", input=OUTPUT.encode()).out == said.out
     assert unstuck("diagnose", "-", input=OUTPUT.encode()).out == said.out
-    (row,) = unstuck("diagnose", str(file), "--json").rows
+    (row,) = unstuck.inside("diagnose", str(file), "--json").rows
     assert row["failure"] is True
     assert (row["signature"]["error_type"], row["signature"]["location"]) == ("TYPE_ERROR", "app.py:7")
 
@@ -217,7 +217,7 @@ def test_an_exit_code_of_zero_is_no_failure(unstuck: Any) -> None:
 def test_diagnose_without_its_file_says_so(unstuck: Any, tmp_path: Path) -> None:
     """A file that is missing, or a directory, is one line and exit code 2."""
     for path in (tmp_path / "missing.txt", tmp_path):
-        done = unstuck("diagnose", str(path))
+        done = unstuck.inside("diagnose", str(path))
         assert (done.code, done.out) == (2, "")
         assert done.errors.startswith(f"unstuck: {path}: ")
         assert len(done.errors.splitlines()) == 1
@@ -240,4 +240,4 @@ def test_doctor_finds_what_is_in_the_way(unstuck: Any) -> None:
     done = unstuck("doctor", "--json")
     assert done.code == 1
     assert {row["what"] for row in done.rows if not row["ok"]} == {"settings", "record"}
-    assert "!!  settings" in unstuck("doctor").out
+    assert "!!  settings" in unstuck.inside("doctor").out

@@ -129,7 +129,7 @@ def test_where_nobody_may_be_asked_the_run_halts(unstuck: Any, failing: str, no_
     done = unstuck("run", "--headless", "--ask", "never", "--verify", failing, "--", "true", env=no_climb)
     assert done.code == 4
     assert "WORKFLOW FAILED (task_limit_exceeded): AssertionError: assert 1 == 2" in done.out
-    assert not [row for row in unstuck("show", "--json").rows if "gate" in row]
+    assert not [row for row in unstuck.inside("show", "--json").rows if "gate" in row]
 
 
 def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Any, no_climb: dict[str, str]) -> None:

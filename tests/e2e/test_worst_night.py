@@ -120,7 +120,7 @@ def test_a_tree_that_cannot_be_made_is_a_question(unstuck: Unstuck, no_climb: di
     tasks = [{"id": name, "verify": f"test -f {name}", "isolation": "worktree"} for name in ("first", "second")]
     done = unstuck("run", "--headless", "--json", _plan(unstuck, agent, tasks, max_parallel=1), env=no_climb)
     assert done.code == 3
-    assert {row["task"] for row in unstuck("show", "--json").rows if "gate" in row} == {"first", "second"}
+    assert {row["task"] for row in unstuck.inside("show", "--json").rows if "gate" in row} == {"first", "second"}
     assert "is gone" in json.dumps(done.data("agent_crashed"))
 
 

@@ -17,7 +17,8 @@ RESTORE = """
 import asyncio, sys
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.workspace import CheckpointStore, find_repository, project_home
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import find_repository, project_home
 
 async def main(tree, checkpoint):
     repo = await find_repository(tree)

@@ -239,14 +239,17 @@ async def find_repository(path: Path) -> Repository | None:
     """
     if shutil.which("git") is None and not any((place / ".git").exists() for place in (path, *path.resolve().parents)):
         return None  # where there is no repository nobody needs git
-    inside = await run_git(path, "rev-parse", "--is-inside-work-tree", check=False, user_config=True)
-    if inside.code and "not a git repository" not in inside.err:
-        raise GitError(("rev-parse",), inside.code, _complaint(inside.err))
-    if inside.code or inside.line != "true":
+    inside, questions = "--is-inside-work-tree", ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
+    found = await run_git(path, "rev-parse", inside, *questions, check=False, user_config=True)
+    said = found.line.split("\n")
+    if found.code and "not a git repository" not in found.err and said[0] != "false":
+        raise GitError(("rev-parse",), found.code, _complaint(found.err))
+    if found.code or said[0] != "true":
         return None
-    questions = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
-    answers = [await run_git(path, "rev-parse", question, user_config=True) for question in questions]
-    return _repository(path, [answer.line for answer in answers])
+    answers = said[1:]
+    if len(answers) > len(questions):  # a line end in a path: ask one by one
+        answers = [(await run_git(path, "rev-parse", question, user_config=True)).line for question in questions]
+    return _repository(path, answers)
 
 
 def _repository(path: Path, answers: list[str]) -> Repository:
