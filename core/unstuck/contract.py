@@ -111,7 +111,8 @@ class Observation:
     """Something an agent did or said, as hooks, streams and detection see it.
 
     ``at`` is monotonic seconds from the caller; ``id`` the agent's tool-use id (the same one twice changes nothing,
-    empty is no id); ``tree`` a hash of the work tree. Plain ``str`` is accepted for every text at run time.
+    empty is no id); ``tree`` a hash of the work tree. ``tokens`` and ``cost`` come with ``usage`` and are those since
+    the last one; a cost that is not known is None. Plain ``str`` is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -126,6 +127,7 @@ class Observation:
     exit_code: int | None = None
     tree: str | None = None
     tokens: int = 0
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,8 @@ class Report:
 
     ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
     the raw output below the run's directory; ``question`` and ``options`` come with ``needs_guidance`` and
-    ``blocked``; ``alternatives`` are other approaches the agent sees.
+    ``blocked``; ``alternatives`` are other approaches the agent sees. ``tokens`` and ``cost`` are those of the attempt
+    that no observation has told of.
     """
 
     exit_code: int | None = None
@@ -173,6 +176,8 @@ class Report:
     alternatives: tuple[Clean, ...] = ()
     output: str = ""
     sample: Clean | None = None
+    tokens: int = 0
+    cost: float | None = None
     receipt: Receipt | None = None
 
 

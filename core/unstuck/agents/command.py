@@ -144,6 +144,8 @@ class CommandAgent:
             options=signal.options,
             alternatives=signal.alternatives,
             session=signal.session,
+            tokens=signal.tokens,
+            cost=signal.cost,
             sample=signal.sample if signal.problem else None,
             output=path,
             receipt=done.receipt,

@@ -22,6 +22,7 @@ EVENTS: dict[str, type[Event]] = {}
 
 ClockName = Literal["wall", "idle"]
 LivenessVerdict = Literal["ACTIVE", "WAITING", "STALLED", "UNKNOWN"]
+BudgetName = Literal["tokens", "cost", "time"]
 CheckResult = Literal["passed", "failed", "could_not_run", "none"]
 
 
@@ -87,6 +88,40 @@ class Suspended(Event):
     """The machine slept for so many ``seconds``; no clock of ours has counted them."""
 
     seconds: float
+
+
+class UsageCounted(Event):
+    """What an agent used since it was last counted; ``cost`` is None where it is not known.
+
+    ``while_idle``: the counter moved though the agent was held, or no attempt of its task was at work.
+    """
+
+    tokens: int = 0
+    cost: float | None = None
+    while_idle: bool = False
+
+
+class BudgetSet(Event):
+    """The run's limits were set anew."""
+
+    limits: dict[str, float]
+
+
+class BudgetWarned(Event):
+    """Four fifths of a budget are used."""
+
+    kind: BudgetName
+    used: float
+    limit: float
+
+
+class BudgetReached(Event):
+    """A budget is used up: no step begins and every agent is held until there is more, or the run ends."""
+
+    kind: BudgetName
+    used: float
+    limit: float
+    while_idle: bool = False
 
 
 class LogRepaired(Event):
@@ -486,6 +521,20 @@ class GateAnswered(Event):
     ]
     rule: int | None = None
     climb: Climb | None = None
+
+
+class TimerStarted(Event):
+    """The gate will be answered by itself in ``seconds``, with ``choice``, because the user's settings say so."""
+
+    gate: str
+    seconds: float
+    choice: str
+
+
+class TimerCancelled(Event):
+    """Somebody is there: the gate waits for ever."""
+
+    gate: str
 
 
 class GateWithdrawn(Event):

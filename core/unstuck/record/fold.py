@@ -26,11 +26,12 @@ _HANDLERS: dict[type[Any], _Handler] = {}
 def fold(state: State, record: Record) -> None:
     """Change ``state`` by one record."""
     handler = _HANDLERS.get(type(record.event))
-    state.seq, state.mono = record.seq, record.mono
+    state.seq = record.seq
     if handler is not None:
         handler(state, record, record.event)
     elif isinstance(record.event, e.Unknown):
         state.unknown += 1
+    state.mono = record.mono
 
 
 def _on(event: type[e.Event]) -> Callable[[_Handler], _Handler]:
@@ -121,6 +122,8 @@ def _run_started(state: State, record: Record, event: e.RunStarted) -> None:
         plan=event.plan,
         base=event.base,
         pid=event.pid,
+        limits={name: limit for name, limit in (event.settings.get("budget") or {}).items() if limit is not None},
+        since=record.mono,
     )
 
 
@@ -136,17 +139,68 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
         exit_reason="",
         exit_code=None,
         pid=event.pid,
+        worked=state.run.used("time", state.mono),
+        since=record.mono,
     )
+    for row in state.open_gates():
+        _gate(state, row.id, acts_at=None)
 
 
 @_on(e.RunParked)
 def _run_parked(state: State, record: Record, event: e.RunParked) -> None:
     state.run = replace(state.run, state="parked", exit_reason="needs_person", exit_code=3)
+    _close_time(state, record)
 
 
 @_on(e.RunEnded)
 def _run_ended(state: State, record: Record, event: e.RunEnded) -> None:
     state.run = replace(state.run, state="ended", exit_reason=event.exit_reason, exit_code=event.exit_code)
+    _close_time(state, record)
+
+
+def _close_time(state: State, record: Record) -> None:
+    state.run = replace(state.run, worked=state.run.used("time", record.mono), since=None)
+
+
+@_on(e.UsageCounted)
+def _usage_counted(state: State, record: Record, event: e.UsageCounted) -> None:
+    run = state.run
+    state.run = replace(run, tokens=run.tokens + event.tokens, cost=_added(run.cost, event.cost))
+    row = state.attempts.get(record.attempt)
+    if row is not None:
+        _attempt(state, row.id, tokens=row.tokens + event.tokens, cost=_added(row.cost, event.cost))
+
+
+def _added(cost: float | None, more: float | None) -> float | None:
+    return cost if more is None else (cost or 0.0) + more
+
+
+@_on(e.BudgetSet)
+def _budget_set(state: State, record: Record, event: e.BudgetSet) -> None:
+    warned = tuple(kind for kind in state.run.warned if kind not in event.limits)
+    state.run = replace(state.run, limits={**state.run.limits, **event.limits}, warned=warned, over="")
+    _let_all_go(state, record)
+
+
+@_on(e.BudgetWarned)
+def _budget_warned(state: State, record: Record, event: e.BudgetWarned) -> None:
+    state.run = replace(state.run, warned=(*state.run.warned, event.kind))
+
+
+@_on(e.BudgetReached)
+def _budget_reached(state: State, record: Record, event: e.BudgetReached) -> None:
+    state.run = replace(state.run, over=event.kind)
+    for row in list(state.attempts.values()):
+        if row.state in ("starting", "live"):
+            _hold(state, row.id, record.mono)
+
+
+def _let_all_go(state: State, record: Record) -> None:
+    """What only the budget has held goes on."""
+    for row in list(state.attempts.values()):
+        task = state.tasks.get(row.task)
+        if row.state == "held" and not (task is not None and task.gate):
+            _let_go(state, row.id, record.mono)
 
 
 @_on(e.StopRequested)
@@ -289,7 +343,8 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
 @_on(e.AgentSpawned)
 def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
     if _is_current(state, record):
-        _attempt(state, record.attempt, state="live", pid=event.pid, spawned=event.start)
+        held = state.attempts[record.attempt].state == "held"
+        _attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
 
 
 @_on(e.StepRecorded)
@@ -545,13 +600,27 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     if row is None or row.status != "open":
         return
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
-    gate = replace(row.gate, status="answered", answer=answer, by=record.actor)
+    gate = replace(row.gate, status="answered", answer=answer, by=record.actor, acts_at=None)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
+    if row.gate.type == "budget":
+        _budget_answered(state, record, event, row.gate.key)
     task = state.tasks.get(row.gate.task)
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
     if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
         _extend(state, row.gate.attempt, record.mono, event.number)
+
+
+def _budget_answered(state: State, record: Record, event: e.GateAnswered, kind: str) -> None:
+    run = state.run
+    _gate(state, event.gate, status="delivered")
+    if event.effect == "stop":
+        state.run = replace(run, state="draining", stopping="budget")
+    elif event.number:
+        more = max(run.limits.get(kind, 0.0), run.used(kind, record.mono)) + event.number
+        warned = tuple(other for other in run.warned if other != kind)
+        state.run = replace(run, limits={**run.limits, kind: more}, warned=warned, over="")
+        _let_all_go(state, record)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
@@ -566,7 +635,7 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         left = _open_gate(state, task.id)
         if task.state == "running" and event.effect == "stop":
             _let_go(state, task.attempt, record.mono, "stopping")
-        elif task.state == "running" and not left:
+        elif task.state == "running" and not left and not state.run.over:
             _let_go(state, task.attempt, record.mono)
         return replace(task, changed=record.seq, gate=left)
     # A task that waits goes on with the first answer; nobody needs to answer the same again.
@@ -591,6 +660,16 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
     return replace(task, state="judging", check=None, directive=None)
 
 
+@_on(e.TimerStarted)
+def _timer_started(state: State, record: Record, event: e.TimerStarted) -> None:
+    _gate(state, event.gate, acts_at=record.mono + event.seconds)
+
+
+@_on(e.TimerCancelled)
+def _timer_cancelled(state: State, record: Record, event: e.TimerCancelled) -> None:
+    _gate(state, event.gate, acts_at=None)
+
+
 @_on(e.GateWithdrawn)
 def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> None:
     row = state.gates.get(event.gate)
@@ -602,7 +681,7 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
         return
     left = _open_gate(state, task.id)
     task = replace(task, gate=left, changed=record.seq)
-    if task.state == "running" and not left:
+    if task.state == "running" and not left and not state.run.over:
         _let_go(state, task.attempt, record.mono)
     if task.state == "waiting" and not left:
         # Nothing is asked any more, so the work speaks for itself again.

@@ -13,6 +13,7 @@ from unstuck.diagnosis import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
 from unstuck.supervision.asking import open_gate
+from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.text import Clean, admit
 
@@ -36,6 +37,10 @@ class Holding:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
         core = self._core
         row = core.row(self._task)
+        if observation.kind == "usage":
+            # Counted whatever else is going on: a counter that moves while its agent is idle is the one to be told of.
+            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost)
+            return None
         if row.state != "running" or self._is_repeated(observation):
             return None
         text = admit(observation.text, limit=_STEP_LIMIT)
@@ -149,12 +154,14 @@ class Holding:
 
     def _is_stopping(self) -> bool:
         attempt = self._core.head.attempts.get(self._core.row(self._task).attempt)
-        return attempt is not None and attempt.state == "stopping"
+        return self._core.head.run.state == "draining" or (attempt is not None and attempt.state == "stopping")
 
     async def _hold(self, observation: Observation, within: float | None) -> Directive | None:
         row = self._core.row(self._task)
-        if row.gate and not await self._answered(row.gate, within):
-            return await self._refuse(row.gate)
+        while asked := row.gate or self._over():
+            if not await self._answered(asked, within):
+                return await self._refuse(asked)
+            row = self._core.row(self._task)
         gate = self._undelivered()
         if gate is not None:
             return await self._hand_over(gate, observation)
@@ -194,6 +201,12 @@ class Holding:
         return Directive(
             kind="deny", gate=gate, text=Clean("A question to the person is still open. Wait, then try the same again.")
         )
+
+    def _over(self) -> str:
+        """The open question about a budget that is used up: nobody takes a step before it is answered."""
+        if not self._core.head.run.over:
+            return ""
+        return next((row.id for row in self._core.head.open_gates() if row.gate.type == "budget"), "")
 
     def _undelivered(self) -> GateRow | None:
         row = self._core.row(self._task)

@@ -25,12 +25,14 @@ from unstuck.settings import Settings, default_user_file, load_settings, runtime
 from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
+from unstuck.supervision.budget import Budget
 from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running
 from unstuck.supervision.session import Session
+from unstuck.supervision.timers import Timers, keep_open, start_timer
 from unstuck.supervision.verification import Verifier
 from unstuck.text import one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints import CheckpointStore
@@ -52,6 +54,10 @@ _RELEASING = (
     e.StopRequested,
     e.WorkflowFailed,
     e.TransientErrorRetry,
+    e.BudgetReached,
+    e.BudgetSet,
+    e.TimerStarted,
+    e.TimerCancelled,
 )
 
 _SLEPT_S = 1.0
@@ -65,6 +71,8 @@ class Supervisor:
         self._deadlines = deadlines
         self._asleep = core.clock.asleep()
         deadlines.on_wake = self._note_sleep
+        self._budget = Budget(core, deadlines)
+        Timers(core, deadlines)
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
         core.journal.on_append(self._on_append)
@@ -178,8 +186,10 @@ class Supervisor:
             await interrupt_running(core)
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             for row in core.head.open_gates():
-                if core.head.gates[row.id].status == "open":  # an answer to another may have closed it
-                    apply_policy(core, row.gate)
+                # An answer to another may have closed it.
+                if core.head.gates[row.id].status == "open" and not apply_policy(core, row.gate):
+                    start_timer(core, row.gate)
+        self._budget.begin()
         await core.journal.committed()
         await self._deadlines.start()
 
@@ -283,6 +293,11 @@ class Supervisor:
         """Nobody watches any more: what only waits for a person is parked from now on."""
         self.core.person = False
         self.core.wake()
+
+    async def keep_open(self, gate: str) -> None:
+        """Somebody is there: ``gate`` is not answered by itself any more."""
+        keep_open(self.core, gate)
+        await self.core.journal.committed()
 
     async def stop(self, reason: str, actor: Actor = "human") -> None:
         """Stop the run: every live attempt is ended; the run can be resumed."""

@@ -106,7 +106,7 @@ def attentions(
 
     ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
     """
-    found = [_of_gate(state, row, ages.get(row.id, 0.0)) for row in gates]
+    found = [_of_gate(state, row, ages.get(row.id, 0.0), now) for row in gates]
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
         issue = f"the project's own check is broken: {state.run.blocked}"
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
@@ -131,13 +131,17 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
     return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
 
 
-def _of_gate(state: State, row: GateRow, age: float) -> Attention:
+def _of_gate(state: State, row: GateRow, age: float, now: float) -> Attention:
     text = _question(row.gate.type, row.gate.context)
     blocked = [other.id for other in state.tasks.values() if row.gate.task and row.gate.task in other.task.needs]
     if blocked:
         more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
         text += f" · blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}"
-    return Attention(row.gate.task or "run", "!", text, f"waits for you {span(age):>7}", "ask", row.id)
+    then = f"waits for you {span(age):>7}"
+    if row.gate.acts_at is not None:
+        answer = state.run.settings.get("timers", {}).get(row.gate.type, {}).get("answer", "answers")
+        then = f"{answer} in {clock(max(0.0, row.gate.acts_at - now)):>7}"
+    return Attention(row.gate.task or "run", "!", text, then, "ask", row.id)
 
 
 def _question(kind: str, context: Mapping[str, Any]) -> str:
@@ -146,6 +150,8 @@ def _question(kind: str, context: Mapping[str, Any]) -> str:
         problem = context.get("problem") or "nothing has helped"
         return f"stuck after {tried}: {problem}" if tried else f"stuck: {problem}"
     if kind == "timeout":
+        if context.get("clock") == "idle":
+            return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}"
         return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}"
     if kind == "loop_detected":
         return f"goes round in circles: {context.get('error_signature') or ''}"
