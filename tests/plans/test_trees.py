@@ -170,8 +170,8 @@ def test_a_budget_ends_a_run_with_5_until_it_is_given_more(bench):
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert rows[-1] == {"run": rows[0]["run"], "exit_reason": "budget", "exit_code": 5}
     assert [row["attempt"] for row in rows if row.get("event") == "attempt_started"] == ["web.1"]
-    again = bench.run("--resume", "last", "--json")
+    again = bench.resume("--json")
     assert again.code == 5, again.out + again.err
     assert '"attempt_started"' not in again.out
-    more = bench.run("--resume", "last", "--budget", "tokens=5000", "--json")
+    more = bench.resume("--budget", "tokens=5000", "--json")
     assert more.code == 0, more.out + more.err

@@ -44,7 +44,6 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("setup_finished", "passed"): True,
     ("result_integrated", "commit"): "none",
     ("timeout_warned", "clock"): "wall",
-    ("budget_set", "limits"): {"tokens": 5.0},
     ("budget_warned", "kind"): "tokens",
     ("budget_reached", "kind"): "tokens",
     ("liveness_judged", "verdict"): "ACTIVE",

@@ -102,9 +102,16 @@ class UsageCounted(Event):
 
 
 class BudgetSet(Event):
-    """The run's limits were set anew."""
+    """The run's limits were set anew; None leaves one as it was."""
 
-    limits: dict[str, float]
+    tokens: float | None = None
+    cost: float | None = None
+    time: float | None = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits by name."""
+        return {name: limit for name, limit in self.model_dump().items() if limit is not None}
 
 
 class BudgetWarned(Event):

@@ -13,14 +13,14 @@ from typing import Any
 from unstuck.contract import Answer, Gate, Guidance
 from unstuck.diagnosis import Diagnosis
 from unstuck.record import events as e
+from unstuck.record.clocks import HANDLERS, WARN_SHARE, budget_answered, close_time, extend, hold, let_go
 from unstuck.record.envelope import Record
-from unstuck.record.state import AttemptRow, AttemptState, CheckRow, DirectiveRow, GateRow, State, TaskRow
+from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, GateRow, State, TaskRow
 
 __all__ = ["fold"]
 
 _Handler = Callable[[State, Record, Any], None]
-WARN_SHARE = 0.8
-_HANDLERS: dict[type[Any], _Handler] = {}
+_HANDLERS: dict[type[Any], _Handler] = dict(HANDLERS)
 
 
 def fold(state: State, record: Record) -> None:
@@ -59,46 +59,6 @@ def _attempt(state: State, attempt: str, /, **changes: Any) -> None:
     row = state.attempts.get(attempt)
     if row is not None:
         state.attempts[attempt] = replace(row, **changes)
-
-
-def _hold(state: State, attempt: str, mono: float) -> None:
-    """Its clocks stand from now on."""
-    row = state.attempts.get(attempt)
-    if row is not None and row.is_live:
-        state.attempts[attempt] = replace(
-            row, state="held", held_since=mono if row.held_since is None else row.held_since
-        )
-
-
-def _let_go(state: State, attempt: str, mono: float, into: AttemptState = "live") -> None:
-    """Its clocks go on: the time that it was held does not count."""
-    row = state.attempts.get(attempt)
-    if row is None or not row.is_live:
-        return
-    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
-    state.attempts[attempt] = replace(
-        row,
-        state=into,
-        held_since=None,
-        held=row.held + held,
-        deadline=None if row.deadline is None else row.deadline + held,
-        warn_at=None if row.warn_at is None else row.warn_at + held,
-    )
-
-
-def _extend(state: State, attempt: str, mono: float, seconds: float | None) -> None:
-    """More time from now on, or from when nothing holds it any more; without ``seconds`` it has no limit."""
-    row = state.attempts.get(attempt)
-    if row is None:
-        return
-    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
-    row = replace(row, held=row.held + held, held_since=None if row.held_since is None else mono)
-    if seconds:
-        limit = row.limit + seconds
-        row = replace(row, limit=limit, deadline=mono + seconds, warn_at=mono + WARN_SHARE * seconds)
-    else:
-        row = replace(row, deadline=None, warn_at=None)
-    state.attempts[attempt] = row
 
 
 def _is_current(state: State, record: Record) -> bool:
@@ -149,58 +109,13 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
 @_on(e.RunParked)
 def _run_parked(state: State, record: Record, event: e.RunParked) -> None:
     state.run = replace(state.run, state="parked", exit_reason="needs_person", exit_code=3)
-    _close_time(state, record)
+    close_time(state, record)
 
 
 @_on(e.RunEnded)
 def _run_ended(state: State, record: Record, event: e.RunEnded) -> None:
     state.run = replace(state.run, state="ended", exit_reason=event.exit_reason, exit_code=event.exit_code)
-    _close_time(state, record)
-
-
-def _close_time(state: State, record: Record) -> None:
-    state.run = replace(state.run, worked=state.run.used("time", record.mono), since=None)
-
-
-@_on(e.UsageCounted)
-def _usage_counted(state: State, record: Record, event: e.UsageCounted) -> None:
-    run = state.run
-    state.run = replace(run, tokens=run.tokens + event.tokens, cost=_added(run.cost, event.cost))
-    row = state.attempts.get(record.attempt)
-    if row is not None:
-        _attempt(state, row.id, tokens=row.tokens + event.tokens, cost=_added(row.cost, event.cost))
-
-
-def _added(cost: float | None, more: float | None) -> float | None:
-    return cost if more is None else (cost or 0.0) + more
-
-
-@_on(e.BudgetSet)
-def _budget_set(state: State, record: Record, event: e.BudgetSet) -> None:
-    warned = tuple(kind for kind in state.run.warned if kind not in event.limits)
-    state.run = replace(state.run, limits={**state.run.limits, **event.limits}, warned=warned, over="")
-    _let_all_go(state, record)
-
-
-@_on(e.BudgetWarned)
-def _budget_warned(state: State, record: Record, event: e.BudgetWarned) -> None:
-    state.run = replace(state.run, warned=(*state.run.warned, event.kind))
-
-
-@_on(e.BudgetReached)
-def _budget_reached(state: State, record: Record, event: e.BudgetReached) -> None:
-    state.run = replace(state.run, over=event.kind)
-    for row in list(state.attempts.values()):
-        if row.state in ("starting", "live"):
-            _hold(state, row.id, record.mono)
-
-
-def _let_all_go(state: State, record: Record) -> None:
-    """What only the budget has held goes on."""
-    for row in list(state.attempts.values()):
-        task = state.tasks.get(row.task)
-        if row.state == "held" and not (task is not None and task.gate):
-            _let_go(state, row.id, record.mono)
+    close_time(state, record)
 
 
 @_on(e.StopRequested)
@@ -356,17 +271,6 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
             # What the person says to the agent itself begins a new climb.
             _task(state, record, climb=task.climb.answered())
-
-
-@_on(e.AgentTimeout)
-def _agent_timeout(state: State, record: Record, event: e.AgentTimeout) -> None:
-    _attempt(state, record.attempt, timed_out=event.clock)
-
-
-@_on(e.TimeoutWarned)
-def _timeout_warned(state: State, record: Record, event: e.TimeoutWarned) -> None:
-    if event.clock == "wall":
-        _attempt(state, record.attempt, warn_at=None)
 
 
 @_on(e.AttemptEnded)
@@ -588,7 +492,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row is None:
         return
     if row.state == "running":
-        _hold(state, row.attempt, record.mono)
+        hold(state, row.attempt, record.mono)
         _task(state, record, gate=event.gate)
     elif row.state in ("undecided", "preparing", "judging", "parked"):
         _task(state, record, state="waiting", gate=event.gate, directive=row.directive)
@@ -603,24 +507,12 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor, acts_at=None)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
     if row.gate.type == "budget":
-        _budget_answered(state, record, event, row.gate.key)
+        budget_answered(state, record, event, row.gate.key)
     task = state.tasks.get(row.gate.task)
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
     if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
-        _extend(state, row.gate.attempt, record.mono, event.number)
-
-
-def _budget_answered(state: State, record: Record, event: e.GateAnswered, kind: str) -> None:
-    run = state.run
-    _gate(state, event.gate, status="delivered")
-    if event.effect == "stop":
-        state.run = replace(run, state="draining", stopping="budget")
-    elif event.number:
-        more = max(run.limits.get(kind, 0.0), run.used(kind, record.mono)) + event.number
-        warned = tuple(other for other in run.warned if other != kind)
-        state.run = replace(run, limits={**run.limits, kind: more}, warned=warned, over="")
-        _let_all_go(state, record)
+        extend(state, row.gate.attempt, record.mono, event.number)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
@@ -634,9 +526,9 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
     if task.state in ("running", "interrupted"):
         left = _open_gate(state, task.id)
         if task.state == "running" and event.effect == "stop":
-            _let_go(state, task.attempt, record.mono, "stopping")
+            let_go(state, task.attempt, record.mono, "stopping")
         elif task.state == "running" and not left and not state.run.over:
-            _let_go(state, task.attempt, record.mono)
+            let_go(state, task.attempt, record.mono)
         return replace(task, changed=record.seq, gate=left)
     # A task that waits goes on with the first answer; nobody needs to answer the same again.
     _withdraw(state, record, task.id)
@@ -660,16 +552,6 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
     return replace(task, state="judging", check=None, directive=None)
 
 
-@_on(e.TimerStarted)
-def _timer_started(state: State, record: Record, event: e.TimerStarted) -> None:
-    _gate(state, event.gate, acts_at=record.mono + event.seconds)
-
-
-@_on(e.TimerCancelled)
-def _timer_cancelled(state: State, record: Record, event: e.TimerCancelled) -> None:
-    _gate(state, event.gate, acts_at=None)
-
-
 @_on(e.GateWithdrawn)
 def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> None:
     row = state.gates.get(event.gate)
@@ -682,7 +564,7 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
     left = _open_gate(state, task.id)
     task = replace(task, gate=left, changed=record.seq)
     if task.state == "running" and not left and not state.run.over:
-        _let_go(state, task.attempt, record.mono)
+        let_go(state, task.attempt, record.mono)
     if task.state == "waiting" and not left:
         # Nothing is asked any more, so the work speaks for itself again.
         task = replace(task, state="judging", check=None, directive=None)

@@ -117,9 +117,8 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         person=options.beside is not None,
         environ=options.environ,
         listener=options.listener,
+        limits=e.BudgetSet(**limits) if limits else None,
     ) as supervisor:
-        if limits:
-            supervisor.core.append(e.BudgetSet(limits=limits), actor="human")
         # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
         for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
             if _is_offered(row.status):

@@ -36,8 +36,16 @@ class Budget:
         self._core, self._deadlines = core, deadlines
         core.journal.on_append(self._on_append)
 
-    def begin(self) -> None:
-        """Look once before anything begins: a limit of zero is reached, and one that was reached still is."""
+    def begin(self, limits: e.BudgetSet | None = None) -> None:
+        """Look once before anything begins: a limit of zero is reached, and one that was reached still is.
+
+        ``limits`` are new ones, for a run that goes on.
+        """
+        if limits is not None:
+            for row in self._core.head.open_gates():
+                if row.gate.type == "budget":
+                    self._core.append(e.GateWithdrawn(gate=row.id, reason="the budget was set anew"))
+            self._core.append(limits, actor="human")
         over = self._core.head.run.over
         if over and not any(row.gate.type == "budget" for row in self._core.head.open_gates()):
             self._ask_or_end(over)

@@ -91,11 +91,13 @@ class Supervisor:
         person: bool = False,
         environ: Mapping[str, str] | None = None,
         listener: Callable[[Record], None] | None = None,
+        limits: e.BudgetSet | None = None,
     ) -> AsyncIterator[Supervisor]:
         """Open a new run in ``project``, or the run ``resume`` again.
 
         ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
-        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on. Raises
+        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on; ``limits`` are
+        new budgets for a run that goes on. Raises
         ProjectLocked, ProjectError, RecordError, SettingsError.
         """
         environ = os.environ if environ is None else environ
@@ -115,7 +117,7 @@ class Supervisor:
             if listener is not None:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
-            await supervisor._begin(start, policy)
+            await supervisor._begin(start, policy, limits)
             stack.push_async_callback(supervisor._deadlines.stop)
             await stack.enter_async_context(supervisor._serving(environ))
             yield supervisor
@@ -171,7 +173,9 @@ class Supervisor:
         )
         return cls(core, place, Deadlines(clock))
 
-    async def _begin(self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None) -> None:
+    async def _begin(
+        self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None, limits: e.BudgetSet | None
+    ) -> None:
         from unstuck import __version__
 
         core = self.core
@@ -189,7 +193,7 @@ class Supervisor:
                 # An answer to another may have closed it.
                 if core.head.gates[row.id].status == "open" and not apply_policy(core, row.gate):
                     start_timer(core, row.gate)
-        self._budget.begin()
+        self._budget.begin(limits)
         await core.journal.committed()
         await self._deadlines.start()
 
