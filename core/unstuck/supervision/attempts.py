@@ -284,5 +284,5 @@ class _Running:
         if self._timed_out:
             report = replace(report, how="timed_out", error=None)
         elif self._receipt is not None:
-            report = replace(report, how="stopped")
+            report = replace(report, how="stopped", error=None)
         return replace(report, receipt=self._receipt) if self._receipt is not None else report
