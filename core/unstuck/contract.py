@@ -114,8 +114,8 @@ class Observation:
     """Something an agent did or said, as hooks, streams and detection see it.
 
     ``at`` is monotonic seconds from the caller; ``id`` the agent's tool-use id (the same one twice changes nothing,
-    empty is no id); ``tree`` a hash of the work tree. Of the kind ``usage``: ``tokens`` and ``cost`` (US dollars) that
-    came on top since the last one, as the agent reports them. Plain ``str`` is accepted for every text at run time.
+    empty is no id); ``tree`` a hash of the work tree. ``tokens`` and ``cost`` (US dollars) come with ``usage`` and are
+    those since the last one; a cost that is not known is None. Plain ``str`` is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -130,7 +130,7 @@ class Observation:
     exit_code: int | None = None
     tree: str | None = None
     tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +164,8 @@ class Report:
 
     ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
     the raw output below the run's directory, ``output_at`` the bytes of it (start, end) and ``output_lost`` why some
-    could not be kept; ``question`` and ``options`` come with ``needs_guidance`` and
-    ``blocked``; ``alternatives`` are other approaches the agent sees.
+    could not be kept; ``question`` and ``options`` come with ``needs_guidance`` and ``blocked``; ``alternatives`` are
+    other approaches the agent sees. ``tokens`` and ``cost`` are those of the attempt that no observation has told of.
     """
 
     exit_code: int | None = None
@@ -181,6 +181,8 @@ class Report:
     output_at: tuple[int, int] = (0, 0)
     output_lost: Clean = Clean("")
     sample: Clean | None = None
+    tokens: int = 0
+    cost: float | None = None
     receipt: Receipt | None = None
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -387,3 +388,15 @@ def test_a_project_whose_name_is_hostile(unstuck: Any, tmp_path: Path) -> None:
         unstuck("show", "x", cwd=place),
     ):
         assert ESCAPE not in said.raw + said.raw_errors
+
+
+def test_an_agent_that_kills_by_its_own_task_text_does_not_reach_us(unstuck: Any) -> None:
+    """`pkill -f` with words of the task ends the agent itself; the run lives on and says that we did not do it."""
+    word = f"frobnicate-{uuid4().hex}"
+    agent = ("sh", "-c", f"pkill -f {word}; sleep 60")
+    done = unstuck("run", "--json", "--ask", "never", "--task", word, "--verify", f"test {word} = x", "--", *agent)
+    assert done.code == 4, done.out + done.errors
+    reports = [data["report"] for data in done.data("attempt_ended")]
+    assert len(reports) == 3
+    assert {report["how"] for report in reports} == {"crashed"}
+    assert all("signal 15, not by unstuck: self-inflicted" in report["error"] for report in reports)

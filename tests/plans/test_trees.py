@@ -156,14 +156,22 @@ def test_own_trees_one_at_a_time_start_from_what_is_done(bench):
     assert sorted(bench.result("line.txt").split()) == ["one", "three", "two"]
 
 
-def test_a_budget_is_said_not_to_be_enforced(bench):
-    """A budget in a plan stops nothing yet, and the run says so before it starts."""
+def test_a_budget_ends_a_run_with_5_until_it_is_given_more(bench):
+    """A plan's budget lets no further task begin, on resume neither, until --budget gives the run more."""
+    said = """touch "$UNSTUCK_TASK"; echo 'UNSTUCK {"signal": "complete", "tokens": 600}'"""
     plan = bench.plan(
-        budget={"time": "30m", "tokens": 1000},
-        agents={"worker": bench.agent("worker", "touch x.txt")},
-        tasks=[{"id": "web", "prompt": "x", "verify": "test -f x.txt"}],
+        budget={"time": "30m", "tokens": 500},
+        max_parallel=1,
+        agents={"worker": bench.agent("worker", said)},
+        tasks=[{"id": name, "prompt": "x", "verify": f"test -f {name}"} for name in ("web", "api")],
     )
     done = bench.run(plan, "--json")
-    assert done.code == 0, done.out + done.err
-    warnings = json.loads(done.out.splitlines()[0])["data"]["warnings"]
-    assert any("budget" in warning and "not enforced" in warning for warning in warnings)
+    assert done.code == 5, done.out + done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert rows[-1] == {"run": rows[0]["run"], "exit_reason": "budget", "exit_code": 5}
+    assert [row["attempt"] for row in rows if row.get("event") == "attempt_started"] == ["web.1"]
+    again = bench.resume("--json")
+    assert again.code == 5, again.out + again.err
+    assert '"attempt_started"' not in again.out
+    more = bench.resume("--budget", "tokens=5000", "--json")
+    assert more.code == 0, more.out + more.err

@@ -24,7 +24,7 @@ project: .
 verify: pytest -q
 setup: make deps
 max_parallel: 3
-budget: {tokens: 1000000, usd: 2.5}
+budget: {tokens: 1000000, cost: 2.5}
 remediation: fixer
 unverified: accept
 settings: {ask: never, failure_handler: {max_retries: 2}}
@@ -87,7 +87,7 @@ def test_full_plan(write) -> None:
     assert plan.project == path.parent.resolve()
     assert (plan.verify, plan.setup, plan.max_parallel) == ("pytest -q", "make deps", 3)
     assert (plan.remediation, plan.unverified) == ("fixer", "accept")
-    assert dict(plan.budget) == {"tokens": 1000000, "usd": 2.5}
+    assert dict(plan.budget) == {"tokens": 1000000, "cost": 2.5}
     assert dict(plan.settings) == {"ask": "never", "failure_handler": {"max_retries": 2}}
     writer, fixer = plan.agents["writer"], plan.agents["fixer"]
     assert writer.command == ("claude", "-p", "{prompt}", "--resume", "{session}")
@@ -185,7 +185,9 @@ WRONG = [
     (tasks("id: a", top="remediation: medic\n"), 5, "unknown agent `medic`"),
     (tasks("id: a", top="unverified: maybe\n"), 5, "allowed are reject, accept"),
     (tasks("id: a", top="budget: 5\n"), 5, "`budget` must be a mapping"),
-    (tasks("id: a", top="budget: {usd: .nan}\n"), 5, "a number that is none"),
+    (tasks("id: a", top="budget: {euros: 5}\n"), 5, "`budget`: euros: unknown key; allowed are cost, time, tokens"),
+    (tasks("id: a", top="budget: {time: soon}\n"), 5, "`budget`: time: must be a duration"),
+    (tasks("id: a", top="budget: {cost: .nan}\n"), 5, "a number that is none"),
     (tasks("id: a", top="project: no/such/place\n"), 5, "no such directory: no/such/place"),
     (tasks("id: a", top="? [x]\n: y\n"), 5, "must be text, not a list"),
     ("agents: {a: {}}\ntasks: [{id: x, prompt: p}]\n", 1, "agent `a` needs `command`"),
@@ -201,10 +203,10 @@ WRONG = [
     ("a: 1\nb: \x07\n", 2, "not YAML: a control character"),
     ("a: 1\nb: *nobody\n", 2, "not YAML"),
     ('a: "\\UFFFFFFFF"\n', 0, "an escape names no character"),
-    (tasks("id: a", top="budget: !!python/object/apply:os.system {x: y}\ntask: 1\n"), 6, "unknown key"),
+    (tasks("id: a", top="budget: !!python/object/apply:os.system {tokens: 1}\ntask: 1\n"), 6, "unknown key"),
     (tasks("id: !!str [a]"), 4, "must be text, not a list"),
     (tasks("id: a", top="max_parallel: !!int [1]\n"), 5, "whole number"),
-    (tasks("id: a", top='budget: {usd: !!int "2020-13-45"}\n'), 5, "a number that is none"),
+    (tasks("id: a", top='budget: {cost: !!int "2020-13-45"}\n'), 5, "a number that is none"),
     (tasks("id: a", top="settings: {x: 0x_}\n"), 5, "a number that is none"),
     ("", 0, "is empty"),
     ("# nothing\n", 0, "is empty"),

@@ -282,3 +282,59 @@ def test_settings_do_not_change() -> None:
 def test_the_users_file_lies_where_the_platform_keeps_them(isolated: Path) -> None:
     """The user's own settings are found without being named."""
     assert default_user_file() == isolated / "config" / "unstuck" / "config.yaml"
+
+
+TIMER = "timers: {timeout: {after: 30s, answer: extend, number: 15m}}"
+
+
+def test_a_timer_is_the_users_own_to_set(load: Load) -> None:
+    """My own file, a variable or the command line may let a question answer itself."""
+    assert load(user=TIMER).timers["timeout"].number == 900
+    assert load(environ={"UNSTUCK_TIMERS": "{stuck: {after: 1h, answer: skip}}"}).timers["stuck"].after == 3_600
+    both = load(user=TIMER, **{"timers.loop-detected": {"after": 5, "answer": "retry", "approach": "smaller steps"}})
+    assert set(both.timers) == {"timeout", "loop_detected"}
+    assert Settings.thaw(both.frozen()) == both
+
+
+def test_a_repositorys_file_sets_no_timer(load: Load) -> None:
+    """An agent can edit the repository's files, so they cannot make a question answer itself."""
+    error = refused(load, own=TIMER)
+    assert error.key == "timers"
+    assert "repository" in error.problem
+
+
+@pytest.mark.parametrize(
+    "timer",
+    [
+        "{timeout: {answer: stop}}",
+        "{timeout: {after: 0, answer: stop}}",
+        "{timeout: {after: 30s, answer: abandon}}",
+        "{timeout: {after: 30s, answer: extend}}",
+        "{timeout: {after: 30s, answer: stop, number: 5m}}",
+        "{timeout: {after: 30s, answer: stop, approach: other}}",
+        "{time: {after: 30s, answer: stop}}",
+        "[30s]",
+    ],
+)
+def test_a_timer_that_makes_no_sense_is_refused(load: Load, timer: str) -> None:
+    """A timer needs its time and an answer that can be taken back; what does not go together is one clear line."""
+    assert refused(load, user=f"timers: {timer}").key.startswith("timers")
+
+
+def test_budgets_and_what_they_may_be(load: Load) -> None:
+    """Numbers of tokens, a cost, a duration; zero is a budget, and none is none."""
+    assert load().budget.model_dump() == {"tokens": None, "cost": None, "time": None}
+    budget = load(user="budget: {tokens: 200000, cost: 2.5, time: 2h}").budget
+    assert (budget.tokens, budget.cost, budget.time) == (200_000, 2.5, 7_200)
+    assert load(**{"budget.time": "0", "budget.cost": "0", "budget.tokens": "0"}).budget.model_dump() == dict.fromkeys(
+        ("tokens", "cost", "time"), 0
+    )
+    for wrong in ("{tokens: -1}", "{tokens: 1.5}", "{cost: -0.1}", "{cost: .nan}", "{cost: much}", "{time: soon}"):
+        assert refused(load, user=f"budget: {wrong}").key.startswith("budget.")
+
+
+def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
+    """What I allow cannot be raised by a file that an agent can edit, but a project may ask for less."""
+    budget = load(user="budget: {tokens: 1000, cost: 5}", own="budget: {tokens: 9000, cost: 2, time: 1h}").budget
+    assert (budget.tokens, budget.cost, budget.time) == (1_000, 2, 3_600)
+    assert load(user="budget: {tokens: 1000}", **{"budget.tokens": 9_000}).budget.tokens == 9_000

@@ -50,7 +50,7 @@ EFFECTS = {
     "remediation": {"retry": "remediate", "skip": "remediate", "abandon": "halt"},
     "integration": {"retry": "integrate", "skip": "skipped", "abandon": "abandoned"},
     "disk": {"retry": "prepare", "skip": "skipped", "abandon": "abandoned"},
-    "budget": {"extend": None, "stop": None},
+    "budget": {"extend": "go_on", "stop": "stop"},
     "recovery": {"continue": "go_on", "retry": "prepare", "done": None, "skip": "skipped", "abandon": "abandoned"},
 }
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
+from unstuck import Answer, Supervisor, Task, admit
 from unstuck.clock import ManualClock, SystemClock
-from unstuck.contract import Capabilities, Observation, Observer, Receipt
+from unstuck.contract import Observation, Observer
 from unstuck.record import events as e
 from unstuck.record.journal import LOG_NAME, read_records
 
@@ -19,65 +18,18 @@ PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
 
 
-class Reporting:
-    """An agent without a process that works until it is stopped or let go, and can be frozen."""
-
-    can = Capabilities(hold="freeze", stop=True, fresh=True)
-
-    def __init__(self) -> None:
-        self.observer: asyncio.Future[Observer] = asyncio.get_running_loop().create_future()
-        self.finish = asyncio.Event()
-        self.frozen: list[bool] = []
-
-    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
-        if not self.observer.done():
-            self.observer.set_result(observer)
-        await self.finish.wait()
-        return Report()
-
-    async def stop(self, attempt: str) -> Receipt:
-        self.finish.set()
-        return Receipt(ended=((1, 1.0, "interrupted"),))
-
-    def freeze(self, attempt: str) -> None:
-        self.frozen.append(True)
-
-    def thaw(self, attempt: str) -> None:
-        self.frozen.append(False)
-
-
-class Record:
-    """What a supervisor records, and a way to wait for it."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        self.supervisor, self.moved = supervisor, asyncio.Event()
-        self.seen: list[Any] = []
-        supervisor.core.journal.on_append(self._note)
-
-    def _note(self, record: Any) -> None:
-        self.seen.append(record)
-        self.moved.set()
-
-    def of(self, event: type[Any]) -> list[Any]:
-        return [record.event for record in self.seen if isinstance(record.event, event)]
-
-    async def until(self, true: Callable[[], object]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not true():
-                self.moved.clear()
-                await self.moved.wait()
-
-
-async def begun(supervisor: Supervisor, agent: Reporting, task: Task = TASK) -> tuple[Observer, asyncio.Future[Any]]:
+async def begun(supervisor: Supervisor, agent: Any, task: Task = TASK) -> tuple[Observer, asyncio.Future[Any]]:
     work = asyncio.ensure_future(supervisor.supervise(task, agent))
     return await asyncio.wait_for(asyncio.shield(agent.observer), PATIENCE), work
 
 
-async def test_four_fifths_are_warned_of_once_then_comes_the_question(repo: Path, clock: ManualClock) -> None:
+async def test_four_fifths_are_warned_of_once_then_comes_the_question(
+    repo: Path, clock: ManualClock, reporting: Any, records: Any
+) -> None:
     """At 80 % a warning with the last sign of life, at 100 % the question; an extension is warned of in its turn."""
-    agent = Reporting()
+    agent = reporting()
     async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = Record(supervisor)
+        record = records(supervisor)
         _, work = await begun(supervisor, agent)
         await clock.advance(79)
         assert record.of(e.TimeoutWarned) == []
@@ -98,11 +50,13 @@ async def test_four_fifths_are_warned_of_once_then_comes_the_question(repo: Path
         await work
 
 
-async def test_time_while_a_question_is_open_does_not_count(repo: Path, clock: ManualClock) -> None:
+async def test_time_while_a_question_is_open_does_not_count(
+    repo: Path, clock: ManualClock, reporting: Any, records: Any
+) -> None:
     """An agent that goes round in circles is asked about and frozen; however long I think, its time stands still."""
-    agent = Reporting()
+    agent = reporting()
     async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = Record(supervisor)
+        record = records(supervisor)
         observer, work = await begun(supervisor, agent)
         await clock.advance(30)
         for number in range(3):
@@ -123,11 +77,13 @@ async def test_time_while_a_question_is_open_does_not_count(repo: Path, clock: M
         await work
 
 
-async def test_the_machine_slept_and_no_time_has_passed(repo: Path, clock: ManualClock) -> None:
+async def test_the_machine_slept_and_no_time_has_passed(
+    repo: Path, clock: ManualClock, reporting: Any, records: Any
+) -> None:
     """I close my laptop for two hours: no limit is reached, and one record says that the machine slept."""
-    agent = Reporting()
+    agent = reporting()
     async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = Record(supervisor)
+        record = records(supervisor)
         _, work = await begun(supervisor, agent)
         await clock.advance(50)
         clock.suspend(7_200)
@@ -151,9 +107,11 @@ def test_the_systems_own_clock_knows_of_sleep() -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-async def test_a_run_that_goes_on_has_the_time_that_was_left(repo: Path, clock: ManualClock, killed: bool) -> None:
+async def test_a_run_that_goes_on_has_the_time_that_was_left(
+    repo: Path, clock: ManualClock, reporting: Any, records: Any, killed: bool
+) -> None:
     """Of 100 seconds 60 were used when the run was stopped, or killed: the attempt that goes on has 40."""
-    agent = Reporting()
+    agent = reporting()
     async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
         run, folder = supervisor.run, supervisor.core.folder
         observer, work = await begun(supervisor, agent)
@@ -171,9 +129,9 @@ async def test_a_run_that_goes_on_has_the_time_that_was_left(repo: Path, clock: 
         (folder / "state.json").unlink(missing_ok=True)
     # As after a new start of the machine: its clock begins elsewhere.
     later = ManualClock(start=5.0)
-    agent = Reporting()
+    agent = reporting()
     async with Supervisor.open(repo, clock=later, person=True, resume=run) as supervisor:
-        record = Record(supervisor)
+        record = records(supervisor)
         _, work = await begun(supervisor, agent)
         assert supervisor.core.head.attempts["t.2"].limit == 40.0
         await later.advance(39)

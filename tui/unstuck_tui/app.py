@@ -38,7 +38,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
         super().__init__()
         self.supervisor = supervisor
         self.tracker = Tracker.of(supervisor)
-        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop)
+        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop, keep=supervisor.keep_open)
 
     def on_mount(self) -> None:
         handler = self.supervisor.core.settings.failure_handler

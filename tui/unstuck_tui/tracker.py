@@ -96,7 +96,7 @@ class Tracker:
         elif record.name in _RUN_NEWS or not record.task:
             self._rows = True
             self._ended = record.name in ("run_ended", "run_parked")
-        if record.name.startswith("gate_") or record.name in _CLOSING:
+        if record.name.startswith(("gate_", "timer_")) or record.name in _CLOSING:
             self._gates = True
         self.history.see(record)
         if quiet:

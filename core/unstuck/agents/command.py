@@ -131,7 +131,9 @@ class CommandAgent:
         how: Literal["ended", "crashed", "no_signal", "bad_signal"] = "ended"
         error: Clean | None = None
         if done.code is None:
-            how, error = "crashed", admit(f"the agent was ended by signal {done.signal}", limit=200)
+            # One that we stop is reported as stopped, whatever stands here.
+            how = "crashed"
+            error = admit(f"ended by signal {done.signal}, not by unstuck: self-inflicted, or from outside", limit=200)
         elif self._spec.signals and signal.problem:
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return Report(
@@ -144,6 +146,8 @@ class CommandAgent:
             options=signal.options,
             alternatives=signal.alternatives,
             session=signal.session,
+            tokens=signal.tokens,
+            cost=signal.cost,
             sample=signal.sample if signal.problem else None,
             output=path,
             output_at=(done.start, done.end),

@@ -7,7 +7,7 @@ A line that begins with ``UNSTUCK`` (a colon may follow, Markdown may stand roun
     UNSTUCK {"signal": "blocked", "question": "There is no database here"}
 
 The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``alternatives``
-are other approaches the agent sees, ``session`` its own session's id.
+are other approaches the agent sees, ``session`` its own session's id, ``tokens`` and ``cost`` what the attempt used.
 
 In the same way an agent may tell of its steps while it works, so that a loop inside an attempt is noticed::
 
@@ -38,11 +38,10 @@ _WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
 # Approaches are compared, remembered and carried in every later decision, so they stay short.
 _APPROACH_LIMIT = 500
 _TEXT_LIMIT = 4_000
+_MOST_USED = 1e12
 _KINDS = ("complete", "blocked", "needs_guidance")
 _NAME_LIMIT = 128
 _STEPS = ("action", "success", "failure", "message", "usage")
-_MOST_TOKENS = 10**9
-_MOST_COST = 10.0**6  # US dollars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +54,8 @@ class Signal:
     options: tuple[Clean, ...] = ()
     alternatives: tuple[Clean, ...] = ()
     session: str | None = None
+    tokens: int = 0
+    cost: float | None = None
     problem: Literal["", "missing", "malformed", "foreign"] = ""
     sample: Clean | None = None
 
@@ -79,6 +80,8 @@ def read_signal(output: str, task: str) -> Signal:
         options=_texts(data.get("options")),
         alternatives=_texts(data.get("alternatives"), _APPROACH_LIMIT),
         session=session if isinstance(session, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,128}", session) else None,
+        tokens=int(_number(data.get("tokens")) or 0),
+        cost=_number(data.get("cost")),
         sample=sample,
     )
 
@@ -88,7 +91,7 @@ def read_step(line: str, *, at: float = 0.0) -> Observation | None:
     data = _parsed(line.removeprefix("UNSTUCK"))
     if not isinstance(data, dict) or data.get("step") not in _STEPS:
         return None
-    code, tokens = data.get("exit_code"), data.get("tokens")
+    code = data.get("exit_code")
     return Observation(
         kind=cast(Literal["action", "success", "failure", "message", "usage"], data["step"]),
         text=_text(data.get("text")) or Clean(""),
@@ -97,13 +100,9 @@ def read_step(line: str, *, at: float = 0.0) -> Observation | None:
         tool=_text(data.get("tool"), _NAME_LIMIT) or "bash",
         role="agent" if data["step"] == "message" else None,
         exit_code=code if type(code) is int and 0 <= code <= 255 else None,
-        tokens=tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else 0,
-        cost=_dollars(data.get("cost")),
+        tokens=int(_number(data.get("tokens")) or 0),
+        cost=_number(data.get("cost")),
     )
-
-
-def _dollars(value: Any) -> float:
-    return float(value) if type(value) in (int, float) and 0 <= value <= _MOST_COST else 0.0
 
 
 def _is_step(text: str) -> bool:
@@ -115,6 +114,12 @@ def _parsed(text: str) -> Any:
         return json.loads(text.rstrip(" \t\r\n`*"))
     except (ValueError, RecursionError):
         return None
+
+
+def _number(value: Any) -> float | None:
+    """A count that can be added up; anything else is as if it had not been said."""
+    counts = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST_USED
+    return value if counts else None
 
 
 def _text(value: Any, limit: int = _TEXT_LIMIT) -> Clean | None:

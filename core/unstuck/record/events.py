@@ -22,6 +22,7 @@ EVENTS: dict[str, type[Event]] = {}
 
 ClockName = Literal["wall", "idle"]
 LivenessVerdict = Literal["ACTIVE", "WAITING", "STALLED", "UNKNOWN"]
+BudgetName = Literal["tokens", "cost", "time"]
 CheckResult = Literal["passed", "failed", "could_not_run", "none"]
 
 
@@ -87,6 +88,47 @@ class Suspended(Event):
     """The machine slept for so many ``seconds``; no clock of ours has counted them."""
 
     seconds: float
+
+
+class UsageCounted(Event):
+    """What an agent used since it was last counted; ``cost`` is None where it is not known.
+
+    ``while_idle``: the counter moved though the agent was held, or no attempt of its task was at work.
+    """
+
+    tokens: int = 0
+    cost: float | None = None
+    while_idle: bool = False
+
+
+class BudgetSet(Event):
+    """The run's limits were set anew; None leaves one as it was."""
+
+    tokens: float | None = None
+    cost: float | None = None
+    time: float | None = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits by name."""
+        return {name: limit for name, limit in self.model_dump().items() if limit is not None}
+
+
+class BudgetWarned(Event):
+    """Four fifths of a budget are used."""
+
+    kind: BudgetName
+    used: float
+    limit: float
+
+
+class BudgetReached(Event):
+    """A budget is used up: no step begins and every agent is held until there is more, or the run ends."""
+
+    kind: BudgetName
+    used: float
+    limit: float
+    while_idle: bool = False
 
 
 class LogRepaired(Event):
@@ -238,7 +280,7 @@ class RecoveryDecided(Event):
 
 
 class StepRecorded(Event):
-    """One observation inside an attempt; ``tokens`` and ``cost`` (US dollars) are what it adds to them."""
+    """One observation inside an attempt; ``repeats`` says how often what it does was there already."""
 
     kind: str
     tool: str = ""
@@ -248,8 +290,6 @@ class StepRecorded(Event):
     agent_id: str = ""
     role: str = ""
     repeats: int = 0
-    tokens: int = 0
-    cost: float = 0.0
 
 
 class LoopWarned(Event):
@@ -500,6 +540,20 @@ class GateAnswered(Event):
     ]
     rule: int | None = None
     climb: Climb | None = None
+
+
+class TimerStarted(Event):
+    """The gate will be answered by itself in ``seconds``, with ``choice``, because the user's settings say so."""
+
+    gate: str
+    seconds: float
+    choice: str
+
+
+class TimerCancelled(Event):
+    """Somebody is there: the gate waits for ever."""
+
+    gate: str
 
 
 class GateWithdrawn(Event):

@@ -13,24 +13,25 @@ from typing import Any
 from unstuck.contract import Answer, Gate, Guidance
 from unstuck.diagnosis import Diagnosis
 from unstuck.record import events as e
+from unstuck.record.clocks import HANDLERS, WARN_SHARE, budget_answered, close_time, extend, hold, let_go
 from unstuck.record.envelope import Record
-from unstuck.record.state import AttemptRow, AttemptState, CheckRow, DirectiveRow, GateRow, State, TaskRow
+from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, GateRow, State, TaskRow
 
 __all__ = ["fold"]
 
 _Handler = Callable[[State, Record, Any], None]
-WARN_SHARE = 0.8
-_HANDLERS: dict[type[Any], _Handler] = {}
+_HANDLERS: dict[type[Any], _Handler] = dict(HANDLERS)
 
 
 def fold(state: State, record: Record) -> None:
     """Change ``state`` by one record."""
     handler = _HANDLERS.get(type(record.event))
-    state.seq, state.mono = record.seq, record.mono
+    state.seq = record.seq
     if handler is not None:
         handler(state, record, record.event)
     elif isinstance(record.event, e.Unknown):
         state.unknown += 1
+    state.mono = record.mono
 
 
 def _on(event: type[e.Event]) -> Callable[[_Handler], _Handler]:
@@ -60,46 +61,6 @@ def _attempt(state: State, attempt: str, /, **changes: Any) -> None:
         state.attempts[attempt] = replace(row, **changes)
 
 
-def _hold(state: State, attempt: str, mono: float) -> None:
-    """Its clocks stand from now on."""
-    row = state.attempts.get(attempt)
-    if row is not None and row.is_live:
-        state.attempts[attempt] = replace(
-            row, state="held", held_since=mono if row.held_since is None else row.held_since
-        )
-
-
-def _let_go(state: State, attempt: str, mono: float, into: AttemptState = "live") -> None:
-    """Its clocks go on: the time that it was held does not count."""
-    row = state.attempts.get(attempt)
-    if row is None or not row.is_live:
-        return
-    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
-    state.attempts[attempt] = replace(
-        row,
-        state=into,
-        held_since=None,
-        held=row.held + held,
-        deadline=None if row.deadline is None else row.deadline + held,
-        warn_at=None if row.warn_at is None else row.warn_at + held,
-    )
-
-
-def _extend(state: State, attempt: str, mono: float, seconds: float | None) -> None:
-    """More time from now on, or from when nothing holds it any more; without ``seconds`` it has no limit."""
-    row = state.attempts.get(attempt)
-    if row is None:
-        return
-    held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
-    row = replace(row, held=row.held + held, held_since=None if row.held_since is None else mono)
-    if seconds:
-        limit = row.limit + seconds
-        row = replace(row, limit=limit, deadline=mono + seconds, warn_at=mono + WARN_SHARE * seconds)
-    else:
-        row = replace(row, deadline=None, warn_at=None)
-    state.attempts[attempt] = row
-
-
 def _is_current(state: State, record: Record) -> bool:
     row = state.tasks.get(record.task)
     return row is not None and row.attempt == record.attempt and row.state == "running"
@@ -121,6 +82,8 @@ def _run_started(state: State, record: Record, event: e.RunStarted) -> None:
         plan=event.plan,
         base=event.base,
         pid=event.pid,
+        limits={name: limit for name, limit in (event.settings.get("budget") or {}).items() if limit is not None},
+        since=record.mono,
     )
 
 
@@ -136,17 +99,23 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
         exit_reason="",
         exit_code=None,
         pid=event.pid,
+        worked=state.run.used("time", state.mono),
+        since=record.mono,
     )
+    for row in state.open_gates():
+        _gate(state, row.id, acts_at=None)
 
 
 @_on(e.RunParked)
 def _run_parked(state: State, record: Record, event: e.RunParked) -> None:
     state.run = replace(state.run, state="parked", exit_reason="needs_person", exit_code=3)
+    close_time(state, record)
 
 
 @_on(e.RunEnded)
 def _run_ended(state: State, record: Record, event: e.RunEnded) -> None:
     state.run = replace(state.run, state="ended", exit_reason=event.exit_reason, exit_code=event.exit_code)
+    close_time(state, record)
 
 
 @_on(e.StopRequested)
@@ -297,29 +266,12 @@ def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
 @_on(e.StepRecorded)
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)
-    if row is not None and (event.tokens or event.cost):
-        # Also what is told of an attempt that is being stopped was used.
-        run = state.run
-        state.run = replace(run, tokens=run.tokens + event.tokens, cost=run.cost + event.cost)
-        _attempt(state, record.attempt, tokens=row.tokens + event.tokens, cost=row.cost + event.cost)
-        row = state.attempts[record.attempt]
     if row is not None and row.state in ("starting", "live", "held"):
         now = "held" if row.state == "held" else "live"
         _attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
             # What the person says to the agent itself begins a new climb.
             _task(state, record, climb=task.climb.answered())
-
-
-@_on(e.AgentTimeout)
-def _agent_timeout(state: State, record: Record, event: e.AgentTimeout) -> None:
-    _attempt(state, record.attempt, timed_out=event.clock)
-
-
-@_on(e.TimeoutWarned)
-def _timeout_warned(state: State, record: Record, event: e.TimeoutWarned) -> None:
-    if event.clock == "wall":
-        _attempt(state, record.attempt, warn_at=None)
 
 
 @_on(e.AttemptEnded)
@@ -542,7 +494,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row is None:
         return
     if row.state == "running":
-        _hold(state, row.attempt, record.mono)
+        hold(state, row.attempt, record.mono)
         _task(state, record, gate=event.gate)
     elif row.state in ("undecided", "preparing", "judging", "parked"):
         _task(state, record, state="waiting", gate=event.gate, directive=row.directive)
@@ -555,13 +507,15 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
         return
     _stood_still(state, record, row)
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
-    gate = replace(row.gate, status="answered", answer=answer, by=record.actor)
+    gate = replace(row.gate, status="answered", answer=answer, by=record.actor, acts_at=None)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
+    if row.gate.type == "budget":
+        budget_answered(state, record, event, row.gate.key)
     task = state.tasks.get(row.gate.task)
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
     if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
-        _extend(state, row.gate.attempt, record.mono, event.number)
+        extend(state, row.gate.attempt, record.mono, event.number)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
@@ -575,9 +529,9 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
     if task.state in ("running", "interrupted"):
         left = _open_gate(state, task.id)
         if task.state == "running" and event.effect == "stop":
-            _let_go(state, task.attempt, record.mono, "stopping")
-        elif task.state == "running" and not left:
-            _let_go(state, task.attempt, record.mono)
+            let_go(state, task.attempt, record.mono, "stopping")
+        elif task.state == "running" and not left and not state.run.over:
+            let_go(state, task.attempt, record.mono)
         return replace(task, changed=record.seq, gate=left)
     # A task that waits goes on with the first answer; nobody needs to answer the same again.
     _withdraw(state, record, task.id)
@@ -613,8 +567,8 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
         return
     left = _open_gate(state, task.id)
     task = replace(task, gate=left, changed=record.seq)
-    if task.state == "running" and not left:
-        _let_go(state, task.attempt, record.mono)
+    if task.state == "running" and not left and not state.run.over:
+        let_go(state, task.attempt, record.mono)
     if task.state == "waiting" and not left:
         # Nothing is asked any more, so the work speaks for itself again.
         task = replace(task, state="judging", check=None, directive=None)

@@ -76,8 +76,8 @@ class AttemptRow:
     ``deadline`` is the monotonic time at which its ``limit`` (seconds) is reached, ``warn_at`` that of the warning
     before it, None where no clock runs. They move on by as long as the attempt is held, which it is since
     ``held_since`` and was for ``held`` seconds before. ``timed_out`` names the clock that ended it. ``repeats`` is how
-    often what its agent does now was there already, ``tokens`` and ``cost`` (US dollars) what it has reported, 0 where
-    it does not.
+    often what its agent does now was there already, ``tokens`` and ``cost`` (US dollars) what it has reported; a cost
+    of None is not known.
     """
 
     id: str
@@ -91,14 +91,14 @@ class AttemptRow:
     held_since: float | None = None
     held: float = 0.0
     timed_out: str = ""
+    tokens: int = 0
+    cost: float | None = None
     state: AttemptState = "starting"
     pid: int = 0
     spawned: float = 0.0
     report: Report | None = None
     steps: int = 0
     repeats: int = 0
-    tokens: int = 0
-    cost: float = 0.0
 
     @property
     def is_live(self) -> bool:
@@ -185,7 +185,9 @@ class RunRow:
     """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue.
 
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
-    ``tokens`` and ``cost`` (US dollars) are the sums of what agents have reported.
+    ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None where
+    no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open before
+    ``since`` (monotonic), from when it is open now.
     """
 
     id: str = ""
@@ -207,8 +209,19 @@ class RunRow:
     exit_reason: str = ""
     exit_code: int | None = None
     pid: int = 0
+    limits: dict[str, float] = field(default_factory=dict)
     tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = None
+    worked: float = 0.0
+    since: float | None = None
+    warned: tuple[str, ...] = ()
+    over: str = ""
+
+    def used(self, kind: str, mono: float) -> float:
+        """How much of the budget ``kind`` is used at the monotonic time ``mono``."""
+        if kind == "time":
+            return self.worked + (max(0.0, mono - self.since) if self.since is not None else 0.0)
+        return float(self.tokens if kind == "tokens" else self.cost or 0.0)
 
 
 @dataclass(slots=True)

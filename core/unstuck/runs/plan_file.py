@@ -12,11 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from unstuck.contract import Task
 from unstuck.runs.document import FILE_LIMIT, Document, Section, is_scalar
 from unstuck.runs.plan import Plan, PlannedAgent, PlannedTask, ordered
 from unstuck.runs.suggesting import suggestion
+from unstuck.settings import BudgetSettings
+from unstuck.settings.problems import settings_error
 from unstuck.text import admit, one_line, sanitise
 
 __all__ = ["load_plan"]
@@ -50,7 +53,7 @@ def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
         "verify": top.shell("verify"),
         "setup": top.shell("setup"),
         "unverified": top.choice("unverified", ("reject", "accept")),
-        "budget": _plain(top, "budget"),
+        "budget": _budget(top),
         "settings": _plain(top, "settings"),
     }
     order = _acyclic_order(sections, {id: planned.task.needs for id, planned in tasks.items()})
@@ -81,6 +84,16 @@ def _project(top: Section, plan: Path) -> Path | None:
         top.wrong("project", f"`project`: no such directory: {one_line(written)}")
         return None
     return project
+
+
+def _budget(top: Section) -> Mapping[str, Any]:
+    budget = _plain(top, "budget")
+    try:
+        BudgetSettings.model_validate(dict(budget))
+    except ValidationError as error:
+        problem = settings_error("", error, BudgetSettings)
+        top.wrong("budget", f"`budget`: {problem.key}: {problem.problem}")
+    return budget
 
 
 def _plain(top: Section, key: str) -> Mapping[str, Any]:

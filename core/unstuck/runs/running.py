@@ -110,6 +110,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
     plan = Plan.from_dict(state.run.plan)
     _require_agents(plan, place, options)
+    limits = _budget(place, options)
     async with Supervisor.open(
         place,
         resume=run,
@@ -118,6 +119,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         person=options.beside is not None,
         environ=options.environ,
         listener=options.listener,
+        limits=e.BudgetSet(**limits) if limits else None,
     ) as supervisor:
         # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
         for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
@@ -194,10 +196,18 @@ def _settings(plan: Plan, place: Project, options: RunOptions) -> Settings:
     overrides: dict[str, Any] = dict(plan.settings)
     if plan.max_parallel is not None:
         overrides["max_parallel"] = plan.max_parallel
+    overrides.update({f"budget.{kind}": limit for kind, limit in plan.budget.items()})
     if plan.unverified is not None:
         overrides["unverified"] = plan.unverified
     overrides.update(options.overrides)
     return load_settings(place.root, user_file=default_user_file(), environ=options.environ, overrides=overrides)
+
+
+def _budget(place: Project, options: RunOptions) -> dict[str, float]:
+    """The limits that the caller has given for a run that goes on; what was not given stays as it was."""
+    given = {name: value for name, value in options.overrides.items() if name.startswith("budget.")}
+    limits = load_settings(place.root, user_file=None, environ={}, overrides=given).budget.model_dump() if given else {}
+    return {kind: limit for kind, limit in limits.items() if f"budget.{kind}" in given and limit is not None}
 
 
 def _require_agents(plan: Plan, place: Project, options: RunOptions) -> None:
@@ -217,8 +227,6 @@ async def _warnings(plan: Plan, place: Project, *, apart: bool) -> list[Clean]:
             )
     if place.repository is None:
         warnings.append(admit("no git repository here: every task works in this directory itself"))
-    if plan.budget:
-        warnings.append(admit(f"budget ({', '.join(map(str, plan.budget))}) is not enforced by this version"))
     if any(planned.task.verify is None for planned in plan.tasks.values()):
         offered = detect_check(place.root)
         hint = f"; this project looks like it has one: {offered}" if offered else ""

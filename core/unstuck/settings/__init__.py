@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.loading import default_user_file, load_settings
-from unstuck.settings.models import DEFAULT_TIMEOUTS, AutoResolve, FailureHandlerSettings, Settings
+from unstuck.settings.models import (
+    DEFAULT_TIMEOUTS,
+    AutoResolve,
+    BudgetSettings,
+    FailureHandlerSettings,
+    Settings,
+    TimerSettings,
+)
 from unstuck.settings.places import runtime_dir, state_dir
 
 __all__ = [
     "DEFAULT_TIMEOUTS",
     "AutoResolve",
+    "BudgetSettings",
     "FailureHandlerSettings",
     "Settings",
+    "TimerSettings",
     "default_user_file",
     "load_settings",
     "parse_duration",

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
-from unstuck.settings.models import Settings, plain_name
+from unstuck.settings.models import BudgetSettings, Settings, plain_name
 from unstuck.settings.problems import printable, settings_error, shown
 from unstuck.settings.reading import read_mapping, read_value
 
@@ -19,7 +19,7 @@ __all__ = ["default_user_file", "load_settings"]
 _PREFIX = "UNSTUCK_"
 # What the supervisor tells its agents and where its own places lie; KILLS is how many rounds the project's tests run.
 _NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS"}
-_MAPPINGS = ("failure_handler", "timeouts")
+_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget")
 _LISTS = ("skip_to_ask", "auto_resolve")
 # What is kept of the record is not for the one whose doings it records.
 _USERS_ONLY = ("keep_runs", "keep_days", "keep_bytes")
@@ -60,8 +60,19 @@ def load_settings(
         for name in _MAPPINGS:
             if name in values:
                 values[name] = {**merged.get(name, {}), **values[name]}
+        if not layer.trusted and "budget" in values:
+            values["budget"] = _lower(merged.get("budget", {}), values["budget"])
         merged.update(values)
     return Settings.model_validate(merged)
+
+
+def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A repository's file may lower what the user allows, and never raise it: an agent can edit the file."""
+    limits = {name: BudgetSettings.model_validate({name: now[name]}).model_dump()[name] for name in now}
+    for name, value in BudgetSettings.model_validate(before).model_dump().items():
+        if value is not None and (limits.get(name) is None or limits[name] > value):
+            limits[name] = value
+    return limits
 
 
 def _layers(
@@ -111,6 +122,10 @@ def _checked(layer: _Layer) -> dict[str, Any]:
     for name in _MAPPINGS:
         if isinstance(values.get(name), dict):
             values[name] = _plain(source, values[name], name)
+    if values.get("timers") and not layer.trusted:
+        raise SettingsError(
+            source, "timers", "may not be set by a repository's file: no question answers itself for it"
+        )
     handler = values.get("failure_handler")
     if isinstance(handler, dict) and isinstance(handler.get("auto_resolve"), list | tuple):
         handler["auto_resolve"] = [

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.problems import settings_error, shown
 
-__all__ = ["DEFAULT_TIMEOUTS", "AutoResolve", "FailureHandlerSettings", "Settings", "plain_name"]
+__all__ = [
+    "DEFAULT_TIMEOUTS",
+    "AutoResolve",
+    "BudgetSettings",
+    "FailureHandlerSettings",
+    "Settings",
+    "TimerSettings",
+    "plain_name",
+]
 
 DEFAULT_TIMEOUTS: Mapping[str, float] = {
     "orchestrator": 1800.0,
@@ -52,12 +61,48 @@ def _text(value: object) -> str:
     return value
 
 
+def _tokens(value: object) -> object:
+    return None if value is None else _whole(0, 10**15)(value)
+
+
+def _cost(value: object) -> float | None:
+    if value is None:
+        return None
+    try:
+        cost = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (OverflowError, ValueError):
+        cost = math.nan
+    if not 0 <= cost < 1e12:
+        raise ValueError(f"must be a number from 0, not {shown(value)}")
+    return cost
+
+
+def _time(value: object) -> float | None:
+    if value is None or (not isinstance(value, bool) and value in (0, "0")):
+        return None if value is None else 0.0
+    return parse_duration(value)  # type: ignore[arg-type]
+
+
+def _seconds_of_extend(value: object) -> float | None:
+    return None if value is None else parse_duration(value)  # type: ignore[arg-type]
+
+
+def _with_plain_names(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return {plain_name(name) if isinstance(name, str) else name: entry for name, entry in value.items()}
+
+
 def _with_default_timeouts(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     return {**DEFAULT_TIMEOUTS, **{plain_name(str(name)): limit for name, limit in value.items()}}
 
 
+GateName = Literal[
+    "stuck", "timeout", "loop_detected", "question", "permission",
+    "remediation", "budget", "integration", "recovery", "disk",
+]  # fmt: skip
 Seconds = Annotated[float, BeforeValidator(parse_duration)]
 Text = Annotated[str, BeforeValidator(_text)]
 Rungs = Annotated[int, BeforeValidator(_whole(0, 100))]
@@ -91,6 +136,37 @@ class FailureHandlerSettings(_Frozen):
     max_attempts: Count = 20
 
 
+class TimerSettings(_Frozen):
+    """What answers a question by itself ``after`` so many seconds: only what can be taken back may be chosen.
+
+    ``number`` is how many seconds ``extend`` gives, ``approach`` what ``retry`` tells the agent.
+    """
+
+    after: Seconds
+    answer: Literal["extend", "continue", "stop", "retry", "skip", "deny"]
+    approach: Text | None = None
+    number: Annotated[float | None, BeforeValidator(_seconds_of_extend)] = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.answer == "extend") != (self.number is not None):
+            raise ValueError("`number` (how long) goes with `answer: extend`, which needs it")
+        if self.approach is not None and self.answer != "retry":
+            raise ValueError("`approach` goes with `answer: retry`")
+        return self
+
+
+class BudgetSettings(_Frozen):
+    """What a run may use up: ``tokens``, ``cost`` as the agents state it, ``time`` in seconds; None is no limit."""
+
+    tokens: Annotated[int | None, BeforeValidator(_tokens)] = None
+    cost: Annotated[float | None, BeforeValidator(_cost)] = None
+    time: Annotated[float | None, BeforeValidator(_time)] = None
+
+
+Timers = Annotated[Mapping[GateName, TimerSettings], BeforeValidator(_with_plain_names)]
+
+
 class Settings(_Frozen):
     """Everything a user may set. Times are seconds, ``output_limit`` (per attempt) and ``prompt_limit`` bytes.
 
@@ -98,7 +174,8 @@ class Settings(_Frozen):
     ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
     ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
     that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
-    old runs stay, each for itself.
+    old runs stay, each for itself. ``timers`` say by the type of a gate what answers it by itself; without one it waits
+    for ever.
     """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
@@ -122,6 +199,8 @@ class Settings(_Frozen):
     keep_runs: Annotated[int, BeforeValidator(_whole(1, 1_000_000))] = 200
     keep_days: Annotated[int, BeforeValidator(_whole(1, 36_500))] = 90
     keep_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 10 * 2**30
+    budget: BudgetSettings = BudgetSettings()
+    timers: Timers = Field(default_factory=dict)
     language: Literal["en"] = "en"
 
     def timeout_for(self, agent_type: str) -> float:

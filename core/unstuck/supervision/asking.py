@@ -10,6 +10,7 @@ from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
 from unstuck.supervision.gates import CHOICES, check_answer, effect_of, gate_id
+from unstuck.supervision.timers import start_timer
 from unstuck.text import admit
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def open_gate(
         standing=standing,
     )
     core.append(event, task=task, attempt=attempt)
-    apply_policy(core, core.head.gates[gate].gate, found)
+    if not apply_policy(core, core.head.gates[gate].gate, found):
+        start_timer(core, core.head.gates[gate].gate)
     return gate
 
 

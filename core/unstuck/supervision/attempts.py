@@ -21,6 +21,7 @@ from unstuck.supervision.idle import Attentive, IdleClock
 from unstuck.supervision.liveness import Liveness
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.timeouts import timeout_context
+from unstuck.supervision.timers import timer_of
 from unstuck.text import admit, one_line
 
 __all__ = ["CallableAgent", "run_attempt"]
@@ -241,7 +242,7 @@ class _Running:
             context |= {"silent_seconds": silent}
         preview = Gate(id="", type="timeout", task=task.id, key=due.clock, context=context, choices=CHOICES["timeout"])
         found = core.policy(preview) if core.may_ask else None
-        if core.may_ask and (core.person or found is not None):
+        if core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None):
             self._gate = open_gate(
                 core,
                 "timeout",
@@ -293,7 +294,7 @@ class _Running:
         if self._timed_out:
             report = replace(report, how="timed_out", error=None)
         elif self._receipt is not None:
-            report = replace(report, how="stopped")
+            report = replace(report, how="stopped", error=None)
         return replace(report, receipt=self._receipt) if self._receipt is not None else report
 
 

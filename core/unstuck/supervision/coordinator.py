@@ -86,7 +86,7 @@ class Coordinator:
         head = core.head
         if head.run.state == "draining":
             return False
-        if core.person and head.open_gates():
+        if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
             return False
         if head.run.state == "blocked" and not self._ground_waits():
             return False

@@ -65,7 +65,8 @@ def check_answer(gate: Gate, answer: Answer) -> None:
     if answer.number is not None and not math.isfinite(answer.number):
         raise AnswerRefused(f"{spoken} needs a number, not {answer.number}")
     if answer.choice == "extend" and not (answer.number and answer.number > 0):
-        raise AnswerRefused(f"extend needs a duration above zero: unstuck answer {gate.id} extend 15m")
+        what, such = ("number", "50000") if gate.type == "budget" and gate.key != "time" else ("duration", "15m")
+        raise AnswerRefused(f"extend needs a {what} above zero: unstuck answer {gate.id} extend {such}")
     if answer.choice == "choose":
         count = len(gate.context.get("options") or ())
         number = answer.number or 0
@@ -93,6 +94,10 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
         case "timeout", "extend" | "continue":
             return "go_on"
         case "timeout", "stop" | "retry":
+            return "stop"
+        case "budget", "extend":
+            return "go_on"
+        case "budget", "stop":
             return "stop"
         case _, "continue" | "allow":
             return "go_on"

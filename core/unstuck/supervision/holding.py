@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from asyncio import FIRST_COMPLETED
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from unstuck.diagnosis import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
 from unstuck.supervision.asking import open_gate, standing_of
+from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.text import Clean, admit
 
@@ -42,6 +42,10 @@ class Holding:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
         core = self._core
         row = core.row(self._task)
+        if observation.kind == "usage":
+            # Counted whatever else is going on: a counter that moves while its agent is idle is the one to be told of.
+            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost)
+            return None
         if row.state != "running" or self._is_repeated(observation):
             return None
         self._begin_anew()
@@ -57,8 +61,6 @@ class Holding:
             agent_id=observation.agent_id,
             role=observation.role or "",
             repeats=core.detector.rounds(self._task, observation.agent_id),
-            tokens=max(0, observation.tokens),
-            cost=observation.cost if math.isfinite(observation.cost) and observation.cost > 0 else 0.0,
         )
         core.append(step, task=self._task, attempt=row.attempt, actor="agent")
         looping = self._count(observation, identity)
@@ -181,14 +183,16 @@ class Holding:
 
     def _is_stopping(self) -> bool:
         attempt = self._core.head.attempts.get(self._core.row(self._task).attempt)
-        return attempt is not None and attempt.state == "stopping"
+        return self._core.head.run.state == "draining" or (attempt is not None and attempt.state == "stopping")
 
     async def _hold(self, observation: Observation, within: float | None) -> Directive | None:
         if not await self._has_room(within):
             return _NO_ROOM
         row = self._core.row(self._task)
-        if row.gate and not await self._answered(row.gate, within):
-            return await self._refuse(row.gate)
+        while asked := row.gate or self._over():
+            if not await self._answered(asked, within):
+                return await self._refuse(asked)
+            row = self._core.row(self._task)
         gate = self._undelivered()
         if gate is not None:
             return await self._hand_over(gate, observation)
@@ -238,6 +242,12 @@ class Holding:
         return Directive(
             kind="deny", gate=gate, text=Clean("A question to the person is still open. Wait, then try the same again.")
         )
+
+    def _over(self) -> str:
+        """The open question about a budget that is used up: nobody takes a step before it is answered."""
+        if not self._core.head.run.over:
+            return ""
+        return next((row.id for row in self._core.head.open_gates() if row.gate.type == "budget"), "")
 
     def _undelivered(self) -> GateRow | None:
         row = self._core.row(self._task)

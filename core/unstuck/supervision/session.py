@@ -16,6 +16,7 @@ from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision import judging, preparing
+from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
 from unstuck.supervision.steps import Step, next_step
@@ -46,6 +47,7 @@ class Session:
         """The attempt is over: check, diagnose, decide, prepare. A stale attempt id changes nothing."""
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
+            count_usage(self._core, self._task, attempt, report.tokens, report.cost)
             seconds = round(self._core.clock.monotonic() - live.started, 3)
             ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
             self._core.append(ended, task=self._task, attempt=attempt, actor="agent")

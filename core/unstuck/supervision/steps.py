@@ -17,12 +17,12 @@ __all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_a
 StepKind = Literal[
     "unblock", "skip", "start", "baseline", "check", "integrate", "finish", "decide", "checkpoint", "restore",
     "research", "ask", "prepare", "recover",
-    "wait_needs", "wait_slot", "wait_tree", "wait_attempt", "wait_backoff", "wait_gate", "wait_ground", "halted",
-    "done",
+    "wait_needs", "wait_slot", "wait_budget", "wait_tree", "wait_attempt", "wait_backoff", "wait_gate", "wait_ground",
+    "halted", "done",
 ]  # fmt: skip
 
 _WORKING = ("running", "judging", "undecided", "preparing")
-_SLEEPING = ("wait_needs", "wait_gate", "wait_ground", "halted", "done")
+_SLEEPING = ("wait_needs", "wait_budget", "wait_gate", "wait_ground", "halted", "done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,8 @@ def fallen(state: State, row: TaskRow) -> str:
 def _ready(state: State, row: TaskRow, max_parallel: int, tree: str, busy: Sequence[TaskRow]) -> Step:
     if state.run.state == "blocked":
         return Step("wait_ground", state.run.blocked)
+    if state.run.over:
+        return Step("wait_budget", state.run.over)
     if state.run.kind == "watch":
         # Agents that somebody else runs work whether we count them or not.
         return Step("start")
@@ -170,7 +172,7 @@ def can_progress(state: State, row: TaskRow, *, accept_unverified: bool = False)
     step = next_step(state, row, max_parallel=len(state.tasks) + 1, tree="", accept_unverified=accept_unverified)
     if step.kind == "wait_attempt":
         attempt = state.attempts.get(row.attempt)
-        return not (attempt is not None and attempt.state == "held" and row.gate)
+        return not (attempt is not None and attempt.state == "held" and (row.gate or state.run.over))
     if step.kind == "wait_needs":
         return False
     return step.kind not in _SLEEPING

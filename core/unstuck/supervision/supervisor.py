@@ -25,6 +25,7 @@ from unstuck.settings import Settings, default_user_file, load_settings, runtime
 from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
+from unstuck.supervision.budget import Budget
 from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
@@ -32,6 +33,7 @@ from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running
 from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
+from unstuck.supervision.timers import Timers, keep_open, start_timer
 from unstuck.supervision.verification import Verifier
 from unstuck.text import one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints import CheckpointStore
@@ -53,6 +55,10 @@ _RELEASING = (
     e.StopRequested,
     e.WorkflowFailed,
     e.TransientErrorRetry,
+    e.BudgetReached,
+    e.BudgetSet,
+    e.TimerStarted,
+    e.TimerCancelled,
 )
 
 _SLEPT_S = 1.0
@@ -66,6 +72,8 @@ class Supervisor:
         self._deadlines = deadlines
         self._asleep = core.clock.asleep()
         deadlines.on_wake = self._note_sleep
+        self._budget = Budget(core, deadlines)
+        Timers(core, deadlines)
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
         self.room = RoomKeeper(core)
@@ -85,11 +93,13 @@ class Supervisor:
         person: bool = False,
         environ: Mapping[str, str] | None = None,
         listener: Callable[[Record], None] | None = None,
+        limits: e.BudgetSet | None = None,
     ) -> AsyncIterator[Supervisor]:
         """Open a new run in ``project``, or the run ``resume`` again.
 
         ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
-        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on. Raises
+        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on; ``limits`` are
+        new budgets for a run that goes on. Raises
         ProjectLocked, ProjectError, RecordError, SettingsError.
         """
         environ = os.environ if environ is None else environ
@@ -110,7 +120,7 @@ class Supervisor:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
             stack.push_async_callback(supervisor.room.stop)
-            await supervisor._begin(start, policy)
+            await supervisor._begin(start, policy, limits)
             stack.push_async_callback(supervisor._deadlines.stop)
             await stack.enter_async_context(supervisor._serving(environ))
             yield supervisor
@@ -166,7 +176,9 @@ class Supervisor:
         )
         return cls(core, place, Deadlines(clock))
 
-    async def _begin(self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None) -> None:
+    async def _begin(
+        self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None, limits: e.BudgetSet | None
+    ) -> None:
         from unstuck import __version__
 
         core = self.core
@@ -182,8 +194,10 @@ class Supervisor:
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             withdraw_old(core)
             for row in core.head.open_gates():
-                if core.head.gates[row.id].status == "open":  # an answer to another may have closed it
-                    apply_policy(core, row.gate)
+                # An answer to another may have closed it.
+                if core.head.gates[row.id].status == "open" and not apply_policy(core, row.gate):
+                    start_timer(core, row.gate)
+        self._budget.begin(limits)
         await core.journal.committed()
         self.room.patient = True
         await self._remove_old_runs()
@@ -306,6 +320,11 @@ class Supervisor:
         """Nobody watches any more: what only waits for a person is parked from now on."""
         self.core.person = False
         self.core.wake()
+
+    async def keep_open(self, gate: str) -> None:
+        """Somebody is there: ``gate`` is not answered by itself any more."""
+        keep_open(self.core, gate)
+        await self.core.journal.committed()
 
     async def stop(self, reason: str, actor: Actor = "human") -> None:
         """Stop the run: every live attempt is ended; the run can be resumed.

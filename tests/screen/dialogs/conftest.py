@@ -34,7 +34,7 @@ class Bare(App[None]):
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__()
         self.tracker = Tracker.of(supervisor)
-        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop)
+        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop, keep=supervisor.keep_open)
 
     def compose(self) -> Any:
         yield Input(id="field", disabled=True)

@@ -66,6 +66,10 @@ def cli() -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
+    if sys.argv[1:2] in (["run"], ["demo"]):
+        from unstuck.processes.naming import show_as
+
+        show_as(f"unstuck {sys.argv[1]}")
     try:
         # Without its standalone mode click returns the exit code of a command that chose one.
         sys.exit(cli.main(standalone_mode=False) or 0)

@@ -43,6 +43,7 @@ class _Run(click.Command):
 @click.option("--resume", metavar="RUN", help="Go on with a run: its id, the beginning of it, or last.")
 @click.option("--max-parallel", type=click.IntRange(1, 64), help="How many tasks may be worked at once.")
 @click.option("--ask", type=click.Choice(["always", "never"]), help="never: halt where a person would be asked.")
+@click.option("--budget", metavar="LIMITS", help="What the run may use up, such as tokens=200000,cost=5,time=2h.")
 @click.option("--direct", is_flag=True, help="Direct mode: retry, then ask.")
 @click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
 @click.option("--plain", is_flag=True, help="One line per event.")
@@ -68,6 +69,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         overrides["max_parallel"] = options["max_parallel"]
     if options["ask"]:
         overrides["ask"] = options["ask"]
+    overrides.update(_limits(options["budget"] or ""))
     environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
@@ -89,6 +91,17 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     output.finish(result)
     return result
+
+
+def _limits(text: str) -> dict[str, str]:
+    """``tokens=200000,cost=5,time=2h`` as settings; what the values may be is theirs to say."""
+    limits = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = part.partition("=")
+        if name.strip() not in ("tokens", "cost", "time") or not value.strip():
+            raise UsageError(f"--budget: {part!r} is not one of tokens=N, cost=N, time=DURATION")
+        limits[f"budget.{name.strip()}"] = value.strip()
+    return limits
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:

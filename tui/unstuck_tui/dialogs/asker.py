@@ -20,13 +20,17 @@ __all__ = ["Asker"]
 
 Send = Callable[[str, Answer], Awaitable[object]]
 Stop = Callable[[str], Awaitable[object]]
+Keep = Callable[[str], Awaitable[object]]
 
 
 class Asker:
-    """Tell it of every key and every frame. ``send`` gives a gate its answer, ``stop`` ends the run."""
+    """Tell it of every key and every frame.
 
-    def __init__(self, app: App[None], tracker: Tracker, *, send: Send, stop: Stop) -> None:
-        self._app, self._tracker, self._send, self._stop = app, tracker, send, stop
+    ``send`` gives a gate its answer, ``stop`` ends the run, ``keep`` stops the timer that would answer a gate.
+    """
+
+    def __init__(self, app: App[None], tracker: Tracker, *, send: Send, stop: Stop, keep: Keep | None = None) -> None:
+        self._app, self._tracker, self._send, self._stop, self._keep = app, tracker, send, stop, keep
         self._asking = Asking()
         self._last_key: float | None = None
         self._drafts: Drafts = {}
@@ -36,6 +40,13 @@ class Asker:
     def key(self) -> None:
         """The person has pressed a key."""
         self._last_key = self._tracker.clock.monotonic()
+        row = self._tracker.state.gates.get(self._shown.question.gate.id) if self._shown is not None else None
+        if row is not None and row.gate.acts_at is not None and self._keep is not None:
+            # Whoever reads the question is there to answer it.
+            self._app.run_worker(self._keep_open(self._keep, row.id), group="keeping", exclusive=True)
+
+    async def _keep_open(self, keep: Keep, gate: str) -> None:
+        await keep(gate)
 
     def frame(self) -> None:
         """The state may have changed: close what is answered, and ask what has just opened."""

@@ -128,7 +128,7 @@ def attentions(
     """
     gates = tuple(gates)
     blocked = _blocked_by({row.gate.task for row in gates}, state)
-    found = [_of_gate(row, ages.get(row.id, 0.0), blocked.get(row.gate.task, ())) for row in gates]
+    found = [_of_gate(state, row, ages.get(row.id, 0.0), now, blocked.get(row.gate.task, ())) for row in gates]
     if held:
         found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad"))
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
@@ -165,14 +165,18 @@ def _blocked_by(tasks: Set[str], state: State) -> dict[str, list[str]]:
     return blocked
 
 
-def _of_gate(row: GateRow, age: float, blocked: Sequence[str]) -> Attention:
+def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequence[str]) -> Attention:
     what, why = _question(row.gate.type, row.gate.context)
     if blocked:
         more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
         what += f" · blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}"
     # Of a line that is too long the end is cut: the problem stands in the table, the dialog and the detail as well.
     text = (" · " if blocked else ": ").join(filter(None, (what, why)))
-    return Attention(row.gate.task or "run", "!", text, f"waits for you {span(age):>7}", "ask", row.id)
+    then = f"waits for you {span(age):>7}"
+    if row.gate.acts_at is not None:
+        answer = state.run.settings.get("timers", {}).get(row.gate.type, {}).get("answer", "answers")
+        then = f"{answer} in {clock(max(0.0, row.gate.acts_at - now)):>7}"
+    return Attention(row.gate.task or "run", "!", text, then, "ask", row.id)
 
 
 def _question(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
@@ -181,6 +185,8 @@ def _question(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
         tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
         return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
     if kind == "timeout":
+        if context.get("clock") == "idle":
+            return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}", ""
         return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
     if kind == "loop_detected":
         return "goes round in circles", str(context.get("error_signature") or "")

@@ -245,6 +245,11 @@ _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = 
 }
 
 
+def _used(event: e.UsageCounted) -> str:
+    cost = "" if event.cost is None else f", cost {event.cost:g}"
+    return f"{event.tokens} tokens{cost}"
+
+
 def _time_is_up(event: e.AgentTimeout, record: Record) -> _Said:
     if event.clock == "wall":
         return f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}"
@@ -318,6 +323,23 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"  ◷ silent for {_seconds(event.silent_s)} but {event.verdict}: {', '.join(event.signals)}"
     ),
     e.Suspended: lambda event, record: f"◷ the machine slept for {_seconds(event.seconds)}; no clock has counted it",
+    e.UsageCounted: lambda event, record: (
+        f"  ! its usage moved while it was idle: {_used(event)}" if event.while_idle else None
+    ),
+    e.BudgetSet: lambda event, record: (
+        "the budget is now " + ", ".join(f"{kind} {limit:g}" for kind, limit in event.limits.items())
+    ),
+    e.BudgetWarned: lambda event, record: (
+        f"! {event.used:g} of {event.limit:g} of the budget for {event.kind} are used"
+    ),
+    e.BudgetReached: lambda event, record: (
+        f"! the budget for {event.kind} is used up: {event.used:g} of {event.limit:g}; no step begins"
+        + (" (the counter moved while the agent was idle)" if event.while_idle else "")
+    ),
+    e.TimerStarted: lambda event, record: (
+        f"  {event.gate} is answered by itself in {_seconds(event.seconds)}: {event.choice}"
+    ),
+    e.TimerCancelled: lambda event, record: f"  {event.gate} waits for a person: its timer was stopped",
     e.SilenceEnded: lambda event, record: f"  ◷ a sign of life after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",

@@ -1,0 +1,94 @@
+"""Agents that print as fast as they can, and how long it takes from *stop* to the receipt."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+from bench_kit import Bench
+
+from unstuck.processes import Launch, Process
+
+FLOOD = """
+import os
+line = b"x" * 99 + b"\\n"
+chunk = line * 655
+while True:
+    os.write(1, chunk)
+"""
+CROWD = """
+import subprocess, time
+for _ in range(20):
+    subprocess.Popen(["sleep", "1000"])
+subprocess.Popen(["sleep", "1000"], start_new_session=True)
+print("ready", flush=True)
+time.sleep(1000)
+"""
+FLOOD_S = 2.0
+TICK_S = 0.005
+
+
+def _launch(folder: str, script: str) -> Launch:
+    here = Path(folder)
+    command = (sys.executable, "-c", script)
+    return Launch(command=command, cwd=here, environment=dict(os.environ), output=here / "output")
+
+
+async def _flooded() -> tuple[float, float, float]:
+    """MB printed a second, the loop's lag (p99, milliseconds), and the helper's growth in MB."""
+    with tempfile.TemporaryDirectory() as folder:
+        heard = [0]
+        process = await Process.start(_launch(folder, FLOOD), progress=lambda total, tail: heard.__setitem__(0, total))
+        shim = psutil.Process(process.pid).parent()
+        while not heard[0]:
+            await asyncio.sleep(TICK_S)
+        assert shim is not None
+        size, start, first = shim.memory_info().rss, time.monotonic(), heard[0]
+        lags = []
+        while time.monotonic() - start < FLOOD_S:
+            before = time.monotonic()
+            await asyncio.sleep(TICK_S)
+            lags.append(time.monotonic() - before - TICK_S)
+        seconds, grown = time.monotonic() - start, shim.memory_info().rss - size
+        await process.stop(interrupt=0, terminate=1)
+        return (heard[0] - first) / seconds / 1e6, sorted(lags)[int(len(lags) * 0.99)] * 1e3, grown / 1e6
+
+
+async def _stopped() -> float:
+    """Milliseconds from *stop* to the receipt of an agent with 21 descendants, all of which listen."""
+    with tempfile.TemporaryDirectory() as folder:
+        ready = asyncio.Event()
+        process = await Process.start(_launch(folder, CROWD), progress=lambda total, tail: ready.set())
+        await ready.wait()
+        start = time.monotonic()
+        receipt = await process.stop()
+        took = time.monotonic() - start
+        assert len(receipt.ended) == 22, receipt
+        return took * 1e3
+
+
+def benches() -> Iterable[Bench]:
+    """A flood seen from the loop that supervises it; then a stop."""
+    for place, (name, unit, budget) in enumerate(
+        (
+            ("flood: taken in", "MB/s", "200 MB/s or more"),
+            ("flood: lag of the loop, p99", "ms", "50 ms"),
+            ("flood: growth of the helper", "MB", "8 MB: the half of the output that is kept"),
+        )
+    ):
+        yield Bench(
+            name=name,
+            unit=unit,
+            measure=lambda place=place: asyncio.run(_flooded())[place],  # type: ignore[misc]
+            budget=budget,
+            rounds=3,
+        )
+    yield Bench(
+        name="stop of 22 processes to the receipt", unit="ms", measure=lambda: asyncio.run(_stopped()), rounds=3
+    )

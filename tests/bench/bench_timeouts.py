@@ -1,0 +1,67 @@
+"""Ten thousand tasks under the monitor: how late each is told, and what watching costs while nothing is due."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+from bench_kit import Bench
+
+from unstuck.supervision.timeouts import TimeoutMonitor
+
+TASKS = 10_000
+SPREAD_S = 2.0
+QUIET_S = 2.0
+
+
+async def _lateness() -> list[float]:
+    """Milliseconds between each task's limit and its callback, with limits spread over two seconds."""
+    late: list[float] = []
+    monitor = TimeoutMonitor()
+    await monitor.start()
+    began = time.monotonic()
+    for number in range(TASKS):
+        limit = 1.0 + SPREAD_S * number / TASKS
+
+        def told(due: float = time.monotonic() + limit) -> None:
+            late.append((time.monotonic() - due) * 1e3)
+
+        await monitor.monitor_task(f"t{number}", "a", "x", timeout_seconds=limit, on_timeout=told)
+    while len(late) < TASKS:
+        await asyncio.sleep(began + 1.0 + SPREAD_S - time.monotonic() if not late else 0.1)
+    await monitor.stop()
+    return sorted(late)
+
+
+async def _idle() -> float:
+    """Milliseconds of processor time in two seconds in which no limit is reached."""
+    monitor = TimeoutMonitor()
+    await monitor.start()
+    for number in range(TASKS):
+        await monitor.monitor_task(f"t{number}", "a", "x", timeout_seconds=3_600 + number)
+    await asyncio.sleep(0.1)
+    before = time.process_time()
+    await asyncio.sleep(QUIET_S)
+    used = time.process_time() - before
+    await monitor.stop()
+    return used * 1e3
+
+
+def benches() -> Iterable[Bench]:
+    """Lateness of the middle and of the last hundredth; the cost of waiting."""
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        yield Bench(
+            name=f"{TASKS:,} tasks, lateness {name}",
+            unit="ms",
+            measure=lambda share=share: asyncio.run(_lateness())[int(TASKS * share)],  # type: ignore[misc]
+            budget="50 ms" if name == "p99" else "",
+            rounds=3,
+        )
+    yield Bench(
+        name=f"{TASKS:,} tasks, nothing due for {QUIET_S:g} s: processor time",
+        unit="ms",
+        measure=lambda: asyncio.run(_idle()),
+        budget="about nothing",
+        rounds=3,
+    )
