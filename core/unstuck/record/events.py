@@ -142,7 +142,7 @@ class LogRepaired(Event):
 class RunsRemoved(Event):
     """Old runs were removed, because the settings keep only so many, so old, or so large; ``bytes`` is what is free."""
 
-    runs: tuple[str, ...]
+    runs: tuple[str, ...] = ()
     bytes: int = 0
 
 
@@ -264,6 +264,13 @@ class StopReceipt(Event):
 
     ended: tuple[tuple[int, float, str], ...] = ()
     alive: tuple[tuple[int, float], ...] = ()
+
+
+class StaleReport(Event):
+    """Somebody reported about an attempt that is over; it changed nothing."""
+
+    attempt_id: str
+    how: str
 
 
 class AttemptInterrupted(Event):

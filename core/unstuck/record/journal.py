@@ -28,7 +28,7 @@ from unstuck.record.snapshot import save as save_snapshot
 from unstuck.record.state import State, copied, dump, load
 from unstuck.record.writer import LogWriter
 
-__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "read_records", "replay"]
+__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "decoded", "read_records", "replay", "restored"]
 
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
@@ -41,10 +41,11 @@ _BY_US = b'{"version":"%b","state":' % __version__.encode()
 def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:
     """The records of a log file from ``start`` on. Raises RecordDamaged."""
     for line in read_lines(path, start=start):
-        yield _decoded(path, line)
+        yield decoded(path, line)
 
 
-def _decoded(path: Path, line: Line) -> Record:
+def decoded(path: Path, line: Line) -> Record:
+    """The record in a line of the log at ``path``. Raises RecordDamaged."""
     try:
         return decode(line.raw)
     except ValueError as error:
@@ -105,12 +106,12 @@ class Journal:
         except OSError as problem:
             raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
         path = folder / LOG_NAME
-        head, end = _restored(folder / SNAPSHOT_NAME, path)
+        head, end = restored(folder / SNAPSHOT_NAME, path)
         for line in read_lines(path, start=end) if path.exists() else ():
             if line.version != SCHEMA:
                 said = f"written by a later version (schema {line.version}): update unstuck to go on with it"
                 raise RecordDamaged(path, line.seq, line.offset, said)
-            fold(head, _decoded(path, line))
+            fold(head, decoded(path, line))
             end = line.end
         journal = cls(folder, run, clock, head, copied(head))
         journal._saved = end.seq
@@ -268,7 +269,7 @@ class Journal:
                 reader.news.set()
 
 
-def _restored(snapshot: Path, log: Path) -> tuple[State, Position]:
+def restored(snapshot: Path, log: Path) -> tuple[State, Position]:
     """The state of the snapshot and where the log goes on from there; the beginning where it cannot be trusted."""
     found = load_snapshot(snapshot)
     if found is None or not log.exists() or not holds(log, found.position):

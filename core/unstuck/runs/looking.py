@@ -12,7 +12,16 @@ from typing import Any
 from unstuck.channel import call, socket_path
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused, ChannelError, GateUnknown, ProjectLocked, RecordError, UsageError
+from unstuck.errors import (
+    AnswerRefused,
+    ChannelError,
+    GateUnknown,
+    ProjectLocked,
+    RecordDamaged,
+    RecordError,
+    UsageError,
+)
+from unstuck.record.checking import readable
 from unstuck.record.journal import LOG_NAME, Journal, replay
 from unstuck.record.lock import ProjectLock
 from unstuck.record.runs import run_names
@@ -41,20 +50,20 @@ def find_run(place: Project, wanted: str) -> str:
     raise UsageError(f"there is no run {wanted}; `unstuck runs` lists them")
 
 
-def state_of(place: Project, run: str) -> State:
-    """What the log of ``run`` tells. Raises RecordDamaged."""
-    return replay(place.runs / run / LOG_NAME)
+def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
+    """What the log of ``run`` tells, up to its damage if it has any. Raises RecordError where it cannot be read."""
+    return readable(place.runs / run / LOG_NAME)
 
 
 def run_rows(place: Project) -> Iterator[dict[str, Any]]:
     """One row for each run, oldest first; a log that cannot be read says so in its row."""
     for run in run_names(place.runs):
         try:
-            state = state_of(place, run)
+            state, damage = state_of(place, run)
         except RecordError as error:
             yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
-        yield run_row(run, state)
+        yield run_row(run, state) | ({"state": "damaged", "problem": str(damage)} if damage else {})
 
 
 def run_row(run: str, state: State) -> dict[str, Any]:

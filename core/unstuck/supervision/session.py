@@ -51,6 +51,8 @@ class Session:
             seconds = round(self._core.clock.monotonic() - live.started, 3)
             ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
             self._core.append(ended, task=self._task, attempt=attempt, actor="agent")
+        else:
+            self._core.append(e.StaleReport(attempt_id=attempt, how=report.how), task=self._task, actor="agent")
         return await self._drive()
 
     def see(self, observation: Observation) -> None:

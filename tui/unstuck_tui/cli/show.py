@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from unstuck.errors import RecordDamaged
 from unstuck.runs.looking import find_run, show_rows, state_of
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
@@ -19,16 +20,22 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per row: the run, its tasks, its open gates.")
 @project_option
 def command(run: str, project: Path, as_json: bool) -> None:
-    """One run: its tasks and open gates. RUN is an id, the beginning of one, or last."""
+    """One run: its tasks and open gates. RUN is an id, the beginning of one, or last.
+
+    Of a damaged record it shows what stands before the damage, and exits with 6.
+    """
     place = here(project)
     run = find_run(place, run)
-    rows = list(show_rows(run, state_of(place, run)))
+    state, damage = state_of(place, run)
+    rows = list(show_rows(run, state))
     if as_json:
         print_json(rows)
-        return
-    for row in rows:
-        for line in _lines(row):
-            echo(line)
+    else:
+        for row in rows:
+            for line in _lines(row):
+                echo(line)
+    if damage is not None:
+        raise RecordDamaged(damage.file, damage.line, damage.offset, f"{damage.problem}; shown is what stood before")
 
 
 def _lines(row: dict[str, Any]) -> list[str]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from unstuck.record.journal import LOG_NAME, replay
-from unstuck.record.log import verify
+from unstuck.record.checking import Checked, check
 from unstuck.runs.looking import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
@@ -22,11 +21,22 @@ def command(run: str, project: Path, as_json: bool) -> None:
     """Check every record of a run; exits with 6 where one cannot be trusted, naming file, line and byte."""
     place = here(project)
     run = find_run(place, run)
-    path = place.runs / run / LOG_NAME
-    found = verify(path)
-    replay(path)
+    found = check(place.runs / run)
     if as_json:
-        print_json([{"run": run, "records": found.records, "bytes": found.bytes, "torn": found.torn, "ok": True}])
+        print_json([{"run": run, "ok": True, **found._asdict()}])
         return
-    torn = f"; the last {found.torn} bytes are torn and will be moved aside at the next start" if found.torn else ""
-    echo(f"{run}: {found.records} records, {found.bytes} bytes, all as they were written{torn}")
+    echo(f"{run}: {found.records} records, {found.bytes} bytes, all as they were written{_besides(found)}")
+
+
+def _besides(found: Checked) -> str:
+    """What there is to say beyond that all is well."""
+    said = ""
+    if found.torn:
+        said += f"; the last {found.torn} bytes are torn and will be moved aside at the next start"
+    if found.later:
+        said += f"; {found.later} of a later version, so this version only shows the run"
+    elif found.unknown:
+        said += f"; {found.unknown} of events that this version does not know"
+    if found.snapshot == "ignored":
+        said += "; its snapshot is of no use and will be passed over"
+    return said

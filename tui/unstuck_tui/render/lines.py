@@ -298,6 +298,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.TaskReopened: lambda event, record: "offered again",
     e.AttemptStarted: _attempt_started,
     e.AttemptEnded: _attempt_ended,
+    e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",
     e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
     e.RecoveryDecided: _recovered,
     e.SetupFinished: lambda event, record: None if event.passed else "  ✗ setup failed",

@@ -1,0 +1,62 @@
+"""Can a run's record be trusted? Every record is looked at, one at a time, and nothing is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from unstuck.errors import RecordDamaged
+from unstuck.record.envelope import SCHEMA
+from unstuck.record.fold import fold
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, decoded, restored
+from unstuck.record.log import START, read_lines
+from unstuck.record.state import State, dump
+
+__all__ = ["Checked", "check", "readable"]
+
+
+class Checked(NamedTuple):
+    """A record that can be trusted: ``bytes`` of whole records, then ``torn`` ones that were never acknowledged.
+
+    ``later`` records are of a schema that this version does not know, ``unknown`` of an event that it does not know.
+    ``snapshot`` is ``none``, ``good`` (it says what the log says) or ``ignored`` (it fits no place in this log).
+    """
+
+    records: int
+    bytes: int
+    torn: int
+    later: int
+    unknown: int
+    snapshot: Literal["none", "good", "ignored"]
+
+
+def check(folder: Path) -> Checked:
+    """Check every record of the run in ``folder``, and the snapshot by them.
+
+    Raises RecordDamaged (file, line, offset), also for a snapshot that fits the log and says something else.
+    """
+    path = folder / LOG_NAME
+    kept, place = restored(folder / SNAPSHOT_NAME, path)
+    state, end, later = State(), START, 0
+    snapshot: Literal["none", "good", "ignored"] = "ignored" if (folder / SNAPSHOT_NAME).exists() else "none"
+    for line in read_lines(path):
+        end = line.end
+        later += line.version != SCHEMA
+        fold(state, decoded(path, line))
+        if end == place:
+            if dump(state) != dump(kept):
+                said = "it says something else than the log, which is the truth: delete it"
+                raise RecordDamaged(folder / SNAPSHOT_NAME, 1, 0, said)
+            snapshot = "good"
+    return Checked(end.seq, end.offset, path.stat().st_size - end.offset, later, state.unknown, snapshot)
+
+
+def readable(path: Path) -> tuple[State, RecordDamaged | None]:
+    """What a log tells up to its damage, if it has any, for looking at. Raises RecordError where it cannot be read."""
+    state = State()
+    try:
+        for line in read_lines(path):
+            fold(state, decoded(path, line))
+    except RecordDamaged as damage:
+        return state, damage
+    return state, None
