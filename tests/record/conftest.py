@@ -20,6 +20,7 @@ class Disk:
         self.room = 1 << 30
         self.broken_after = 1 << 30
         self.full = errno.ENOSPC
+        self.refuses = ""
         self.sync_error = 0
         self.truncate_error = 0
         self.syncs = self.cuts = 0
@@ -30,6 +31,11 @@ class Disk:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
+
+    def open(self, path: os.PathLike[str] | str, flags: int, *more: int) -> int:
+        if self.refuses and str(path).endswith(self.refuses) and flags & (os.O_WRONLY | os.O_RDWR):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return os.open(path, flags, *more)
 
     def write(self, fd: int, data: bytes) -> int:
         for left, error in ((self.room, self.full), (self.broken_after, errno.EIO)):

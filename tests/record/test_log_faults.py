@@ -11,14 +11,16 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.record.log import read_lines, verify
-from unstuck.record.writer import LogWriter
+from unstuck.record.writer import BURST, LogWriter
 
 if TYPE_CHECKING:
     from conftest import Disk
@@ -165,3 +167,120 @@ def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path) -> None:
         kept = {line.seq: json.loads(line.raw)["who"] for line in read_lines(path)}
         assert acknowledged.items() <= kept.items()
     assert len(acknowledged) > KILLS
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", range(1, 8))
+async def test_a_repair_killed_at_any_step_is_done_by_the_next_start(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Stopped before any of its steps, a repair can be repeated: the same records, and the torn bytes kept aside."""
+    path = tmp_path / "events.jsonl"
+    log = LogWriter.open(path)
+    for number in range(3):
+        log.append(b'{"number":%d}' % number)
+    await log.close()
+    good = path.read_bytes()
+    path.write_bytes(good + b'{"v":1,"seq":4,"ti')
+    steps = 0
+
+    def stop_before(call: Callable[..., Any]) -> Callable[..., Any]:
+        def stepped(*arguments: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == step:
+                raise Killed
+            return call(*arguments)
+
+        return stepped
+
+    with monkeypatch.context() as patch:
+        for name in ("open", "fsync", "ftruncate", "fdatasync"):
+            patch.setattr(disk, name, stop_before(getattr(disk, name)), raising=False)
+        try:
+            log = LogWriter.open(path)
+        except Killed:
+            pass
+        else:
+            await log.close()
+            assert step > steps
+    again = LogWriter.open(path)
+    assert again.append(b'{"number":3}') == 4
+    await again.close()
+    assert path.read_bytes().startswith(good)
+    assert verify(path).records == 4
+    aside = [file.read_bytes() for file in tmp_path.glob("*.torn.*")]
+    assert b'{"v":1,"seq":4,"ti' in aside
+
+
+def appender(path: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", APPENDER, str(path)], stdout=subprocess.PIPE)
+
+
+def test_a_writer_that_was_stopped_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    """SIGSTOP in the middle of its work, then SIGCONT: no record twice, none missing, and its lock was never free."""
+    path = tmp_path / "events.jsonl"
+    child = appender(path)
+    assert child.stdout is not None
+    seen = [child.stdout.readline()]
+    for _ in range(5):
+        child.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED)
+        before = path.read_bytes()
+        assert verify(path).torn >= 0
+        assert path.read_bytes() == before
+        child.send_signal(signal.SIGCONT)
+        seen += [child.stdout.readline() for _ in range(2_000)]
+    child.kill()
+    child.stdout.close()
+    child.wait()
+    kept = [line.seq for line in read_lines(path)]
+    assert kept == list(range(1, len(kept) + 1))
+    assert {int(line.split()[0]) for line in seen} <= set(kept)
+
+
+def test_a_copy_made_while_the_run_goes_on_can_be_opened(tmp_path: Path) -> None:
+    """Whenever a backup takes the file, the copy holds whole records and at most a torn tail."""
+    path, copy = tmp_path / "events.jsonl", tmp_path / "copy.jsonl"
+    child = appender(path)
+    assert child.stdout is not None
+    sizes = set()
+    for _ in range(20):
+        seq = int(child.stdout.readline().split()[0])
+        for _ in range(50):
+            child.stdout.readline()
+        copy.write_bytes(path.read_bytes())
+        found = verify(copy)
+        assert found.records >= seq
+        sizes.add(found.records)
+        for line, original in zip(read_lines(copy), read_lines(path), strict=False):
+            assert line == original
+    child.kill()
+    child.stdout.close()
+    child.wait()
+    assert len(sizes) > 1
+
+
+async def test_acknowledgements_come_in_slices_and_others_have_their_turn(tmp_path: Path, disk: Disk) -> None:
+    """However many records became safe while the loop was busy, one turn of it takes at most so many of them."""
+    told: list[tuple[int, int]] = []
+    turn = 0
+    log = LogWriter.open(tmp_path / "events.jsonl", on_durable=lambda seq: told.append((turn, seq)))
+    disk.may_sync.clear()
+    for number in range(10 * BURST):
+        log.append(b'{"number":%d}' % number)
+    disk.may_sync.set()
+    while disk.syncs < 2 or log._written.seq < 10 * BURST:
+        disk.syncing.acquire(timeout=1)  # the loop stands still while the thread works
+    last = asyncio.ensure_future(log.durable(10 * BURST))
+    while not last.done():
+        turn += 1
+        await asyncio.sleep(0)
+    by_turn = {number: [seq for at, seq in told if at == number] for number, _ in told}
+    assert all(len(seqs) == 1 for seqs in by_turn.values())
+    seqs = [0, *(seq for _, seq in told)]
+    assert max(later - earlier for earlier, later in pairwise(seqs)) <= BURST
+    await log.close()

@@ -8,9 +8,10 @@ same style. A field that a later version adds is ignored here, an event it adds 
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from unstuck.contract import GateTypeName, Guidance, Level, Report, Standing, Task
 from unstuck.escalation.climb import Climb
@@ -24,6 +25,17 @@ ClockName = Literal["wall", "idle"]
 LivenessVerdict = Literal["ACTIVE", "WAITING", "STALLED", "UNKNOWN"]
 BudgetName = Literal["tokens", "cost", "time"]
 CheckResult = Literal["passed", "failed", "could_not_run", "none"]
+
+
+def _as_read(value: Any) -> Any:
+    """``value`` as JSON gives it back, so that what a live run knows is what reading its log tells."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_read(item) for key, item in value.items()}
+    return [_as_read(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+Object = Annotated[dict[str, Any], AfterValidator(_as_read)]
+"""What JSON calls an object, whatever is in it."""
 
 
 class Event(BaseModel):
@@ -48,8 +60,8 @@ class RunStarted(Event):
 
     project: str
     kind: Literal["plan", "command", "embedded", "watch"] = "plan"
-    settings: dict[str, Any] = {}
-    plan: dict[str, Any] = {}
+    settings: Object = {}
+    plan: Object = {}
     version: str = ""
     pid: int = 0
     base: str = ""
@@ -321,7 +333,7 @@ class CheckFinished(Event):
     output_at: tuple[int, int] = (0, 0)
     problem: Clean = Clean("")
     trouble: str = ""
-    diagnosis: dict[str, Any] | None = None
+    diagnosis: Object | None = None
     evidence: Clean = Clean("")
     circular: bool = False
 
@@ -527,7 +539,7 @@ class GateOpened(Event):
     gate: str
     type: GateTypeName
     key: str = ""
-    context: dict[str, Any] = {}
+    context: Object = {}
     choices: tuple[str, ...] = ()
     attempt_id: str = ""
     report: str = ""

@@ -1,0 +1,116 @@
+"""A power cut: of what was written but not synced, any sector may be there or not."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from unstuck.errors import RecordDamaged, RecordWriteFailed
+from unstuck.record import writer
+from unstuck.record.log import read_lines, verify
+from unstuck.record.writer import LogWriter
+
+if TYPE_CHECKING:
+    from conftest import Disk
+
+SECTOR = 512
+
+
+class Cut(Exception):
+    """The power is gone in the middle of a sync."""
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_power_cut_takes_only_what_was_not_acknowledged(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Cut at a sync, whichever sectors of the batch had reached the disk: every acknowledged record is there.
+
+    The tail is repaired, or the log is refused by place where a later sector came without an earlier one and looks
+    whole: never is a record made up, and never is an acknowledged one missing.
+    """
+    draw = random.Random(seed)
+    path = tmp_path / "events.jsonl"
+    safe: list[bytes] = [b""]
+    cut_at = draw.randrange(2, 8)
+    sync = disk.fdatasync
+
+    def syncing(fd: int) -> None:
+        sync(fd)
+        if disk.syncs == cut_at:
+            raise Cut
+        safe[0] = path.read_bytes()
+
+    monkeypatch.setattr(disk, "fdatasync", syncing, raising=False)
+    monkeypatch.setattr(writer.LogWriter, "_give_up", lambda self, problem: self._tell(lambda: self._fail("cut")))
+    log = LogWriter.open(path)
+    acknowledged, appended = 0, []
+    try:
+        while True:
+            for _ in range(draw.randrange(1, 40)):
+                appended.append(log.append(b'{"data":"%b"}' % (b"x" * draw.randrange(1, 900))))
+            await log.durable(appended[-1])
+            acknowledged = appended[-1]
+    except RecordWriteFailed:
+        pass
+    await log._finished
+    whole, synced = path.read_bytes(), safe[0]
+    assert whole.startswith(synced)
+    assert len(whole) > len(synced)
+    original = list(read_lines(path))
+    monkeypatch.undo()
+    for trial in range(40):
+        path.write_bytes(survived(whole, len(synced), draw, trial))
+        try:
+            again = LogWriter.open(path)
+            await again.close()
+            kept = list(read_lines(path))
+        except RecordDamaged as refused:
+            damage = refused
+        else:
+            damage = None
+        if damage is not None:
+            assert damage.line > acknowledged
+            assert damage.offset >= len(synced)
+            continue
+        assert len(kept) >= acknowledged
+        assert kept == original[: len(kept)]
+        assert verify(path).torn == 0
+
+
+def survived(whole: bytes, synced: int, draw: random.Random, trial: int) -> bytes:
+    """The file after the cut: what was synced, and of the rest any sectors, zeros in place of the others."""
+    size = draw.randrange(synced, len(whole) + 1) if trial % 2 else len(whole)
+    kept = bytearray(whole[:size])
+    for start in range(synced - synced % SECTOR, size, SECTOR):
+        first, last = max(start, synced), min(start + SECTOR, size)
+        if first < last and draw.random() < 0.4:
+            kept[first:last] = bytes(last - first)
+    return bytes(kept)
+
+
+async def test_a_directory_that_is_deleted_under_the_writer_is_noticed(tmp_path: Path) -> None:
+    """What is written to a file without a name is gone with it, so it is not acknowledged."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    log = LogWriter.open(folder / "events.jsonl")
+    await log.durable(log.append(b'{"event":"safe"}'))
+    os.unlink(log.path)
+    folder.rmdir()
+    with pytest.raises(Exception, match="deleted or replaced"):
+        await log.durable(log.append(b'{"event":"lost"}'))
+    with pytest.raises(Exception, match="deleted or replaced"):
+        await log.close()
+    assert not folder.exists()
+
+
+async def test_a_directory_that_may_not_be_written_to_is_a_clear_refusal(tmp_path: Path, disk: Disk) -> None:
+    """A read-only file system is told at the start with the file's name, and nothing was made."""
+    disk.refuses = "/events.jsonl"
+    with pytest.raises(Exception, match=r"events\.jsonl: cannot be opened for writing: Read-only file system"):
+        LogWriter.open(tmp_path / "events.jsonl")
+    assert list(tmp_path.iterdir()) == []
