@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_origin
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -102,7 +102,11 @@ def strategy(event: type[e.Event]) -> st.SearchStrategy[e.Event]:
 
 def value_of(annotation: object) -> st.SearchStrategy[object]:
     """Any value of a field; a text comes through the one door."""
-    return st.text().map(sanitise) if annotation in (str, Clean) else st.from_type(annotation)  # type: ignore[arg-type]
+    if annotation in (str, Clean):
+        return st.text().map(sanitise)
+    if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,):
+        return st.lists(value_of(get_args(annotation)[0]), max_size=3).map(tuple)
+    return st.from_type(annotation)  # type: ignore[arg-type]
 
 
 every_kind = st.one_of(*(strategy(event) for event in e.EVENTS.values()), st.just(e.Unknown(later=1)))  # type: ignore[call-arg]
