@@ -6,12 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from unstuck.record.envelope import SCHEMA
+from unstuck.record.events import EVENTS
 from unstuck.record.journal import read_records, replay
 from unstuck.record.state import dump, load
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
-LOG, STATE = GOLDEN / "schema1.jsonl", GOLDEN / "schema1.state.json"
+LOGS = sorted(GOLDEN.glob("*.jsonl"))
+every_log = pytest.mark.parametrize("log", LOGS, ids=[log.stem for log in LOGS])
+
+
+def state_of(log: Path) -> Path:
+    """The state that this log gave in its time."""
+    return log.with_name(f"{log.stem}.state.json")
 
 
 def differences(expected: Any, found: Any, where: str = "") -> list[str]:
@@ -26,21 +35,29 @@ def differences(expected: Any, found: Any, where: str = "") -> list[str]:
     return [] if expected == found else [f"{where}: {expected!r} is now {found!r}"]
 
 
-def test_an_old_log_tells_the_same_story() -> None:
+@every_log
+def test_an_old_log_tells_the_same_story(log: Path) -> None:
     """Folding the log of an earlier version gives the state that it gave then."""
-    assert differences(json.loads(STATE.read_text(encoding="utf-8")), json.loads(dump(replay(LOG)))) == []
+    assert differences(json.loads(state_of(log).read_text(encoding="utf-8")), json.loads(dump(replay(log)))) == []
 
 
-def test_every_event_of_an_old_log_is_still_known() -> None:
+@every_log
+def test_every_event_of_an_old_log_is_still_known(log: Path) -> None:
     """No event was renamed or lost a field without which it cannot be read."""
-    records = list(read_records(LOG))
+    records = list(read_records(log))
     assert {record.version for record in records} == {SCHEMA} == {1}
     assert [record.name for record in records if record.event.name == "unknown"] == []
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
 
 
-def test_the_state_of_an_old_snapshot_is_read() -> None:
+@every_log
+def test_the_state_of_an_old_snapshot_is_read(log: Path) -> None:
     """A state that was saved then can be read, and still says all that it said."""
-    state = load(STATE.read_bytes())
+    state = load(state_of(log).read_bytes())
     assert state is not None
-    assert differences(json.loads(STATE.read_text(encoding="utf-8")), json.loads(dump(state))) == []
+    assert differences(json.loads(state_of(log).read_text(encoding="utf-8")), json.loads(dump(state))) == []
+
+
+def test_every_event_there_is_stands_in_an_old_log() -> None:
+    """Whoever adds an event adds it to a log that every later version has to read."""
+    assert {record.name for log in LOGS for record in read_records(log)} == set(EVENTS)
