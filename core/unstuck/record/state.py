@@ -185,8 +185,8 @@ class RunRow:
     """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue.
 
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
-    ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None where
-    no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open before
+    ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
+    where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open before
     ``since`` (monotonic), from when it is open now.
     """
 
