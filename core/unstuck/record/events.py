@@ -7,49 +7,19 @@ same style. A field that a later version adds is ignored here, an event it adds 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from typing import Literal
 
 from unstuck.contract import GateTypeName, Guidance, Level, Report, Standing, Task
 from unstuck.escalation.climb import Climb
+from unstuck.record.event import EVENTS, Event, Object, Unknown
 from unstuck.text import Clean
 
 __all__ = ["EVENTS", "Event", "Unknown"]
-
-EVENTS: dict[str, type[Event]] = {}
 
 ClockName = Literal["wall", "idle"]
 LivenessVerdict = Literal["ACTIVE", "WAITING", "STALLED", "UNKNOWN"]
 BudgetName = Literal["tokens", "cost", "time"]
 CheckResult = Literal["passed", "failed", "could_not_run", "none"]
-
-
-def _as_read(value: Any) -> Any:
-    """``value`` as JSON gives it back, so that what a live run knows is what reading its log tells."""
-    if isinstance(value, Mapping):
-        return {str(key): _as_read(item) for key, item in value.items()}
-    return [_as_read(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-Object = Annotated[dict[str, Any], AfterValidator(_as_read)]
-"""What JSON calls an object, whatever is in it."""
-
-
-class Event(BaseModel):
-    """The base of all events."""
-
-    # A run meets a third of the events, so each is built when it is first met.
-    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True, defer_build=True)
-    name: ClassVar[str] = ""
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
-        cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-        EVENTS[cls.name] = cls
 
 
 # --- the run ---------------------------------------------------------------------------------------------------------
@@ -601,10 +571,3 @@ class HoldRefused(Event):
 
     gate: str
     count: int
-
-
-class Unknown(BaseModel):
-    """An event of a later version: kept and shown, never acted on."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
-    name: ClassVar[str] = "unknown"

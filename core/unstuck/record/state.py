@@ -186,8 +186,8 @@ class RunRow:
 
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
     ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
-    where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open before
-    ``since`` (monotonic), from when it is open now.
+    where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open
+    before ``since`` (monotonic), from when it is open now.
     """
 
     id: str = ""

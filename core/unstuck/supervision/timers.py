@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.settings import TimerSettings
-from unstuck.supervision.core import Core
-from unstuck.supervision.deadlines import Deadlines
 from unstuck.text import admit
+
+if TYPE_CHECKING:
+    from unstuck.supervision.core import Core
+    from unstuck.supervision.deadlines import Deadlines
 
 __all__ = ["Timers", "keep_open", "start_timer", "timer_of"]
 
