@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from unstuck import Answer, Supervisor, Task, admit
+from unstuck import Answer, Guidance, Supervisor, Task, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Observation, Observer
 from unstuck.record import events as e
 from unstuck.record.journal import LOG_NAME, read_records
+from unstuck.supervision.remediation import NullObserver
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
@@ -96,6 +100,32 @@ async def test_the_machine_slept_and_no_time_has_passed(
         assert gate.gate.context["started_at"] == "2027-01-15T08:00:00.000Z"
         agent.finish.set()
         await work
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+async def test_a_question_while_the_program_starts_freezes_it_too(tmp_path: Path, freeze: bool) -> None:
+    """Held before its program has even begun, it stands still from its start; with `hold: none` it runs on."""
+
+    class Holding(NullObserver):
+        pid = 0
+
+        async def spawned(self, pid: int, start: float) -> None:
+            self.pid = pid
+            agent.freeze("t.1")
+
+    for name in ("output", "work"):
+        (tmp_path / name).mkdir()
+    spec = CommandSpec(command=("sh", "-c", "while [ ! -e go ]; do sleep 0.01; done"), freeze=freeze)
+    agent = CommandAgent(spec, folder=tmp_path, environ=os.environ, limit=10_000, prompt_limit=10_000)
+    guidance = Guidance(attempt="t.1", number=1, level="first", text=admit("x"), workdir=tmp_path / "work")
+    observer = Holding()
+    work = asyncio.ensure_future(agent.attempt(TASK, guidance, observer))
+    async with asyncio.timeout(PATIENCE):
+        while freeze and not (observer.pid and psutil.Process(observer.pid).status() == psutil.STATUS_STOPPED):
+            await asyncio.sleep(0)
+        (tmp_path / "work" / "go").touch()
+        agent.thaw("t.1")
+        assert (await work).exit_code == 0
 
 
 def test_the_systems_own_clock_knows_of_sleep() -> None:

@@ -59,6 +59,7 @@ class CommandAgent:
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
         self._live: dict[str, Process] = {}
+        self._still: set[str] = set()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Run the program to its end. Raises AgentNotFound where it cannot be started."""
@@ -91,6 +92,8 @@ class CommandAgent:
             said=said,
         )
         self._live[guidance.attempt] = process
+        if guidance.attempt in self._still:
+            process.freeze()  # asked for while it was being started
         try:
             done = await process.wait()
         except asyncio.CancelledError:
@@ -98,6 +101,7 @@ class CommandAgent:
             raise
         finally:
             self._live.pop(guidance.attempt, None)
+            self._still.discard(guidance.attempt)
         return self._report(task, done, await read_output(output), f"output/{output.name}")
 
     async def stop(self, attempt: str) -> Receipt:
@@ -107,11 +111,15 @@ class CommandAgent:
 
     def freeze(self, attempt: str) -> None:
         """Let the attempt stand still while a question is open, unless it is to run on."""
-        if self._spec.freeze and (process := self._live.get(attempt)):
+        if not self._spec.freeze:
+            return
+        self._still.add(attempt)
+        if process := self._live.get(attempt):
             process.freeze()
 
     def thaw(self, attempt: str) -> None:
         """Let it go on."""
+        self._still.discard(attempt)
         if self._spec.freeze and (process := self._live.get(attempt)):
             process.resume()
 
