@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from unstuck.contract import GateTypeName, Guidance, Level, Report, Standing, Task
 from unstuck.escalation.climb import Climb
 from unstuck.record.event import EVENTS, Event, Object, Unknown
@@ -30,8 +32,8 @@ class RunStarted(Event):
 
     project: str
     kind: Literal["plan", "command", "embedded", "watch"] = "plan"
-    settings: Object = {}
-    plan: Object = {}
+    settings: Object = Field(default_factory=dict)
+    plan: Object = Field(default_factory=dict)
     version: str = ""
     pid: int = 0
     base: str = ""
@@ -56,7 +58,7 @@ class RunEnded(Event):
 
     exit_reason: str
     exit_code: int
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = Field(default_factory=dict)
 
 
 class StopRequested(Event):
@@ -509,7 +511,7 @@ class GateOpened(Event):
     gate: str
     type: GateTypeName
     key: str = ""
-    context: Object = {}
+    context: Object = Field(default_factory=dict)
     choices: tuple[str, ...] = ()
     attempt_id: str = ""
     report: str = ""
