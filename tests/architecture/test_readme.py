@@ -23,6 +23,7 @@ from unstuck.runs.answer_file import load_answers
 from unstuck.settings import DEFAULT_TIMEOUTS, Settings, parse_duration
 from unstuck.supervision.coordinator import result_of
 from unstuck.supervision.gates import CHOICES
+from unstuck.testing.acts import ACTS
 from unstuck_tui.actions import actions_of, keys_of
 from unstuck_tui.cli import cli
 
@@ -101,7 +102,7 @@ def names(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-@pytest.mark.parametrize("top", ["one", "plan", "embedded"])
+@pytest.mark.parametrize("top", ["one", "plan", "scenario", "embedded"])
 def test_examples_do_what_the_readme_shows(top: str, tmp_path: Path) -> None:
     """Whoever pastes the README's examples, in their order, sees what stands below them."""
     identity = {
@@ -119,6 +120,8 @@ def test_examples_do_what_the_readme_shows(top: str, tmp_path: Path) -> None:
                 text = pattern.sub(seen[-1], text)
         script = directory / example.file if example.file else tmp_path / "script.sh"
         script.write_text(text, encoding="utf-8")
+        if example.file and script.suffix != ".py":
+            continue
         command = [sys.executable, str(script)] if example.file else ["bash", "-e", str(script)]
         done = subprocess.run(
             command, cwd=directory, env=os.environ | identity, capture_output=True, text=True, check=False
@@ -241,6 +244,12 @@ def test_time_limits_are_those_of_the_code() -> None:
 def test_plan_keys_are_those_of_the_code(head: str, known: tuple[str, ...]) -> None:
     """Every key of a plan is in the README, and none that would be refused."""
     assert sorted(names(row[0])[0] for row in rows("Plans", head)) == sorted(known)
+
+
+def test_acts_are_those_of_the_code() -> None:
+    """What a scripted agent can do is listed, all of it."""
+    shown = [name.split(":")[0] for row in rows("Rehearsing", "act") for name in names(row[0])]
+    assert sorted(shown) == sorted(ACTS)
 
 
 def test_answers_are_those_of_the_code() -> None:
