@@ -62,6 +62,19 @@ def let_go(state: State, attempt: str, mono: float, into: AttemptState = "live")
     )
 
 
+def not_counted(state: State, attempt: str, since: float, mono: float) -> None:
+    """Its clocks stood from ``since`` to ``mono``, whether or not a question held it for a part of that time."""
+    row = state.attempts[attempt]
+    end = mono if row.held_since is None else min(mono, row.held_since)
+    stood = max(0.0, end - max(since, row.started))
+    state.attempts[attempt] = replace(
+        row,
+        held=row.held + stood,
+        deadline=None if row.deadline is None else row.deadline + stood,
+        warn_at=None if row.warn_at is None else row.warn_at + stood,
+    )
+
+
 def extend(state: State, attempt: str, mono: float, seconds: float | None) -> None:
     """More time from now on, or from when nothing holds it any more; without ``seconds`` it has no limit."""
     row = state.attempts.get(attempt)

@@ -13,7 +13,7 @@ from typing import Any
 from unstuck.contract import Answer, Gate, Guidance
 from unstuck.diagnosis import Diagnosis
 from unstuck.record import events as e
-from unstuck.record.clocks import HANDLERS, WARN_SHARE, budget_answered, close_time, extend, hold, let_go
+from unstuck.record.clocks import HANDLERS, WARN_SHARE, budget_answered, close_time, extend, hold, let_go, not_counted
 from unstuck.record.envelope import Record
 from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, GateRow, State, TaskRow
 
@@ -579,10 +579,8 @@ def _stood_still(state: State, record: Record, row: GateRow) -> None:
     """While the record had no room every agent stood still, and so did its clock."""
     if row.gate.type != "disk" or row.gate.task:
         return
-    for key, attempt in state.attempts.items():
-        if attempt.is_live and attempt.deadline is not None:
-            deadline = attempt.deadline + max(0.0, record.mono - max(row.since, attempt.started))
-            state.attempts[key] = replace(attempt, deadline=deadline)
+    for attempt in [attempt.id for attempt in state.attempts.values() if attempt.is_live]:
+        not_counted(state, attempt, row.since, record.mono)
 
 
 @_on(e.AnswerSent)
