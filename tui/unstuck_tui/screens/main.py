@@ -8,7 +8,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.screen import Screen
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import bindings_of
@@ -19,6 +19,7 @@ from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.heading import Heading
+from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.small import SmallNotice
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -51,7 +52,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         yield self._table
         yield Detail(self._tracker, self._supervisor, self._limits, id="detail")
         yield Input(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
-        yield Footer(show_command_palette=True)
+        yield KeyHints(show_command_palette=True)
         yield SmallNotice(id="small", markup=False)
 
     async def on_mount(self) -> None:

@@ -1,0 +1,21 @@
+"""The footer's key hints, made anew only where they have changed."""
+
+from __future__ import annotations
+
+from textual.screen import Screen
+from textual.widgets import Footer
+
+__all__ = ["KeyHints"]
+
+
+class KeyHints(Footer):
+    """A footer that stays as it is while its keys do: making a dozen widgets anew costs more than most frames."""
+
+    _shown: object = None
+
+    def bindings_changed(self, screen: Screen[object]) -> None:
+        """Somebody has looked at the keys again, as after every change of focus."""
+        shown = [(key, hint.binding, hint.enabled, hint.tooltip) for key, hint in screen.active_bindings.items()]
+        if shown != self._shown and screen.app.app_focus:
+            self._shown = shown
+            super().bindings_changed(screen)
