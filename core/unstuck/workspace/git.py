@@ -9,10 +9,12 @@ import asyncio
 import hashlib
 import os
 import shutil
+import signal
 import sys
 from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -204,7 +206,9 @@ async def _feed(process: Process, stdin: bytes | None) -> None:
 async def _end(process: Process) -> None:
     """Ask git to end, which lets it remove its own lock files, and wait until it has."""
     if process.returncode is None:
-        process.terminate()
+        # With its helpers: one that git has only just started is not yet on git's own list of those to end.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
     for stream in (process.stdout, process.stderr):
         while stream is not None and await stream.read(_CHUNK):
             pass
