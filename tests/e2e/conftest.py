@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -81,6 +82,7 @@ class Unstuck:
             patch.setattr("sys.stderr", streams[1])
             with pytest.raises(SystemExit) as ended:
                 main()
+            gc.unfreeze()
         out, errors = (stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
         return Done(int(ended.value.code or 0), out, errors)
 

@@ -1,7 +1,13 @@
 """Start the shim, by its path and without site-packages; only this file is compiled anew at every start."""
 
+import gc
 import os
 import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-__import__("shim.attendant", fromlist=["main"]).main()
+gc.disable()
+main = __import__("shim.attendant", fromlist=["main"]).main
+# What modules are made of is no garbage, and need not be looked through at the end.
+gc.freeze()
+gc.enable()
+main()
