@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -465,11 +466,16 @@ async def become(true: Callable[[], bool]) -> None:
 
 async def test_a_frozen_program_goes_on_after_extend(opening: Opening, repo: Path, clock: ManualClock) -> None:
     """With more time the program runs on from where it stood, and its work counts."""
-    script = "echo $$ > pid.txt; while [ ! -e go ]; do sleep 0.05; done; echo done > out.txt"
+    script = (
+        "import os, pathlib, time\n"
+        "pathlib.Path('pid.txt').write_text(f'{os.getpid()} ')\n"
+        "while not os.path.exists('go'): time.sleep(0.05)\n"
+        "pathlib.Path('out.txt').write_text('done')\n"
+    )
     async with opening(person=True) as world:
         core = world.supervisor.core
         agent = CommandAgent(
-            CommandSpec(command=("sh", "-c", script)),
+            CommandSpec(command=(sys.executable, "-c", script)),
             folder=core.folder,
             environ=core.environ,
             limit=100_000,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,8 @@ async def test_a_question_while_the_program_starts_freezes_it_too(tmp_path: Path
 
     for name in ("output", "work"):
         (tmp_path / name).mkdir()
-    spec = CommandSpec(command=("sh", "-c", "while [ ! -e go ]; do sleep 0.01; done"), freeze=freeze)
+    script = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    spec = CommandSpec(command=(sys.executable, "-c", script), freeze=freeze)
     agent = CommandAgent(spec, folder=tmp_path, environ=os.environ, limit=10_000, prompt_limit=10_000)
     guidance = Guidance(attempt="t.1", number=1, level="first", text=admit("x"), workdir=tmp_path / "work")
     observer = Holding()

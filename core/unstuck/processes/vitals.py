@@ -39,15 +39,14 @@ def sample(pid: int, start: float) -> Vitals | None:
     except psutil.Error:
         return None
     moved: dict[int, int] = {}
-    known, alive, stopped = True, 0, True
+    known, states = True, list[str]()
     for process in family:
         try:
             with process.oneshot():
                 state = process.status()
                 if state == psutil.STATUS_ZOMBIE:
                     continue
-                alive += 1
-                stopped = stopped and state in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+                states.append(state)
                 cpu += sum(process.cpu_times()[:4])
             counters = process.io_counters()
             moved[process.pid] = counters.read_chars + counters.write_chars
@@ -55,7 +54,13 @@ def sample(pid: int, start: float) -> Vitals | None:
             known = False
         except psutil.Error:
             continue
-    return Vitals(cpu=cpu, moved=moved if known else None, alive=alive, stopped=stopped and alive > 0)
+    return Vitals(cpu=cpu, moved=moved if known else None, alive=len(states), stopped=_stand_still(states))
+
+
+def _stand_still(states: list[str]) -> bool:
+    """Whether somebody has stopped them all; a parent whose new child was stopped before its exec waits for it."""
+    stopped = {psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP}
+    return bool(stopped & set(states)) and set(states) <= stopped | {psutil.STATUS_DISK_SLEEP}
 
 
 def _family(agent: psutil.Process) -> tuple[list[psutil.Process], float]:
