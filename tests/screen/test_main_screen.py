@@ -99,15 +99,15 @@ async def test_rows_follow_what_happens(showing: Showing) -> None:
     async with showing() as stage:
         stage.story.task("web")
         await stage.settled()
-        assert "○ web               ready" in stage.text
+        assert "○ web     ready" in stage.text
         stage.story.start("web", limit=900)
         await stage.settled()
-        assert "▶ web               working" in stage.text
+        assert "▶ web     working" in stage.text
         assert "15:00" in stage.text
         await stage.story.end("web", 100)
         stage.story.passes("web")
         await stage.settled()
-        assert "✓ web               succeeded" in stage.text
+        assert "✓ web     succeeded" in stage.text
         assert "✓ 1 done" in stage.rows()[0]
 
 
