@@ -208,3 +208,35 @@ def test_kinds_of_lines_lose_no_gate() -> None:
     text = "".join(f"step {number} of 2000\n" for number in range(2000)) + "Error 7: line 8\n"
     assert kinds_of_lines(text) == "\nstep  of \nError : line \n"
     assert "Error 7" in kinds_of_lines("Error 7: line 8\n")
+
+
+TEST_RUN = """\
+    def test_rate():
+>       assert read(address) == 1.17
+
+tests/test_rates.py:14:
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+shop/rates.py:6: in read
+    with urllib.request.urlopen(address) as answer:
+E       urllib.error.HTTPError: HTTP Error {status}
+
+/usr/lib/python3.11/urllib/request.py:643: HTTPError
+=========================== short test summary info ============================
+FAILED tests/test_rates.py::test_rate - urllib.error.HTTPError: HTTP Error 4...
+1 failed in 0.28s
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "category"),
+    [
+        ("429: Too Many Requests", "transient"),
+        ("503: Service Unavailable", "transient"),
+        ("404: Not Found", "agent_failure"),
+    ],
+)
+def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, category: str) -> None:
+    """A service that is busy is waited for, also where a test says so; a wrong address is the work's own fault."""
+    found = diagnose(TEST_RUN.replace("{status}", status), exit_code=1)
+    assert found is not None
+    assert (found.category.value, found.failure_type) == (category, FailureType.VERIFICATION_FAILED)

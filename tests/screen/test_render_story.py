@@ -174,3 +174,9 @@ def test_lines_never_run_over(width: int) -> None:
     shown = output_lines("a\tb" + "x" * 500 + "\n\x1b[2Jdone", width=width, note="end of attempt 1")
     assert all(sum(cell_len(cell.text) for cell in line) <= width for line in shown)
     assert "\x1b" not in "".join(cell.text for line in shown for cell in line)
+
+
+def test_steps_told_to_the_supervisor_are_left_out_of_the_output() -> None:
+    """What an agent says to us while it works would only be in the way of what it says to people."""
+    lines = output_lines('Reading\nUNSTUCK {"step": "action", "text": "x"}\nUNSTUCK {"signal": "complete"}', width=60)
+    assert [line[0].text.strip() for line in lines] == ["Reading", 'UNSTUCK {"signal": "complete"}']

@@ -150,6 +150,9 @@ def classify_error(error: Any) -> ErrorCategory:
 def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool = False) -> ErrorCategory:
     """The category of an output: what a reader would call it. Only what is transient is acted upon for it alone."""
     own = classify_error(_Stated("test_failure", pre_existing))
+    if reading.kind == "test" and error_type is ErrorType.HTTP_ERROR and http_status(reading) in RETRIABLE_STATUS:
+        # The test did not judge the answer, it was stopped by one: the service is busy and not the work wrong.
+        return ErrorCategory.TRANSIENT
     if reading.kind in ("lint", "test") or reading.context_exhausted or own is ErrorCategory.INFRASTRUCTURE:
         return own
     said = reading.headline.lower()

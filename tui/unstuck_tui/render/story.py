@@ -12,6 +12,8 @@ from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
 
 __all__ = ["Line", "failure_lines", "output_lines", "story_title", "timeline_lines"]
 
+_STEP = 'UNSTUCK {"step"'
+
 Line = tuple[Cell, ...]
 
 _LABEL = 13
@@ -95,8 +97,12 @@ def _field(name: str, text: object, width: int, most: int, tone: Tone = "plain")
 
 
 def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
-    """The end of an attempt's output, cut at the right edge; ``note`` is said below it."""
-    lines: list[Line] = [(Cell(" " + fit(line.expandtabs(), width - 1), "plain"),) for line in text.splitlines()]
+    """The end of an attempt's output, cut at the right edge; ``note`` is said below it.
+
+    The steps that an agent tells its supervisor are left out: the timeline and the loop warning speak of them.
+    """
+    told = (line for line in text.splitlines() if not line.startswith(_STEP))
+    lines: list[Line] = [(Cell(" " + fit(line.expandtabs(), width - 1), "plain"),) for line in told]
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
