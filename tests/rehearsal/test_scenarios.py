@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import psutil
-from tests.rehearsal.conftest import Stage
+
+if TYPE_CHECKING:
+    from conftest import Stage
 
 FULL_LADDER = [
     *("first", "failed", "retry", "failed", "retry", "failed", "retry", "failed"),

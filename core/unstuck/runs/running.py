@@ -32,7 +32,7 @@ from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.git import dirty, head
 from unstuck.workspace.project import Project
 
-__all__ = ["Beside", "RunOptions", "finished", "resume_run", "start_run"]
+__all__ = ["Beside", "RunOptions", "finished", "resume_run", "signals_heard", "start_run"]
 
 Listener = Callable[[Record], None]
 
@@ -150,7 +150,7 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
     if options.notice is not None:
         supervisor.room.notice = options.notice
     beside = options.beside
-    with _signals(supervisor, beside):
+    with signals_heard(supervisor, beside):
         async with beside.attached(supervisor) if beside is not None else nullcontext():
             return await _worked(supervisor, plan)
 
@@ -249,7 +249,7 @@ def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
 
 
 @contextmanager
-def _signals(supervisor: Supervisor, beside: Beside | None) -> Iterator[None]:
+def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[None]:
     """Ctrl+C, TERM and HUP stop the run in good order, unless our caller ignores them (nohup); it can be resumed."""
     loop = asyncio.get_running_loop()
     stopping: set[asyncio.Task[None]] = set()

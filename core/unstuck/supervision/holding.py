@@ -16,7 +16,7 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Holding"]
 
@@ -26,6 +26,7 @@ _NO_ROOM = Directive(
     kind="deny", text=Clean("The supervisor's disk is full, so nothing can be recorded. Wait, then try the same again.")
 )
 _STEP_LIMIT = 2_000
+_EVIDENCE_LIMIT = 300
 _IDS_KEPT = 1_024
 
 
@@ -74,9 +75,9 @@ class Holding:
         elif verdict is not None and verdict.kind == "blocked":
             self._ask(verdict)
         elif verdict is not None:
-            self._open(signature, verdict.repeats)
+            self._open(signature, verdict.repeats, verdict.evidence)
         if looping:
-            self._open(signature, core.settings.window_size)
+            self._open(signature, core.settings.window_size, verdict.evidence if verdict is not None else text)
         return verdict
 
     def _begin_anew(self) -> None:
@@ -145,7 +146,7 @@ class Holding:
             standing=standing_of(self._can),
         )
 
-    def _open(self, signature: str, window: int) -> None:
+    def _open(self, signature: str, window: int, evidence: str) -> None:
         core = self._core
         row = core.row(self._task)
         if row.gate or not core.may_ask:
@@ -156,6 +157,7 @@ class Holding:
             "loop_type": "execution_loop",
             "window_size": window,
             "error_signature": signature,
+            "problem": one_line(evidence, _EVIDENCE_LIMIT),
             "detected_at": iso(core.clock.now()),
         }
         self._asked = open_gate(

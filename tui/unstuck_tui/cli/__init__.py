@@ -25,6 +25,7 @@ _COMMANDS = {
     "run": "Run a plan, or one command, until it is done or needs you.",
     "runs": "The runs of this project.",
     "show": "One run: its tasks and open gates.",
+    "watch": "Watch over agents that run in their own terminals.",
     "verify": "Check that a run's record can be trusted.",
 }
 

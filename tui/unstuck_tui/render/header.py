@@ -189,7 +189,7 @@ def _question(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
             return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}", ""
         return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
     if kind == "loop_detected":
-        return "goes round in circles", str(context.get("error_signature") or "")
+        return "goes round in circles", str(context.get("problem") or context.get("error_signature") or "")
     said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
     return "", str(said or kind.replace("_", " "))
 

@@ -228,7 +228,8 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
-    return [f"! goes round in circles: {context.get('error_signature', '')} {context.get('window_size', '')} times"]
+    what = context.get("problem") or context.get("error_signature", "")
+    return [f"! goes round in circles: {context.get('window_size', '')} times {what}"]
 
 
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,73 @@
+"""``unstuck watch``: the screen alongside agents that run in their own terminals and tell us through their hooks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.runs.running import Beside, signals_heard
+from unstuck.runs.watching import watch
+from unstuck.supervision.ending import RunResult, result_of
+from unstuck.supervision.supervisor import Supervisor
+from unstuck.workspace.project import locate
+from unstuck_tui.cli.common import complain, project_option
+from unstuck_tui.cli.output import Output, answers_in, screen
+
+__all__ = ["command"]
+
+
+@click.command(name="watch")
+@click.option("--verify", metavar="CMD", help="The check that decides whether a session's work is done.")
+@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
+@click.option("--headless", is_flag=True, help="No screen: one line per event.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@project_option
+@click.pass_context
+def command(ctx: click.Context, /, verify: str | None, project: Path, **options: Any) -> None:
+    """Watch over agents that run elsewhere in this project, until you leave.
+
+    Each of their sessions is a task. Their hooks have to call `unstuck-hook claude`; the README says where that goes.
+    """
+    ctx.exit(asyncio.run(_watch(project, verify, options)).exit_code)
+
+
+async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
+    output = Output(as_json=options["as_json"])
+    rules = answers_in(options["answers"])
+    beside = screen(options, os.environ, output)
+    async with watch(
+        await locate(directory),
+        verify=verify,
+        policy=(lambda state: rules.match) if rules is not None else None,
+        listener=output.show,
+        warn=complain,
+    ) as supervisor:
+        output.started(supervisor.run)
+        supervisor.room.notice = output.notice
+        if beside is None and not options["as_json"]:
+            output.say("watching; ctrl+c ends it")
+        with signals_heard(supervisor, beside):
+            async with beside.attached(supervisor) if beside is not None else nullcontext():
+                await _until_left(supervisor, beside)
+    core = supervisor.core
+    result = result_of(core.head, accept_unverified=core.accept_unverified)
+    output.finish(result)
+    return result
+
+
+async def _until_left(supervisor: Supervisor, beside: Beside | None) -> None:
+    """Until the run is stopped, or its screen is closed while no agent works."""
+    core = supervisor.core
+    # With a blank, like no task's name: whoever wakes everything wakes this, too.
+    moved = core.changed("the watch")
+    core.journal.on_append(lambda record: moved.set())
+    while core.head.run.state not in ("draining", "ended"):
+        if beside is not None and not core.person and not any(row.is_live for row in core.head.attempts.values()):
+            return
+        moved.clear()
+        await moved.wait()
