@@ -83,6 +83,7 @@ class Unstuck:
             with pytest.raises(SystemExit) as ended:
                 main()
             gc.unfreeze()
+            gc.enable()
         out, errors = (stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
         return Done(int(ended.value.code or 0), out, errors)
 

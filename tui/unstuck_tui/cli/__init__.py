@@ -39,11 +39,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
-        gc.disable()
-        try:
-            command: click.Command = importlib.import_module(f"unstuck_tui.cli.{cmd_name}").command
-        finally:
+        command: click.Command = importlib.import_module(f"unstuck_tui.cli.{cmd_name}").command
+        if not gc.isenabled():
             gc.freeze()
             gc.enable()
         return command
@@ -78,6 +75,8 @@ def main() -> None:
         from unstuck.processes.naming import show_as
 
         show_as(f"unstuck {sys.argv[1]}")
+    # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
+    gc.disable()
     try:
         # Without its standalone mode click returns the exit code of a command that chose one.
         sys.exit(cli.main(standalone_mode=False) or 0)
