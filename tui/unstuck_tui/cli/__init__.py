@@ -71,7 +71,7 @@ def cli() -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
-    if sys.argv[1:2] in (["run"], ["demo"]):
+    if sys.argv[1:2] in (["run"], ["demo"], ["watch"]):
         from unstuck.processes.naming import show_as
 
         show_as(f"unstuck {sys.argv[1]}")
