@@ -21,6 +21,7 @@ class Counting:
         observer.see(Observation(kind="usage", tokens=1_000, cost=0.25))
         observer.see(Observation(kind="usage", tokens=500, cost=0.5))
         observer.see(Observation(kind="usage", tokens=-7, cost=math.nan))
+        observer.see(Observation(kind="usage", tokens=0, cost=-3.0))
         return Report()
 
     async def stop(self, attempt: str) -> Receipt:

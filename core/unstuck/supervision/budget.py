@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from unstuck.contract import Gate
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
@@ -19,7 +21,10 @@ KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")
 
 
 def count_usage(core: Core, task: str, attempt: str, tokens: int, cost: float | None) -> None:
-    """Record what an agent has used, whatever it was doing."""
+    """Record what an agent has used, whatever it was doing; a cost that is no amount is not counted."""
+    if cost is not None and not (math.isfinite(cost) and cost >= 0):
+        # Added up it would make the run's cost no number for ever, and no budget would end it.
+        cost = None
     if tokens <= 0 and not cost:
         return
     row = core.head.attempts.get(attempt)
