@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ KEYS = 100
 @asynccontextmanager
 async def run_of(count: int) -> AsyncIterator[Supervisor]:
     """A run with ``count`` tasks: real log, real fold."""
+    gc.collect()  # what an earlier run left behind is not this one's cost
     with tempfile.TemporaryDirectory(prefix="unstuck-bench-") as directory:
         async with Supervisor.open(Path(directory), person=True) as supervisor:
             for number in range(count):

@@ -25,9 +25,11 @@ from unstuck_tui.render.words import group_of
 
 __all__ = ["Changes", "Tracker"]
 
-_RUN_NEWS = ("run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed", "infrastructure_restored")
+_RUN_NEWS = frozenset(
+    ("run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed", "infrastructure_restored")
+)
 SOON_S = 60.0
-_CLOSING = ("task_ended", "workflow_failed", "recovery_decided")
+_CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +90,16 @@ class Tracker:
 
     def _note(self, record: Record) -> None:
         quiet = not (self._tasks or self._rows or self._gates)
+        name, task = record.name, record.task
         self._last = record.time
-        if record.task:
-            self._tasks.add(record.task)
-        if record.name == "task_added":
+        if task:
+            self._tasks.add(task)
+        if name == "task_added":
             self._rows = True
-        elif record.name in _RUN_NEWS or not record.task:
+        elif not task or name in _RUN_NEWS:
             self._rows = True
-            self._ended = record.name in ("run_ended", "run_parked")
-        if record.name.startswith(("gate_", "timer_")) or record.name in _CLOSING:
+            self._ended = name in ("run_ended", "run_parked")
+        if name in _CLOSING or name.startswith(("gate_", "timer_")):
             self._gates = True
         self.history.see(record)
         if quiet:
