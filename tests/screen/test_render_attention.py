@@ -118,3 +118,15 @@ def test_a_line_of_attention_is_as_wide_as_the_screen(width: int) -> None:
     said = "".join(cell.text for cell in attention_cells(item, width))
     assert cell_len(said) == width
     assert said.rstrip().endswith("waits for you      5s")
+
+
+def test_a_full_disk_comes_before_every_question() -> None:
+    """It is in no record yet, so the screen says it itself: what stands still, why, and that nothing can be answered."""
+    found = gate()
+    first, second = attentions(
+        found, found.open_gates(), (), now=0.0, ages={"g1": 5.0}, held="events.jsonl: No space left on device"
+    )
+    said = "".join(cell.text for cell in attention_cells(first, 120))
+    assert "no room on the disk: events.jsonl: No space left on device" in said
+    assert "agents stand still" in said
+    assert (first.gate, second.gate) == ("", "g1")
