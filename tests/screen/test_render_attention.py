@@ -121,7 +121,7 @@ def test_a_line_of_attention_is_as_wide_as_the_screen(width: int) -> None:
 
 
 def test_a_full_disk_comes_before_every_question() -> None:
-    """It is in no record yet, so the screen says it itself: what stands still, why, and that nothing can be answered."""
+    """It is in no record yet, so the screen says it itself: what stands still, and why; nothing can be answered."""
     found = gate()
     first, second = attentions(
         found, found.open_gates(), (), now=0.0, ages={"g1": 5.0}, held="events.jsonl: No space left on device"
