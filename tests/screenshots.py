@@ -1,12 +1,10 @@
-"""Pictures of the screen, taken from a small real run: ``make screenshots`` writes them to ``screenshots/``."""
+"""Pictures of the screen, taken from a real rehearsal: ``make screenshots`` writes them to ``screenshots/``."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,67 +12,20 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.runs.plan_file import load_plan
-from unstuck.runs.running import RunOptions, start_run
+from unstuck.runs.running import RunOptions
 from unstuck.supervision.supervisor import Supervisor
-from unstuck.workspace.project import locate
+from unstuck.testing import Rehearsal, curated
 from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp
 
 PICTURES = Path(__file__).resolve().parents[1] / "screenshots"
-
-MODULES = {
-    "webhook": ("def status(signed):\n    return 401\n", "status(True) == 200"),
-    "cart": ("def total(prices):\n    return 0\n", "total([1, 2]) == 3"),
-    "models": ("def name():\n    return ''\n", "name() == 'shop'"),
-    "search": ("def find():\n    return []\n", "find() == ['book']"),
-    "refunds": ("def refund():\n    return 0\n", "refund() == 1"),
-}
-# Each agent really edits its module: one is right at once, one once it is told what failed, one never, one is slow.
-AGENTS = {
-    "models": "sed -i \"s/''/'shop'/\" models.py; echo 'renamed the shop'",
-    "cart": 'grep -q "did not pass" "$UNSTUCK_PROMPT_FILE" && sed -i "s/return 0/return sum(prices)/" cart.py',
-    "webhook": "echo 'try another encoding of the body'; echo '# encoding' >> webhook.py",
-    "search": "echo 'reading the index'; echo 'looking for the book'; sleep 600",
-    "refunds": "true",
-}
-PLAN = """\
-max_parallel: 5
-agents:
-{agents}
-tasks:
-{tasks}
-"""
-
-
-def shop(root: Path) -> Path:
-    """A repository with a failing test for each task; returns its plan."""
-    tasks = []
-    for name, (code, expected) in MODULES.items():
-        (root / f"{name}.py").write_text(code, encoding="utf-8")
-        test = f"import {name}\n\n\ndef test_{name}():\n    assert {name}.{expected}\n"
-        (root / f"test_{name}.py").write_text(test, encoding="utf-8")
-        needs = ", needs: [webhook]" if name == "refunds" else ""
-        check = f"python -m pytest -q -p no:cacheprovider test_{name}.py"
-        tasks.append(f"  - {{id: {name}, agent: {name}, prompt: Make the tests pass., verify: '{check}'{needs}}}")
-    agents = []
-    for name, script in AGENTS.items():
-        (root / f"{name}.sh").write_text(f"{script}\n", encoding="utf-8")
-        agents.append(f"  {name}: {{command: [sh, {name}.sh], type: backend_developer}}")
-    plan = root / "plan.yaml"
-    plan.write_text(PLAN.format(agents="\n".join(agents), tasks="\n".join(tasks)), encoding="utf-8")
-    identity = {
-        f"GIT_{role}_{what}": "shop@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
-    os.environ.update(identity)
-    for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "Start")):
-        subprocess.run(["git", *arguments], cwd=root, check=True)
-    return plan
+SIZES = (("main", (120, 40)), ("narrow", (80, 24)), ("wide", (200, 60)))
 
 
 class Camera:
-    """Watches a run on a screen without a terminal, takes the pictures, and stops the run."""
+    """Watches the rehearsal on a screen without a terminal, takes the pictures, and stops it."""
 
     def hears(self, name: str) -> bool:
         """Signals stop the run."""
@@ -88,36 +39,53 @@ class Camera:
         await taking
 
     async def _take(self, supervisor: Supervisor) -> None:
+        """At the first time-out most tasks are at work; once a task is stuck there is the question to show."""
         try:
             async for record in supervisor.events():
-                if isinstance(record.event, e.GateOpened):
-                    break
-            await self._pictures(supervisor)
+                if not isinstance(record.event, e.GateOpened):
+                    continue
+                if record.event.type == "timeout":
+                    await main_screens(supervisor)
+                    await supervisor.answer(record.event.gate, Answer(choice="stop"))
+                elif record.event.type == "stuck":
+                    await stuck_screens(supervisor)
+                    return
         finally:
             await supervisor.stop("the pictures are taken")
 
-    async def _pictures(self, supervisor: Supervisor) -> None:
-        for name, size in (("main", (120, 40)), ("narrow", (80, 24)), ("wide", (200, 60))):
-            app = UnstuckApp(supervisor)
-            async with app.run_test(size=size) as pilot:
-                await settled(pilot)
-                if app.screen.is_modal:
-                    await pilot.press(key_of("dialog.back"))
-                await shot(pilot, name)
-                if name != "main":
-                    continue
+
+async def main_screens(supervisor: Supervisor) -> None:
+    """The main screen in three sizes, in light colours, and its help."""
+    for name, size in SIZES:
+        async with showing(supervisor, size) as pilot:
+            await shot(pilot, name)
+            if name == "main":
                 await pilot.press(key_of("app.theme"))
                 await shot(pilot, "light")
-                await pilot.press(key_of("app.theme"), key_of("gate.answer"))
-                await settled(pilot)
-                await shot(pilot, "stuck")
-                await pilot.press(key_of("dialog.back"), key_of("app.help"))
+                await pilot.press(key_of("app.theme"), key_of("app.help"))
                 await shot(pilot, "help")
 
 
-async def settled(pilot: Pilot[None]) -> None:
-    """Wait for the first frames, and for a dialog to take keys."""
-    await pilot.pause(1.0)
+async def stuck_screens(supervisor: Supervisor) -> None:
+    """The stuck task's question, and its detail where that has a screen of its own."""
+    async with showing(supervisor, (120, 40)) as pilot:
+        await pilot.press(key_of("table.first"), key_of("table.down"), key_of("gate.answer"))
+        await pilot.pause(1.0)
+        await shot(pilot, "stuck")
+    async with showing(supervisor, (80, 24)) as pilot:
+        await pilot.press(key_of("table.first"), key_of("table.down"), key_of("task.open"))
+        await shot(pilot, "detail")
+
+
+@asynccontextmanager
+async def showing(supervisor: Supervisor, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
+    """The app in this size, with the question that has come up put aside."""
+    app = UnstuckApp(supervisor)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(1.0)
+        if app.screen.is_modal:
+            await pilot.press(key_of("dialog.back"))
+        yield pilot
 
 
 async def shot(pilot: Pilot[None], name: str) -> None:
@@ -129,18 +97,14 @@ async def shot(pilot: Pilot[None], name: str) -> None:
 
 
 async def main() -> None:
-    """Run the shop's plan and take its pictures."""
+    """Play the demo's plan and take its pictures."""
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="unstuck-pictures-") as folder:
-        root = Path(folder) / "shop"
-        root.mkdir()
         for name in ("STATE", "RUNTIME"):
             os.environ[f"UNSTUCK_{name}_DIR"] = str(Path(folder) / name.lower())
         os.environ["XDG_CONFIG_HOME"] = str(Path(folder) / "config")
-        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        plan = load_plan(shop(root), parallel_worktrees=True)
-        os.chdir(root)
-        await start_run(plan, await locate(root), RunOptions(beside=Camera()))
+        rehearsal = Rehearsal.prepare(curated(), Path(folder) / "demo")
+        await rehearsal.run(RunOptions(beside=Camera()))
     print(*sorted(path.name for path in PICTURES.glob("*.svg")))
 
 
