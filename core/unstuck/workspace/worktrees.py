@@ -222,10 +222,10 @@ class Worktrees:
                 raise ProjectError(f"the branch {branch} is in the way of this run's own: rename it (git branch -m)")
 
     async def _tree(self, name: str) -> TreePlace:
-        place, branch, tip = self._place(name), self._branch(name), await self.tip()
+        place, branch = self._place(name), self._branch(name)
         if place.start is not None:
             return place
-        found = await self._commit(branch)
+        tip, found = await self.tip(), await self._commit(branch)
         if found is None or await self._contains(tip, found):
             await self._point(branch, tip)
             found = tip
