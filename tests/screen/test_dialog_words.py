@@ -108,11 +108,11 @@ def test_try_again_takes_no_text_where_nobody_would_read_it(kind: str) -> None:
 
 
 def test_what_cannot_be_says_why() -> None:
-    """A budget that cannot be extended, a loop without a pattern, a choice that this gate does not have."""
-    budget = question_of(state_of(), gate("budget", task=""))
-    assert "extend does nothing at a budget gate" in option(budget, "extend").refused
-    with pytest.raises(AnswerRefused, match="extend does nothing"):
-        to_answer(budget.gate, option(budget, "extend"), "")
+    """A choice that does nothing at its gate, a loop without a pattern, a choice that this gate does not have."""
+    recovery = question_of(state_of(task("web")), gate("recovery"))
+    assert "done does nothing at a recovery gate" in option(recovery, "done").refused
+    with pytest.raises(AnswerRefused, match="done does nothing"):
+        to_answer(recovery.gate, option(recovery, "done"), "")
     loop = question_of(state_of(task("web")), gate("loop_detected"))
     assert "no pattern is known" in option(loop, "continue__pattern").refused
     assert option(loop, "continue__task").refused == ""
