@@ -17,7 +17,7 @@ PATIENCE = 30
 class Reporting:
     """An agent without a process that works until it is stopped or let go, and can be frozen."""
 
-    can = Capabilities(stop=True, fresh=True)
+    can = Capabilities(hold="freeze", stop=True, fresh=True)
 
     def __init__(self) -> None:
         self.observer: asyncio.Future[Observer] = asyncio.get_running_loop().create_future()
