@@ -80,6 +80,7 @@ class Unstuck:
             patch.setattr("sys.argv", ["unstuck", *arguments])
             patch.setattr("sys.stdout", streams[0])
             patch.setattr("sys.stderr", streams[1])
+            patch.setattr("unstuck.processes.naming.show_as", lambda title: None)
             with pytest.raises(SystemExit) as ended:
                 main()
             gc.unfreeze()
