@@ -92,6 +92,9 @@ def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None
         "records": len(log.read_bytes().splitlines()),
         "bytes": log.stat().st_size,
         "torn": 0,
+        "unknown": 0,
+        "later": 0,
+        "snapshot": "good",
         "ok": True,
     }
 

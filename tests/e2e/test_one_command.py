@@ -320,7 +320,7 @@ def test_a_full_disk_ends_it_and_it_can_go_on(unstuck: Any, failing: str, repo: 
     """When the record cannot grow any more the run ends with 6 in one line, trusted so far, and goes on later."""
     agent = unstuck.script("agent.sh", "true")
     command = f'ulimit -f 12; exec unstuck run --headless --verify "{failing}" -- sh {agent}'
-    environment = os.environ | {"SEEN": str(unstuck.seen)}
+    environment = os.environ | {"SEEN": str(unstuck.seen), "UNSTUCK_DISK_WAIT": "0.2"}
     full = subprocess.run(["sh", "-c", command], cwd=repo, env=environment, capture_output=True, text=True, timeout=60)
     assert full.returncode == 6
     assert full.stderr.endswith("events.jsonl: could not be written: File too large\n")
