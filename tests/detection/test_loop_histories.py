@@ -552,3 +552,9 @@ def test_going_round_in_circles_is_told(history: History) -> None:
 def test_what_the_agent_cannot_cure_is_blocked(history: History) -> None:
     """An outage, a missing permission and a missing tool are not the agent's loop."""
     assert {said.kind for said in verdicts(history)} == {"blocked"}
+
+
+def test_a_duration_in_brackets_hides_no_loop() -> None:
+    """A failure that took another number of milliseconds each time, said in brackets, is the same failure."""
+    history = joined(bad("build", f"the basket is not there: apples.txt ({took} ms)") for took in (12, 9, 31))
+    assert verdicts(history)

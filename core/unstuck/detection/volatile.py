@@ -27,7 +27,9 @@ _COUNTED = frozenset(
     for after in ("", ":", "=", "#")
 )
 _UNITS = frozenset(
-    {"s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"}
+    f"{unit}{after}"
+    for unit in ["s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"]
+    for after in ("", ")", "]", ",", ".", ";", "),", ").", "):")
 )
 _AROUND = "()[]{}<>,;:.'\"#`"
 _VOLATILE = re.compile(
@@ -83,7 +85,7 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
         counted = place > 0 and words[place - 1] in _COUNTED
         said[place], is_time = _word(words[place], durations, counted)
-        if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place]):
+        if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place].lstrip("([")):
             said[place], is_time = "TIME", True
         timed = timed or is_time
     return said, timed
