@@ -118,3 +118,11 @@ def test_words_of_a_later_version_are_tolerated() -> None:
     """A log written by a later version still reads."""
     data = {**signature().as_dict(), "error_type": "QUANTUM_ERROR", "colour": "blue"}
     assert FailureSignature.from_dict(data).error_type is ErrorType.UNKNOWN
+
+
+@pytest.mark.parametrize(("one", "other"), [("3", "4"), ("('a', 1)", "('a', 2)")])
+def test_a_key_that_is_a_number_is_a_key(one: str, other: str) -> None:
+    """KeyError: 3 and KeyError: 4 miss different keys; each is the same as itself."""
+    first, second = (extract_failure_signature(f"KeyError: {key}") for key in (one, other))
+    assert not first.is_identical_to(second)
+    assert first.is_identical_to(extract_failure_signature(f"KeyError: {one}"))

@@ -11,6 +11,8 @@ from unstuck.diagnosis.reading import Reading
 __all__ = ["context_of", "digest", "mask", "steady", "subject_of", "words_of"]
 
 HASH_LENGTH = 16
+# What these say is the key, which may be a number.
+KEYED = ("KeyError", "KeyNotFoundException")
 
 # One pass, one alternation; the order decides, and every repetition is bounded.
 # Nearly every alternative starts at a word, so most positions fail at once.
@@ -76,7 +78,9 @@ def subject_of(reading: Reading) -> str:
     quoted = (next(filter(None, match)) for match in _QUOTED.findall(reading.headline))
     parts = [mask(text) if " " in text else steady(text) for text in quoted]
     parts += _STATUS.findall(reading.headline)
-    if reading.kind == "test" or reading.name == "AssertionError":
+    if reading.name in KEYED:
+        parts += _NUMBER.findall(steady(reading.headline))
+    elif reading.kind == "test" or reading.name == "AssertionError":
         parts += _NUMBER.findall(steady(reading.headline))
         parts += _ASSERTED.findall(reading.detail)
     parts += _details(reading)
