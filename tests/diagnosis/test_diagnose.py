@@ -133,7 +133,13 @@ def test_infrastructure_only_where_it_was_broken_before() -> None:
 
 @pytest.mark.parametrize(
     ("code", "kind"),
-    [(124, ErrorType.TIMEOUT_ERROR), (137, ErrorType.RUNTIME_ERROR), (139, ErrorType.RUNTIME_ERROR)],
+    [
+        (124, ErrorType.TIMEOUT_ERROR),
+        (137, ErrorType.RUNTIME_ERROR),
+        (139, ErrorType.RUNTIME_ERROR),
+        (-9, ErrorType.RUNTIME_ERROR),
+        (-11, ErrorType.RUNTIME_ERROR),
+    ],
 )
 def test_the_exit_code_speaks_where_the_output_does_not(code: int, kind: ErrorType) -> None:
     """A time-out or a kill is known by its exit code."""
@@ -163,3 +169,11 @@ def test_a_fresh_diagnosis_of_a_later_version_reads() -> None:
     read = Diagnosis.from_dict(data)
     assert read.failure_type is FailureType.UNKNOWN
     assert read.category is ErrorCategory.AGENT_FAILURE
+
+
+def test_a_signal_is_the_same_to_a_shell_and_to_the_one_who_started_it() -> None:
+    """A crash that is told as -11 is the failure that a shell tells as 139."""
+    first, second = (diagnose("12 of 40 done", exit_code=code) for code in (-11, 139))
+    assert first is not None
+    assert second is not None
+    assert (first.identity, first.category) == (second.identity, second.category)

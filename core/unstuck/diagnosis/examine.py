@@ -42,7 +42,7 @@ def diagnose(
     # Comes in at the first use, with the patterns of all tools: a command that diagnoses nothing has no need of them.
     from unstuck.diagnosis.reader import read
 
-    reading = read(output or "", root=root, exit_code=exit_code)
+    reading = read(output or "", root=root, exit_code=_as_shell_says(exit_code))
     signature = _signature(FailureSignature.from_reading(reading), exit_code, tool, agent_id, task_id, at)
     error_type = signature.error_type
     return Diagnosis(
@@ -53,6 +53,11 @@ def diagnose(
         headline=reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output"),
         fix_hint=hint_for(reading, error_type),
     )
+
+
+def _as_shell_says(exit_code: int | None) -> int | None:
+    """A program that a signal ended: -9 to the one who started it, 137 to a shell."""
+    return 128 - exit_code if exit_code is not None and -64 <= exit_code < 0 else exit_code
 
 
 def _signature(
