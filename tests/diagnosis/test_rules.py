@@ -26,6 +26,7 @@ READ = [
     ("app: app.c:9: main: Assertion `n > 0' failed.", "ASSERTION_ERROR", "app.c:9"),
     ("/usr/bin/ld: app.c:9: undefined reference to `f'", "IMPORT_ERROR", "app.c:9"),
     ("./main.go:4:2: undefined: foo", "TYPE_ERROR", "main.go:4"),
+    ("e: /w/src/Main.kt: (9, 17): Unresolved reference: dive", "TYPE_ERROR", "/w/src/Main.kt:9"),
     ("App.cs(7,17): error CS0029: Cannot implicitly convert type", "TYPE_ERROR", "App.cs:7"),
     ("deploy.sh: line 3: HOST: unbound variable", "RUNTIME_ERROR", "deploy.sh:3"),
     ("deploy.sh: 3: nosuch: not found", "IMPORT_ERROR", "deploy.sh:3"),
@@ -240,3 +241,19 @@ def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, cate
     found = diagnose(TEST_RUN.replace("{status}", status), exit_code=1)
     assert found is not None
     assert (found.category.value, found.failure_type) == (category, FailureType.VERIFICATION_FAILED)
+
+
+def test_a_template_of_a_library_fails_where_it_was_asked_for() -> None:
+    """The compiler stops in the library's header: the place is the user's line that needed it."""
+    output = (
+        "/usr/include/c++/13/bits/stl_algo.h:4861:18:   required from 'void std::sort(_RAIter, _RAIter)'\n"
+        "lake/sort.cpp:6:14:   required from here\n"
+        "/usr/include/c++/13/bits/stl_algo.h:1948:50: error: no match for 'operator-'\n"
+    )
+    assert found(output).location == "lake/sort.cpp:6"
+
+
+def test_a_frame_that_closes_says_nothing() -> None:
+    """Where a box ends the output, the last line with a word in it is the headline."""
+    assert found('│ An argument named "cidr" is not expected here.\n╵\n').headline.endswith("expected here.")
+    assert found("╵\n").headline == "╵"

@@ -43,6 +43,10 @@ TEST_RUNS = tuple(
 )
 # A line that is nothing but a place, which some test runners print below what failed.
 PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
+# Where the user's own code asked for the library's template that went wrong.
+ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here$")
+# A frame's last line says nothing.
+SAYS = Lazy(r"\w")
 RETRY_AFTER = Lazy(
     r"(?:retry[-_ ]?after|retryDelay|retry in|try again in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
     r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)?\b",
@@ -71,6 +75,8 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     test_run = best.kind == "test" or _is_test_run(text)
     if test_run and best.location is None and best.weight < SURE:
         best = replace(best, location=_place_alone(text))
+    if best.kind == "build" and best.location is None:
+        best = replace(best, location=_place_of_request(text))
     return _reading(text, best, test_run, root, exit_code)
 
 
@@ -100,6 +106,12 @@ def _place_alone(text: str) -> str | None:
     return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
 
 
+def _place_of_request(text: str) -> str | None:
+    """The user's own line that a compiler was at when it failed inside a library."""
+    spots = (ASKED_FOR.match(line[:LINE_LIMIT].rstrip()) for line in lines_with(text, "required from here"))
+    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
+
+
 def _lines(text: str) -> list[str]:
     """The lines of ``text``, each within the limit and without blanks at its end."""
     lines = text.split("\n")
@@ -113,7 +125,8 @@ def _last_line(lines: list[str], exit_code: int | None) -> Finding:
     if exit_code in LIVELY_EXITS:
         code = f"exit {exit_code}"
         return Finding(weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=code)
-    return Finding(weight=0, headline=next((line.strip() for line in reversed(lines) if line.strip()), ""))
+    said = [line.strip() for line in reversed(lines) if line.strip()]
+    return Finding(weight=0, headline=next((line for line in said if SAYS.search(line)), "".join(said[:1])))
 
 
 def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_code: int | None) -> Reading:

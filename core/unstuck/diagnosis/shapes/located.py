@@ -47,6 +47,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(80, ": error CS", r"FILE\(LINE,\d+\): error CODE: MSG(?: \[.*\])?$"),
     rule(80, "): error ", r"FILE\(LINE(?:,\d+)?\): (?:fatal )?error CODE: MSG$"),
     rule(80, "e: ", r"e: (?:file://)?FILE:LINE:\d+:? MSG$"),
+    rule(80, "e: ", r"e: FILE: \(LINE, \d+\): MSG$"),
     rule(80, ".go:", r"(?:vet: )?(?P<file>[^\s:]{1,300}\.go):LINE:\d+: MSG$"),
     rule(
         79,
