@@ -22,9 +22,11 @@ from unstuck.settings import BudgetSettings
 from unstuck.settings.problems import settings_error
 from unstuck.text import admit, one_line, sanitise
 
-__all__ = ["load_plan"]
+__all__ = ["ID_SHAPE", "is_task_id", "load_plan"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+ID_SHAPE = "up to 64 letters, digits, `.`, `_`, `-`, a letter or digit first, no `..`, no `.lock` or `.` last"
+"""What :func:`is_task_id` asks of a task's id, in words for a message."""
 _PLAN_KEYS = (
     "project", "verify", "setup", "max_parallel", "budget", "remediation", "unverified", "agents", "tasks", "settings",
 )  # fmt: skip
@@ -106,6 +108,11 @@ def _plain(top: Section, key: str) -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
+def is_task_id(name: str) -> bool:
+    """Whether a task may be called so: its id names branches, folders and files."""
+    return bool(_ID.fullmatch(name)) and ".." not in name and not name.endswith((".lock", "."))
+
+
 def _agents(top: Section) -> dict[str, PlannedAgent]:
     agents: dict[str, PlannedAgent] = {}
     if "agents" not in top.nodes:
@@ -157,9 +164,8 @@ def _task_sections(top: Section) -> dict[str, Section]:
             continue
         if id in sections:
             section.wrong("id", f"task `{one_line(id)}` is there twice")
-        elif not _ID.fullmatch(id) or ".." in id or id.endswith((".lock", ".")):
-            shape = "up to 64 letters, digits, `.`, `_`, `-`, a letter or digit first, no `..`, no `.lock` or `.` last"
-            section.wrong("id", f"a task's id has {shape}: {one_line(id)!r}")
+        elif not is_task_id(id):
+            section.wrong("id", f"a task's id has {ID_SHAPE}: {one_line(id)!r}")
         else:
             section.name = f"task `{id}`"
             sections[id] = section

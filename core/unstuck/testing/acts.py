@@ -46,7 +46,15 @@ def _text(document: Document, node: yaml.Node, name: str) -> Made | None:
     if not isinstance(node, yaml.ScalarNode):
         document.wrong(node, f"`{name}` must be text, not {kind_of(node)}")
         return None
-    return {"text": str(node.value)}
+    return {"text": checked_text(document, node, name)}
+
+
+def checked_text(document: Document, node: yaml.ScalarNode, name: str) -> str:
+    """The node's text where it can be written to a file; a problem is noted where it holds half a character."""
+    text = str(node.value)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        document.wrong(node, f"`{one_line(name)}` holds half a character, which no file can hold")
+    return text
 
 
 def _path(document: Document, node: yaml.Node, name: str) -> Made | None:
@@ -56,9 +64,11 @@ def _path(document: Document, node: yaml.Node, name: str) -> Made | None:
 
 def checked_path(document: Document, node: yaml.Node, path: str) -> str:
     """``path`` where it stays inside the project; a problem is noted where it does not."""
-    parts = path.split("/")
+    parts = path.lower().split("/")
     if not path or path.startswith("/") or ".." in parts or ".git" in parts or "\0" in path:
         document.wrong(node, f"a path stays inside the project: {one_line(path)!r}")
+    elif any("\ud800" <= character <= "\udfff" for character in path):
+        document.wrong(node, f"no file can have this name: {one_line(path)!r}")
     return path
 
 

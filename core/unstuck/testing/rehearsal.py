@@ -17,7 +17,7 @@ import yaml
 
 from unstuck.clock import PacedClock
 from unstuck.errors import UsageError
-from unstuck.runs.plan_file import load_plan
+from unstuck.runs.plan_file import ID_SHAPE, is_task_id, load_plan
 from unstuck.runs.running import RunOptions, start_run
 from unstuck.settings import state_dir
 from unstuck.supervision.coordinator import RunResult
@@ -36,7 +36,11 @@ _REPOSITORY = {
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\naddopts = "-p no:cacheprovider"\n',
     "shop/__init__.py": '"""The shop."""\n',
 }
-_IDENTITY = ("-c", "user.name=Rehearsal", "-c", "user.email=rehearsal@example.org", "-c", "commit.gpgsign=false")
+# The person's own hooks and signing have no say in a repository that is made to be thrown away.
+_GIT = (
+    *("git", "-c", "user.name=Rehearsal", "-c", "user.email=rehearsal@example.org"),
+    *("-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +72,21 @@ class Rehearsal:
     ) -> Rehearsal:
         """Make the repository, the scripts and the plan in ``directory``, which is new or empty.
 
-        Raises UsageError where it is neither, where two scenarios cannot share a project, or where git is missing.
+        Raises UsageError where it is neither or cannot be written to, where two scenarios cannot share a project, or
+        where git is missing; whatever was made by then is for the caller to remove.
         """
+        _check_names(cast)
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise UsageError(f"{directory} is not empty; name a new directory")
         environ = _for_checks(os.environ if environ is None else environ)
         rehearsal = cls(directory=directory.absolute(), speed=speed, environ=environ)
-        for name in ("scripts", "told"):
-            (rehearsal.directory / name).mkdir(parents=True)
-        _make_repository(rehearsal.project, _merged_files(cast))
+        try:
+            for name in ("scripts", "told"):
+                (rehearsal.directory / name).mkdir(parents=True)
+            _make_repository(rehearsal.project, _merged_files(cast))
+        except OSError as error:
+            place = one_line(str(error.filename or directory))
+            raise UsageError(f"{place} cannot be made: {error.strerror}") from None
         for task, script in _scripts(cast).items():
             (rehearsal.directory / "scripts" / f"{task}.json").write_text(json.dumps(script), encoding="utf-8")
         plan = yaml.safe_dump(rehearsal._plan(cast), sort_keys=False, allow_unicode=True)
@@ -132,12 +142,22 @@ def _for_checks(environ: Mapping[str, str]) -> dict[str, str]:
     return {**environ, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def _check_names(cast: Sequence[Part]) -> None:
+    tasks = [part.task for part in cast]
+    for task in tasks:
+        if not is_task_id(task):
+            raise UsageError(f"a scenario's file gives its task the name, which has {ID_SHAPE}: {one_line(task)!r}")
+        if tasks.count(task) > 1:
+            raise UsageError(f"two scenarios are called {task}")
+
+
 def _merged_files(cast: Sequence[Part]) -> dict[str, str]:
     files = dict(_REPOSITORY)
     for part in cast:
         for path, text in part.scenario.files.items():
             if files.setdefault(path, text) != text:
-                raise UsageError(f"{one_line(part.scenario.name)} and another scenario both bring {one_line(path)}")
+                other = "the rehearsal itself" if path in _REPOSITORY else "another scenario"
+                raise UsageError(f"{one_line(part.scenario.name)} and {other} both bring {one_line(path)}")
     return files
 
 
@@ -147,9 +167,13 @@ def _make_repository(root: Path, files: Mapping[str, str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), (*_IDENTITY, "commit", "-q", "-m", "A small shop")):
+    for arguments in (
+        ("init", "-q", "-b", "main", "--template="),
+        ("add", "-A"),
+        ("commit", "-q", "-m", "A small shop"),
+    ):
         try:
-            subprocess.run(["git", *arguments], cwd=root, env=environ, check=True, capture_output=True)
+            subprocess.run([*_GIT, *arguments], cwd=root, env=environ, check=True, capture_output=True)
         except FileNotFoundError:
             raise UsageError("git was not found: the rehearsal works in a git repository") from None
         except subprocess.CalledProcessError as error:

@@ -15,7 +15,7 @@ from unstuck.contract import Level
 from unstuck.errors import UsageError
 from unstuck.runs.document import Document, Section
 from unstuck.runs.suggesting import suggestion
-from unstuck.testing.acts import Made, acts, checked_path
+from unstuck.testing.acts import Made, acts, checked_path, checked_text
 from unstuck.text import one_line
 
 __all__ = ["Part", "Scenario", "Turn", "curated", "load_scenario", "scenario_names"]
@@ -140,7 +140,7 @@ def _files(top: Section) -> dict[str, str]:
     pairs = top.document.pairs(top.nodes["files"], "`files`") if "files" in top.nodes else {}
     for path, (key, node) in pairs.items():
         if isinstance(node, yaml.ScalarNode):
-            files[checked_path(top.document, key, path)] = str(node.value)
+            files[checked_path(top.document, key, path)] = checked_text(top.document, node, path)
         else:
             top.document.wrong(node, f"the content of {one_line(path)} must be text")
     return files

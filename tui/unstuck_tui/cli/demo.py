@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import tempfile
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,8 @@ def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **o
         for name in scenario_names():
             echo(f"{name:<24} {load_scenario(name).about}")
         return
+    if isnan(options["speed"]):
+        raise UsageError("--speed is a number from 0.1 to 100")
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"--scenario {twice} is given twice")
     cast = [Part(_task_of(name), load_scenario(name)) for name in names] or list(curated())
@@ -55,7 +59,13 @@ def _task_of(name: str) -> str:
 async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
     kept: Path | None = options["keep"]
     answers = answers_in(options["answers"])
-    rehearsal = Rehearsal.prepare(cast, kept or Path(tempfile.mkdtemp(prefix="unstuck-demo-")), speed=options["speed"])
+    directory = kept or Path(tempfile.mkdtemp(prefix="unstuck-demo-"))
+    try:
+        rehearsal = Rehearsal.prepare(cast, directory, speed=options["speed"])
+    except BaseException:
+        if kept is None:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
     output = Output(as_json=options["as_json"])
     run_options = RunOptions(
         answers=answers,
