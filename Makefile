@@ -9,6 +9,7 @@ PYTHON ?=
 # One more than two cores: many tests wait for processes, and who is done early takes over from the others.
 WORKERS ?= 3
 BIN := .venv/bin
+APP := .venv/.app
 READY := .venv/.ready
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
@@ -24,7 +25,7 @@ setup: $(READY) ## make .venv and install what is needed (every target does it b
 
 # The stamp is newer than what it was made from, so nothing is installed twice; the hook forwarder is installed as a copy.
 # A venv whose Python has gone is made anew.
-$(READY): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
+$(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	@if ! $(BIN)/python -c '$(RECENT)' 2>/dev/null; then \
 	    found=; \
 	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
@@ -38,10 +39,15 @@ $(READY): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	    --build-constraint constraints.txt --editable . --group dev
+	    --build-constraint constraints.txt --editable .
 	@touch $@
 
-demo: $(READY) ## see it at work: scripted agents, a real repository, real failures (make demo ARGS="--speed 2")
+$(READY): $(APP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@touch $@
+
+# Whoever only wants to see it need not wait for what its tests and its checks need.
+demo: $(APP) ## see it at work: scripted agents, a real repository, real failures (make demo ARGS="--speed 2")
 	@$(BIN)/unstuck demo $(ARGS)
 
 test: $(READY) ## run the tests and show the ten slowest
