@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from unstuck.agents.command import CommandAgent, CommandSpec, require_program
+from unstuck.agents.command import MOST_STEPS, CommandAgent, CommandSpec, require_program
 from unstuck.contract import Directive, Guidance, Observation, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.text import Clean
@@ -33,11 +33,12 @@ class Watcher:
     """An observer that only knows when the process is there."""
 
     def __init__(self) -> None:
-        self.pid = 0
+        self.pid, self.messages = 0, 0
         self.there = asyncio.Event()
 
     def see(self, observation: Observation) -> None:
-        """Nothing to note."""
+        """Count what the agent says."""
+        self.messages += observation.kind == "message"
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
         """Never asked."""
@@ -265,3 +266,12 @@ async def test_an_attempt_that_is_over_can_be_stopped_frozen_and_thawed(lab: Lab
     agent.freeze("web.1")
     agent.thaw("web.1")
     assert (await agent.stop("web.1")).ended == ()
+
+
+async def test_an_agent_that_tells_of_steps_without_end_fills_no_disk(lab: Lab) -> None:
+    """Only so many steps of one attempt are taken note of; the attempt itself goes on to its end."""
+    line = 'UNSTUCK {"step": "message", "text": "x"}'
+    agent = lab.agent("sh", "-c", f"yes '{line}' | head -n {MOST_STEPS + 500}; echo done > got")
+    report = await lab.attempt(agent)
+    assert (report.exit_code, (lab.work / "got").read_text()) == (0, "done\n")
+    assert 0 < lab.watcher.messages <= MOST_STEPS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,14 +13,16 @@ from typing import Literal
 from unstuck.agents.prompting import Placed, place
 from unstuck.agents.signals import read_signal, read_step
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.errors import AgentNotFound
+from unstuck.errors import AgentNotFound, RecordError
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.supervision.verification import read_output
 from unstuck.text import Clean, admit
 
-__all__ = ["CommandAgent", "CommandSpec", "require_program"]
+__all__ = ["MOST_STEPS", "CommandAgent", "CommandSpec", "require_program"]
 
 PROMPT_FILE_MODE = 0o600
+MOST_STEPS = 20_000
+"""Of one attempt; an agent that tells of more would fill the disk with its record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,14 +84,23 @@ class CommandAgent:
             limit=self._limit,
         )
 
+        told = 0
+
+        def hear(observation: Observation) -> None:
+            # Where nothing can be recorded any more the attempt itself ends for that reason.
+            with suppress(RecordError):
+                observer.see(observation)
+
         def said(line: str) -> None:
-            if step := read_step(line):
-                observer.see(step)
+            nonlocal told
+            if told < MOST_STEPS and (step := read_step(line)):
+                told += 1
+                hear(step)
 
         process = await Process.start(
             launch,
             spawned=observer.spawned,
-            progress=lambda total, tail: observer.see(Observation(kind="alive")),
+            progress=lambda total, tail: hear(Observation(kind="alive")),
             said=said,
         )
         self._live[guidance.attempt] = process
