@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -102,6 +103,8 @@ async def main() -> None:
     with tempfile.TemporaryDirectory(prefix="unstuck-pictures-") as folder:
         for name in ("STATE", "RUNTIME"):
             os.environ[f"UNSTUCK_{name}_DIR"] = str(Path(folder) / name.lower())
+        # What is checked is shown as a user with unstuck on the PATH sees it.
+        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         os.environ["XDG_CONFIG_HOME"] = str(Path(folder) / "config")
         rehearsal = Rehearsal.prepare(curated(), Path(folder) / "demo")
         await rehearsal.run(RunOptions(beside=Camera()))

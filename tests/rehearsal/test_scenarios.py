@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+import yaml
+
+from unstuck.testing import Part, Rehearsal, load_scenario
 
 if TYPE_CHECKING:
     from conftest import Stage
@@ -190,3 +196,14 @@ def test_stubborn_child(stage: Stage) -> None:
     killed = [pid for pid, _, how in receipt["ended"] if how == "killed"]
     assert len(killed) == 1
     assert not psutil.pid_exists(killed[0])
+
+
+def test_its_check_is_found_by_whoever_goes_on_later(tmp_path: Path) -> None:
+    """Where our Python is not what a shell would find, the plan names it by its whole path."""
+    for path, python in (("/nowhere", shlex.quote(sys.executable)), (str(Path(sys.executable).parent), "python")):
+        rehearsal = Rehearsal.prepare(
+            [Part("cart", load_scenario("fixed-on-a-retry"))], tmp_path / python.strip("/"), environ={"PATH": path}
+        )
+        (task,) = yaml.safe_load(rehearsal.plan.read_text(encoding="utf-8"))["tasks"]
+        assert task["verify"].startswith(f"{python}")
+        assert task["verify"].endswith(" -m pytest -q tests/test_cart.py")

@@ -107,16 +107,17 @@ class Rehearsal:
 
     def _plan(self, cast: Sequence[Part]) -> dict[str, Any]:
         settings: dict[str, Any] = {}
+        python = _our_python(self.environ)
         for part in cast:
             settings |= part.scenario.settings
         shared = next((part.scenario for part in cast if part.scenario.shared_verify), None)
         plan = {
             "max_parallel": min(MOST_AT_ONCE, len(cast)),
-            "verify": _with_python(shared.verify) if shared else None,
+            "verify": shared.verify.replace("{python}", python) if shared else None,
             "remediation": REMEDIATION.strip("_") if any(part.scenario.remediation for part in cast) else None,
             "settings": settings or None,
             "agents": self._agents(cast),
-            "tasks": [_task(part) for part in cast],
+            "tasks": [_task(part, python) for part in cast],
         }
         return {key: value for key, value in plan.items() if value is not None}
 
@@ -137,9 +138,14 @@ class Rehearsal:
 
 
 def _for_checks(environ: Mapping[str, str]) -> dict[str, str]:
-    """The checks run the Python and the pytest that run us; whatever plugins are beside them have no say."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
-    return {**environ, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    """Whatever pytest's plugins are installed beside us have no say in the checks."""
+    return {**environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _our_python(environ: Mapping[str, str]) -> str:
+    """The Python that runs us, as a shell finds it there and whoever goes on with the run later finds it, too."""
+    found = shutil.which(Path(sys.executable).name, path=environ.get("PATH"))
+    return Path(sys.executable).name if found == sys.executable else shlex.quote(sys.executable)
 
 
 def _check_names(cast: Sequence[Part]) -> None:
@@ -193,13 +199,13 @@ def _script(turns: Sequence[Turn], context: int) -> dict[str, Any]:
     return {"python": shlex.quote(sys.executable), "context": context, "turns": [asdict(turn) for turn in turns]}
 
 
-def _task(part: Part) -> dict[str, Any]:
+def _task(part: Part, python: str) -> dict[str, Any]:
     scenario = part.scenario
     task = {
         "id": part.task,
         "agent": _agent_name(scenario),
         "prompt": scenario.prompt,
-        "verify": None if scenario.shared_verify else _with_python(scenario.verify),
+        "verify": None if scenario.shared_verify else scenario.verify.replace("{python}", python),
         "needs": list(part.needs) or None,
         "timeout": scenario.timeout,
         "idle": scenario.idle,
@@ -211,7 +217,3 @@ def _task(part: Part) -> dict[str, Any]:
 def _agent_name(scenario: Scenario) -> str:
     """One agent for each type, and another where it has to speak in signals."""
     return scenario.agent_type + ("-signals" if scenario.signals else "")
-
-
-def _with_python(command: str) -> str:
-    return command.replace("{python}", shlex.quote(Path(sys.executable).name))
