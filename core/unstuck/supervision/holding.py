@@ -7,9 +7,10 @@ from asyncio import FIRST_COMPLETED
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from unstuck.clock import iso
-from unstuck.contract import Capabilities, Directive, Observation, Verdict
+from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
 from unstuck.diagnosis import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
@@ -126,46 +127,35 @@ class Holding:
 
     def _ask(self, verdict: Verdict) -> None:
         """What the agent cannot cure is a question to the person, not a loop."""
-        core, row = self._core, self._core.row(self._task)
-        if row.gate or not core.may_ask:
-            return
         context = {
-            "task_id": self._task,
-            "agent_id": row.task.agent or row.task.agent_type,
             "question": admit(f"Nothing the agent does gets past this: {verdict.evidence}", limit=_STEP_LIMIT),
             "options": ["It works again: go on", "Leave it out and do what can be done without it"],
             "error_type": "blocked",
         }
-        self._asked = open_gate(
-            core,
-            "question",
-            task=self._task,
-            key="blocked",
-            context=context,
-            attempt=row.attempt,
-            standing=standing_of(self._can),
-        )
+        self._gate("question", "blocked", context)
 
     def _open(self, signature: str, window: int, evidence: str) -> None:
-        core = self._core
-        row = core.row(self._task)
-        if row.gate or not core.may_ask:
-            return
         context = {
-            "task_id": self._task,
-            "agent_id": row.task.agent or row.task.agent_type,
             "loop_type": "execution_loop",
             "window_size": window,
             "error_signature": signature,
             "problem": one_line(evidence, _EVIDENCE_LIMIT),
-            "detected_at": iso(core.clock.now()),
+            "detected_at": iso(self._core.clock.now()),
         }
+        self._gate("loop_detected", "loop", context)
+
+    def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
+        """Ask about this attempt, unless something is asked already or nobody may be."""
+        core, row = self._core, self._core.row(self._task)
+        if row.gate or not core.may_ask:
+            return
+        about = {"task_id": self._task, "agent_id": row.task.agent or row.task.agent_type}
         self._asked = open_gate(
             core,
-            "loop_detected",
+            kind,
             task=self._task,
-            key="loop",
-            context=context,
+            key=key,
+            context=about | context,
             attempt=row.attempt,
             standing=standing_of(self._can),
         )
