@@ -51,6 +51,26 @@ def test_a_session_elsewhere_is_held_and_answered(unstuck: Unstuck) -> None:
     assert hook(unstuck, "PreToolUse", **call) == {}
 
 
+def test_a_question_that_outlives_its_watch_is_not_answered_into_the_void(unstuck: Unstuck) -> None:
+    """Once the watch has ended nobody promises that it goes on: neither its last lines nor `unstuck answer`."""
+    watching = unstuck.start("watch", "--headless", env={"PYTHONUNBUFFERED": "1"})
+    assert watching.stdout is not None
+    lines = iter(watching.stdout.readline, b"")
+    assert any(b"watching" in line for line in lines)
+    hook(unstuck, "UserPromptSubmit", prompt="Make the tests pass.")
+    for number in range(3):
+        call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_use_id": f"t{number}"}
+        hook(unstuck, "PreToolUse", **call)
+        hook(unstuck, "PostToolUseFailure", **call, error=FAILURE)
+    asked = next(line for line in lines if b"? loop_detected" in line).decode()
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(60) == 130
+    assert b"--resume" not in b"".join(lines)
+    gate = asked.split("loop_detected ")[1].split(":")[0]
+    late = unstuck("answer", gate, "retry", "use the raw body")
+    assert (late.code, "has ended" in late.errors, len(late.errors.splitlines())) == (2, True, 1)
+
+
 def test_a_second_watch_is_refused(unstuck: Unstuck) -> None:
     """One project is watched over once; the other one is told so in a line."""
     watching = unstuck.start("watch", "--headless", env={"PYTHONUNBUFFERED": "1"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,13 +67,6 @@ class History:
         writer = _WRITERS.get(type(record.event))
         if writer is not None and record.task:
             writer(self, record, record.event)
-
-    def preceded_by(self, records: Iterable[Record]) -> None:
-        """Add what happened before this history began."""
-        before = History()
-        for record in records:
-            before.see(record)
-        self.join(before)
 
     def join(self, before: History) -> None:
         """Put ``before`` in front."""

@@ -90,9 +90,14 @@ class Showing:
         if goes_on(supervisor):
             _say(
                 f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "
-                f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it, "
-                f"and `unstuck run --resume {supervisor.run}` then goes on with a screen"
+                f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it" + _then(supervisor)
             )
+
+
+def _then(supervisor: Supervisor) -> str:
+    if supervisor.state.run.kind == "watch":
+        return ", and `unstuck watch` then begins anew with a screen"
+    return f", and `unstuck run --resume {supervisor.run}` then goes on with a screen"
 
 
 @contextmanager

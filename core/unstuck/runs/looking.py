@@ -132,13 +132,18 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
 
 
 async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:
-    """Record the answer in the log of the run that has this gate. Raises GateUnknown, GateClosed, ProjectLocked."""
+    """Record the answer in the log of the run that has this gate.
+
+    Raises GateUnknown, GateClosed, ProjectLocked, and AnswerRefused where nobody can ever hear it.
+    """
     run = _run_with(place, gate)
     lock = ProjectLock(place.home / "lock", run=run)
     await _acquire(lock)
     try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
+            if journal.head.run.kind == "watch":
+                raise AnswerRefused(f"the watch that asked {gate} has ended, so nobody is left to hear the answer")
             closed = answer_gate(journal, gate, answer)
             await journal.committed()
         finally:

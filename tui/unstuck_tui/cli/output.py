@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.record.envelope import Record
-from unstuck.record.events import ResultIntegrated, RunParked
+from unstuck.record.events import ResultIntegrated, RunParked, RunStarted
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.running import Beside
 from unstuck.supervision.coordinator import RunResult
@@ -51,6 +51,7 @@ class Output:
         self.is_quiet = False
         self._branch = ""
         self._gates: tuple[str, ...] = ()
+        self._watch = False
 
     def started(self, run: str) -> None:
         self._run = run
@@ -71,6 +72,8 @@ class Output:
             self._print(line)
         if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
             self._branch = f"unstuck/{self._run}/_run"
+        elif isinstance(record.event, RunStarted):
+            self._watch = record.event.kind == "watch"
         elif isinstance(record.event, RunParked):
             self._gates = record.event.gates
 
@@ -79,7 +82,7 @@ class Output:
             row = {"run": self._run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
             self._print(json.dumps(row))
             return
-        for line in summary(self._run, result.exit_reason, gates=self._gates, branch=self._branch):
+        for line in summary(self._run, result.exit_reason, gates=self._gates, branch=self._branch, watch=self._watch):
             self._print(line)
 
     def say(self, line: str) -> None:

@@ -29,6 +29,8 @@ def agents_at_work(state: State) -> list[str]:
 def goes_on(supervisor: Supervisor) -> bool:
     """Whether there is anything that the run does without a person."""
     state = supervisor.core.head
+    if state.run.kind == "watch":
+        return bool(agents_at_work(state))
     accept = supervisor.core.accept_unverified
     works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
     return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))

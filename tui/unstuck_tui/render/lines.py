@@ -52,11 +52,18 @@ def lines_of(record: Record) -> tuple[str, ...]:
     return tuple(start + _indented(text, room) for text in texts)
 
 
-def summary(run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: str = "") -> tuple[str, ...]:
-    """The last lines of a run: how it ended, where its results are, and what a person has to do now."""
+def summary(
+    run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: str = "", watch: bool = False
+) -> tuple[str, ...]:
+    """The last lines of a run: how it ended, where its results are, and what a person has to do now.
+
+    A ``watch`` is over when it ends: nobody is left to hear an answer, and there is nothing to go on with.
+    """
     lines = [f"run {run}: {_REASONS.get(exit_reason, exit_reason)}"]
     if branch:
         lines.append(f"  the results are on the branch {branch}; take them with: git merge {branch}")
+    if watch:
+        return tuple(_indented(line, _WIDTH) for line in lines)
     if gates:
         questions = "the question" if len(gates) == 1 else f"{len(gates)} questions"
         lines.append(f"  answer {questions} ({', '.join(gates)}) with `unstuck answer`, see `unstuck show {run}`")
