@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from unstuck.agents.command import CommandAgent, CommandSpec, require_program
@@ -274,8 +273,3 @@ def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[Non
     finally:
         for number in added:
             loop.remove_signal_handler(number)
-
-
-def project_log(place: Project, run: str) -> Path:
-    """The log file of a run."""
-    return place.runs / run / LOG_NAME

@@ -30,7 +30,6 @@ USAGE = (
 )
 TESTS_KEPT = 50
 MARKS = ("E", "F", "I", "_", "=")
-LOADED = ("ERROR collecting", "ImportError while loading conftest")
 
 
 def failing_test(text: str, lines: list[str]) -> Finding | None:
