@@ -37,7 +37,7 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
 def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **options: Any) -> None:
     """See it at work: scripted agents, a real repository, real failures. No model, no key, no network.
 
-    About ten tasks run for two minutes. Most are mended without you; one asks, one hangs, and one is truly stuck:
+    About ten tasks run for a minute or two. Most are mended without you; one asks, one hangs, and one is truly stuck:
     answer as you like.
     """
     if wants_list:
