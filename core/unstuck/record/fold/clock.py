@@ -1,40 +1,20 @@
-"""The part of the fold that is about time and what is used up: clocks, timers of gates, budgets. Pure and total."""
+"""Time and what is used up: clocks, timers of gates, budgets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
+from unstuck.record.fold.rows import Handlers, change_attempt, change_gate, on
 from unstuck.record.state import AttemptState, State
 
-__all__ = ["HANDLERS", "WARN_SHARE", "budget_answered", "close_time", "extend", "hold", "let_go"]
+__all__ = ["HANDLERS", "WARN_SHARE", "budget_answered", "close_time", "extend", "hold", "let_go", "not_counted"]
 
-_Handler = Callable[[State, Record, Any], None]
-HANDLERS: dict[type[Any], _Handler] = {}
+HANDLERS: Handlers = {}
+_on = partial(on, HANDLERS)
 WARN_SHARE = 0.8
-
-
-def _on(event: type[e.Event]) -> Callable[[_Handler], _Handler]:
-    def register(handler: _Handler) -> _Handler:
-        HANDLERS[event] = handler
-        return handler
-
-    return register
-
-
-def _attempt(state: State, attempt: str, /, **changes: Any) -> None:
-    row = state.attempts.get(attempt)
-    if row is not None:
-        state.attempts[attempt] = replace(row, **changes)
-
-
-def _gate(state: State, gate: str, /, **changes: Any) -> None:
-    row = state.gates.get(gate)
-    if row is not None:
-        state.gates[gate] = replace(row, gate=replace(row.gate, **changes))
 
 
 def hold(state: State, attempt: str, mono: float) -> None:
@@ -92,13 +72,13 @@ def extend(state: State, attempt: str, mono: float, seconds: float | None) -> No
 
 @_on(e.AgentTimeout)
 def _agent_timeout(state: State, record: Record, event: e.AgentTimeout) -> None:
-    _attempt(state, record.attempt, timed_out=event.clock)
+    change_attempt(state, record.attempt, timed_out=event.clock)
 
 
 @_on(e.TimeoutWarned)
 def _timeout_warned(state: State, record: Record, event: e.TimeoutWarned) -> None:
     if event.clock == "wall":
-        _attempt(state, record.attempt, warn_at=None)
+        change_attempt(state, record.attempt, warn_at=None)
 
 
 @_on(e.UsageCounted)
@@ -107,7 +87,7 @@ def _usage_counted(state: State, record: Record, event: e.UsageCounted) -> None:
     state.run = replace(run, tokens=run.tokens + event.tokens, cost=_added(run.cost, event.cost))
     row = state.attempts.get(record.attempt)
     if row is not None:
-        _attempt(state, row.id, tokens=row.tokens + event.tokens, cost=_added(row.cost, event.cost))
+        change_attempt(state, row.id, tokens=row.tokens + event.tokens, cost=_added(row.cost, event.cost))
 
 
 def _added(cost: float | None, more: float | None) -> float | None:
@@ -143,8 +123,9 @@ def _let_all_go(state: State, record: Record) -> None:
 
 
 def budget_answered(state: State, record: Record, event: e.GateAnswered, kind: str) -> None:
+    """More of the budget ``kind`` (tokens, cost, time), or the run stops."""
     run = state.run
-    _gate(state, event.gate, status="delivered")
+    change_gate(state, event.gate, status="delivered")
     if event.effect == "stop":
         state.run = replace(run, state="draining", stopping="budget")
     elif event.number:
@@ -156,13 +137,14 @@ def budget_answered(state: State, record: Record, event: e.GateAnswered, kind: s
 
 @_on(e.TimerStarted)
 def _timer_started(state: State, record: Record, event: e.TimerStarted) -> None:
-    _gate(state, event.gate, acts_at=record.mono + event.seconds)
+    change_gate(state, event.gate, acts_at=record.mono + event.seconds)
 
 
 @_on(e.TimerCancelled)
 def _timer_cancelled(state: State, record: Record, event: e.TimerCancelled) -> None:
-    _gate(state, event.gate, acts_at=None)
+    change_gate(state, event.gate, acts_at=None)
 
 
 def close_time(state: State, record: Record) -> None:
+    """The run's own clock stands from now on."""
     state.run = replace(state.run, worked=state.run.used("time", record.mono), since=None)

@@ -1,0 +1,115 @@
+"""What a decision, and what was done for it, does to its task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unstuck.contract import Guidance
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.fold.rows import Handlers, change_task, on
+from unstuck.record.state import DirectiveRow, State
+
+__all__ = ["HANDLERS"]
+
+HANDLERS: Handlers = {}
+_on = partial(on, HANDLERS)
+
+
+@_on(e.DirectiveIssued)
+def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) -> None:
+    directive = DirectiveRow(
+        level=event.level,
+        hint=event.hint,
+        approach=event.approach,
+        fresh=event.fresh,
+        restore=event.restore,
+        checkpoint=event.checkpoint,
+        reason=event.reason,
+        line=event.line,
+        answer=event.answer,
+        answers=event.answers,
+    )
+    change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
+
+
+@_on(e.TransientErrorRetry)
+def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> None:
+    change_task(
+        state,
+        record,
+        state="backoff",
+        climb=event.climb,
+        backoff_until=record.mono + event.delay_seconds,
+        backoff_delay=event.delay_seconds,
+    )
+
+
+@_on(e.BackoffOver)
+def _backoff_over(state: State, record: Record, event: e.BackoffOver) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None and row.state == "backoff":
+        change_task(
+            state, record, state="preparing", directive=DirectiveRow(level="first", reason="transient"), prepared=None
+        )
+
+
+@_on(e.TransientErrorEscalated)
+def _transient_escalated(state: State, record: Record, event: e.TransientErrorEscalated) -> None:
+    change_task(state, record, state="undecided", climb=event.climb)
+
+
+@_on(e.AgentFailure)
+def _agent_failure(state: State, record: Record, event: e.AgentFailure) -> None:
+    directive = DirectiveRow(level="first", reason=event.error_type)
+    change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
+
+
+def _prepare(state: State, record: Record, /, **changes: Any) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None and row.directive is not None and row.state == "preparing":
+        change_task(state, record, directive=replace(row.directive, **changes))
+
+
+@_on(e.CheckpointCreated)
+def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated) -> None:
+    if event.purpose == "baseline":
+        change_task(state, record, baseline=event.id, good=event.id, saved_at=record.seq)
+    elif event.purpose == "good":
+        change_task(state, record, good=event.id)
+    else:
+        _prepare(state, record, saved=event.id, progress=event.progress)
+
+
+@_on(e.RestoreDone)
+def _restore_done(state: State, record: Record, event: e.RestoreDone) -> None:
+    _prepare(state, record, restored=event.target, restored_note=event.note)
+
+
+@_on(e.ResearchDone)
+def _research_done(state: State, record: Record, event: e.ResearchDone) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None:
+        change_task(state, record, climb=replace(row.climb, insights=event.insights))
+        _prepare(state, record, insights=event.insights)
+
+
+@_on(e.DirectivePrepared)
+def _directive_prepared(state: State, record: Record, event: e.DirectivePrepared) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state != "preparing":
+        return
+    guidance = Guidance(
+        attempt="",
+        number=0,
+        level=event.level,
+        text=event.text,
+        workdir=Path(),
+        approach=event.approach,
+        session=event.session,
+        answers=event.answers,
+    )
+    change_task(state, record, state="ready", prepared=guidance, directive=None)
