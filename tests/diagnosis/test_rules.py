@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from unstuck.diagnosis import Diagnosis, ErrorType, FailureType, diagnose
+from unstuck.diagnosis.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
+from unstuck.diagnosis.failure_types import VERIFICATION_FAILED
 from unstuck.diagnosis.patterns import kinds_of_lines, lines_with
+from unstuck.diagnosis.phrases import STRONG, WEAK
 from unstuck.diagnosis.shapes import RULES, SHAPES
 from unstuck.escalation.prompts import Brief, compose
 
@@ -75,6 +78,15 @@ def test_the_table_is_in_order() -> None:
         assert re.compile(rule.pattern.pattern)
         assert rule.gate == rule.gate.strip("\n")
         assert not any(character.isdigit() for character in rule.gate), "kinds of lines are without digits"
+
+
+def test_no_phrase_is_hidden_by_its_gate() -> None:
+    """What stands before a pattern to save time is a part of the pattern itself, so that it can hide nothing."""
+    gated = [one for _, phrases in (*STRONG.rows, *WEAK.rows) for one in phrases.gated]
+    gated += [
+        one for phrases in (LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED) for one in phrases.gated
+    ]
+    assert [gate for gate, pattern in gated if gate not in pattern.pattern.replace("\\", "")] == []
 
 
 def test_a_folder_called_internal_is_the_users_own() -> None:

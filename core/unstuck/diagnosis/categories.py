@@ -29,10 +29,11 @@ LOST = Phrases(
     "file is not a database",
     "disk image is malformed",
     "object file is empty",
-    Lazy(
-        r"\b(?:organi[sz]ation|account|project|workspace) (?:has been|is|was) (?:disabled|suspended|deactivated|banned)"
+    *(
+        (state, rf"\b(?:organi[sz]ation|account|project|workspace) (?:has been|is|was) {state}")
+        for state in ("disabled", "suspended", "deactivated", "banned")
     ),
-    Lazy(r"\bobject .{0,60}\bis corrupt"),
+    ("is corrupt", r"\bobject .{0,60}\bis corrupt"),
 )
 # The machine, not the program.
 MACHINE = Phrases(
@@ -69,11 +70,12 @@ SETTINGS = Phrases(
     "to configure this",
     "not_found_error",
     "command not found",
-    Lazy(r"\b(?:role|database) .{1,80} does not exist"),
-    Lazy(r"\bmodel\b.{0,80}(?:does not exist|not found)|\b404 model\b"),
-    Lazy(r"\bunknown database\b"),
-    Lazy(
-        r"environment variable .{0,60}(?:not set|missing|required|is not defined)|missing .{0,40}environment variable"
+    (" does not exist", r"\b(?:role|database) .{1,80} does not exist"),
+    ("model", r"\bmodel\b.{0,80}(?:does not exist|not found)|\b404 model\b"),
+    ("unknown database", r"\bunknown database\b"),
+    (
+        "environment variable",
+        r"environment variable .{0,60}(?:not set|missing|required|is not defined)|missing .{0,40}environment variable",
     ),
 )
 # A package that is not installed; a module of the project's own is the agent's to write.
@@ -94,10 +96,10 @@ FOREIGN = Phrases(
     "could not find or load main class",
     "can't find crate",
     "cannot find package '",
-    Lazy(r"no module named ['\"]?[\w-]+['\"]?$"),
-    Lazy(r"cannot find module ['\"](?![./])[^'\"]+['\"]"),
-    Lazy(r"(?:can't resolve|failed to resolve import) ['\"](?![./])[^'\"]+['\"]"),
-    Lazy(r"\bpackage .{1,80} does not exist"),
+    ("no module named ", r"no module named ['\"]?[\w-]+['\"]?$"),
+    ("cannot find module ", r"cannot find module ['\"](?![./])[^'\"]+['\"]"),
+    (" resolve ", r"(?:can't resolve|failed to resolve import) ['\"](?![./])[^'\"]+['\"]"),
+    ("package ", r"\bpackage .{1,80} does not exist"),
 )
 BUSY = Phrases(
     "resource busy",
@@ -106,8 +108,9 @@ BUSY = Phrases(
     "database is locked",
     "try again later",
     "context canceled",
-    Lazy(r"\b(?:ebusy|etxtbsy|eagain)\b"),
-    Lazy(r"could not (?:get|obtain) lock"),
+    *((code, rf"\b{code}\b") for code in ("ebusy", "etxtbsy", "eagain")),
+    "could not get lock",
+    "could not obtain lock",
 )
 RATE_LIMIT = Phrases(
     "too many requests",
@@ -116,7 +119,7 @@ RATE_LIMIT = Phrases(
     "quota",
     "usage limit",
     "throttl",
-    Lazy(r"rate.?limit"),
+    ("rate", r"rate.?limit"),
 )
 CONFIGURATION_CODES = frozenset(
     {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}

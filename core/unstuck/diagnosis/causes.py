@@ -11,7 +11,7 @@ from unstuck.diagnosis.kinds import Cause, ErrorType
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 
-__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
+__all__ = ["NO_PAST", "Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
 
 SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error", re.IGNORECASE)
 EXPECTATION = Lazy(r"expect", re.IGNORECASE)
@@ -106,18 +106,21 @@ def classify_cause(failure: Any) -> Cause:
     if TYPE.search(error):
         patient = (getattr(failure, "retry_count", 0) or 0) < PATIENCE
         return Cause.SIMPLE_LOGIC if patient else Cause.APPROACH_WRONG
-    return _by_circumstance(failure)
-
-
-def _by_circumstance(failure: Any) -> Cause:
-    if (getattr(failure, "same_location_count", 0) or 0) >= PATIENCE:
-        return Cause.APPROACH_WRONG
-    if len(getattr(failure, "involved_files", ()) or ()) > MANY_FILES:
-        return Cause.INTEGRATION_ISSUE
-    if getattr(failure, "involves_external_api", False):
-        return Cause.UNKNOWN_API
     stated: Cause = Cause.read(getattr(failure, "type", ""), Cause.SIMPLE_LOGIC)
-    return stated
+    return _by_circumstance(
+        getattr(failure, "same_location_count", 0) or 0,
+        len(getattr(failure, "involved_files", ()) or ()),
+        bool(getattr(failure, "involves_external_api", False)),
+        stated,
+    )
+
+
+def _by_circumstance(same_location: int, files: int, external_api: bool, otherwise: Cause) -> Cause:
+    if same_location >= PATIENCE:
+        return Cause.APPROACH_WRONG
+    if files > MANY_FILES:
+        return Cause.INTEGRATION_ISSUE
+    return Cause.UNKNOWN_API if external_api else otherwise
 
 
 def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, phase: str | None = None) -> Cause:
@@ -130,12 +133,6 @@ def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, p
         return Cause.TEST_ASSERTION
     if error_type is ErrorType.TYPE_ERROR:
         return Cause.SIMPLE_LOGIC if past.retries < PATIENCE else Cause.APPROACH_WRONG
-    return _by_circumstance(
-        Failure(
-            error=reading.headline,
-            retry_count=past.retries,
-            same_location_count=past.same_location,
-            involved_files=tuple({*reading.files, *past.files}),
-            involves_external_api=past.external_api or error_type is ErrorType.HTTP_ERROR,
-        )
-    )
+    files = len({*reading.files, *past.files})
+    external_api = past.external_api or error_type is ErrorType.HTTP_ERROR
+    return _by_circumstance(past.same_location, files, external_api, Cause.SIMPLE_LOGIC)

@@ -39,12 +39,13 @@ _NAMED = {
     "pid": "PORT",
     "position": "(N:N)",
 }
+# Whatever is volatile has a digit or is a path, and most headlines have neither.
+_CHANGING = Lazy(r"[\d/\\]")
 _NUMBER = Lazy(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
-_QUOTED = Lazy(r"(?<!\w)'([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
+_QUOTED = Lazy(r"'(?<!\w')([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
 _STATUS = Lazy(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b", re.IGNORECASE)
 _ASSERTED = Lazy(r"\b(?:expected|received|actual|left|right): {0,4}(\S{1,100})", re.IGNORECASE)
 _WORD = Lazy(r"[A-Za-z_][\w.]*|\d+")
-_SPACE = Lazy(r"\s+")
 
 
 def digest(text: str) -> str:
@@ -54,7 +55,9 @@ def digest(text: str) -> str:
 
 def steady(text: str) -> str:
     """``text`` without what changes by itself: times, durations, addresses, ids, directories. Numbers stay."""
-    return _SPACE.sub(" ", _VOLATILE.sub(_stand_in, text)).strip()
+    if _CHANGING.search(text):
+        text = _VOLATILE.sub(_stand_in, text)
+    return " ".join(text.split())
 
 
 def mask(text: str) -> str:
@@ -77,11 +80,12 @@ def subject_of(reading: Reading) -> str:
     """What the failure is about: quoted names, asserted values, the field at fault, the failing tests."""
     quoted = (next(filter(None, match)) for match in _QUOTED.findall(reading.headline))
     parts = [mask(text) if " " in text else steady(text) for text in quoted]
-    parts += _STATUS.findall(reading.headline)
-    if reading.name in KEYED:
-        parts += _NUMBER.findall(steady(reading.headline))
-    elif reading.kind == "test" or reading.name == "AssertionError":
-        parts += _NUMBER.findall(steady(reading.headline))
+    asserted = reading.kind == "test" or reading.name == "AssertionError"
+    if _CHANGING.search(reading.headline):
+        parts += _STATUS.findall(reading.headline)
+        if asserted or reading.name in KEYED:
+            parts += _NUMBER.findall(steady(reading.headline))
+    if asserted and reading.name not in KEYED:
         parts += _ASSERTED.findall(reading.detail)
     parts += _details(reading)
     return "\n".join((*parts, reading.test))

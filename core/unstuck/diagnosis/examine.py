@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from unstuck.diagnosis.categories import category_of
-from unstuck.diagnosis.causes import Past, cause_of
+from unstuck.diagnosis.causes import NO_PAST, Past, cause_of
 from unstuck.diagnosis.failure_types import failure_type_of
 from unstuck.diagnosis.hints import hint_for
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.signature import FailureSignature
 from unstuck.text import Clean
 
@@ -39,11 +39,9 @@ def diagnose(
     """
     if exit_code == 0:
         return None
-    # Comes in at the first use, with the patterns of all tools: a command that diagnoses nothing has no need of them.
-    from unstuck.diagnosis.reader import read
-
+    read, signature_of = _readers()
     reading = read(output or "", root=root, exit_code=_as_shell_says(exit_code))
-    signature = _signature(FailureSignature.from_reading(reading), exit_code, tool, agent_id, task_id, at)
+    signature = signature_of(reading, agent_id=agent_id, task_id=task_id, timestamp=at, exit_code=exit_code, tool=tool)
     error_type = signature.error_type
     return Diagnosis(
         signature=signature,
@@ -55,22 +53,25 @@ def diagnose(
     )
 
 
+@cache
+def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature]]:
+    """What comes in at the first use, with the patterns of all tools: a command that diagnoses nothing needs none."""
+    from unstuck.diagnosis.extraction import signature_of
+    from unstuck.diagnosis.reader import read
+
+    return read, signature_of
+
+
 def _as_shell_says(exit_code: int | None) -> int | None:
     """A program that a signal ended: -9 to the one who started it, 137 to a shell."""
     return 128 - exit_code if exit_code is not None and -64 <= exit_code < 0 else exit_code
 
 
-def _signature(
-    signature: FailureSignature, exit_code: int | None, tool: str | None, agent_id: str, task_id: str, at: float
-) -> FailureSignature:
-    said = {"exit_code": "" if exit_code is None else str(exit_code), "tool": tool or ""}
-    metadata = {**signature.metadata, **{key: value for key, value in said.items() if value}}
-    return replace(signature, agent_id=agent_id, task_id=task_id, timestamp=at, metadata=MappingProxyType(metadata))
-
-
 def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str]) -> Past:
     """What earlier failures say of this one; a bare identity says only whether it was the same."""
     known = list(history)
+    if not known:
+        return NO_PAST
     told = [one.signature if isinstance(one, Diagnosis) else one for one in known if not isinstance(one, str)]
     same = sum(
         one == signature.identity if isinstance(one, str) else one.identity == signature.identity for one in known

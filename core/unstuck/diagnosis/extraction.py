@@ -14,19 +14,32 @@ from unstuck.text import Clean, admit, shorten
 __all__ = ["read_error", "signature_of"]
 
 
-def signature_of(reading: Reading) -> FailureSignature:
-    """The signature of text that was read."""
+def signature_of(
+    reading: Reading,
+    *,
+    agent_id: str = "",
+    task_id: str = "",
+    timestamp: float = 0.0,
+    exit_code: int | None = None,
+    tool: str | None = None,
+) -> FailureSignature:
+    """The signature of text that was read; what the caller knows of it goes along."""
     known = {
         "headline": str(reading.headline),
         "function": reading.function,
         "test": reading.test,
         "retry_after": reading.retry_after,
+        "exit_code": "" if exit_code is None else str(exit_code),
+        "tool": tool or "",
     }
     return FailureSignature(
         exact_message=_exact(reading),
         error_type=error_type_of(reading),
         location=reading.location,
         context_hash=digest(context_of(reading)),
+        timestamp=timestamp,
+        agent_id=agent_id,
+        task_id=task_id,
         metadata=MappingProxyType({key: value for key, value in known.items() if value}),
         subject=subject_of(reading),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from unstuck.diagnosis.context import says_context_exhausted
 from unstuck.diagnosis.kinds import ErrorType, FailureType
-from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.phrases import Phrases
 from unstuck.diagnosis.reading import Reading
 
@@ -26,7 +25,11 @@ BUILD_INDICATORS = (
 # A space in an indicator may be missing or a dash, so that class names match as well ("SyntaxError").
 BROKEN_BUILD = Phrases(*(said.replace(" ", between) for said in BUILD_INDICATORS for between in (" ", "", "-")))
 VERIFICATION_FAILED = Phrases(
-    "verification failed", "assertion", Lazy(r"\bexpected\b"), Lazy(r"\btests? failed\b"), Lazy(r"\bstatus code\b")
+    "verification failed",
+    "assertion",
+    ("expected", r"\bexpected\b"),
+    (" failed", r"\btests? failed\b"),
+    ("status code", r"\bstatus code\b"),
 )
 TRACED = 70
 

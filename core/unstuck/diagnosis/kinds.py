@@ -16,10 +16,9 @@ class _Tolerant(str, Enum):
         """The member whose value or name is ``value``, or ``default`` where there is none."""
         if isinstance(value, cls):
             return value
-        try:
-            return cls(value)
-        except ValueError:
-            return cls.__members__.get(str(value).upper(), default)
+        said = str(value or "")
+        member = cls._value2member_map_.get(said) or cls.__members__.get(said.upper())
+        return default if member is None else member
 
 
 class ErrorType(_Tolerant):

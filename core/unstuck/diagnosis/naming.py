@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.kinds import ErrorType
-from unstuck.diagnosis.phrases import STRONG, SYNTAX, WEAK, spoken
+from unstuck.diagnosis.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 
@@ -22,14 +22,14 @@ COMPILED = 78
 def error_type_of(reading: Reading) -> ErrorType:
     """The class or code decides; a phrase of the headline where there is none; then how the program ended."""
     if reading.kind == "lint":
-        wrong = _by_code(reading) or _by_class(reading.name) or spoken(SYNTAX, reading.headline)
+        wrong = _by_code(reading) or _by_class(reading.name) or SYNTAX.spoken_in(reading.headline)
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
-        spoken(STRONG, reading.headline)
+        STRONG.spoken_in(reading.headline)
         or _by_code(reading)
         or _by_class(reading.name)
         or LIBRARIES.get(reading.headline.partition(".")[0])
-        or spoken(WEAK, reading.headline)
+        or WEAK.spoken_in(reading.headline)
         or _by_nature(reading)
     )
 

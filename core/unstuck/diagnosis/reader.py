@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from unstuck.diagnosis.context import says_context_exhausted
 from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
@@ -43,6 +42,7 @@ TEST_RUNS = tuple(
 )
 # A line that is nothing but a place, which some test runners print below what failed.
 PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
+PLACE_ENDS = frozenset("0123456789'")
 # Where the user's own code asked for the library's template that went wrong.
 ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here$")
 # A frame's last line says nothing.
@@ -52,7 +52,7 @@ RETRY_AFTER = Lazy(
     r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)?\b",
     re.IGNORECASE,
 )
-RETRY_GATES = ("retry", "Retry", "ry again in")
+RETRY_GATES = ("etry", "ry again in")
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs somebody's program to install something.
 INSTALLERS = ("metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E")
@@ -65,6 +65,7 @@ OWN_WORDS = (
     "Your work is done when this passes: ",
 )
 EVIDENCE = "What the check printed:\n"
+OWN = Lazy("\n(?:" + "|".join(map(re.escape, (*OWN_WORDS, EVIDENCE))) + ")")
 EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such as UNSTUCK ")
 
 
@@ -72,12 +73,11 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
     text = _without_own_words(_bounded(output))
     best = _best(text, exit_code)
-    test_run = best.kind == "test" or _is_test_run(text)
-    if test_run and best.location is None and best.weight < SURE:
-        best = replace(best, location=_place_alone(text))
-    if best.kind == "build" and best.location is None:
-        best = replace(best, location=_place_of_request(text))
-    return _reading(text, best, test_run, root, exit_code)
+    if best.kind == "run" and _is_test_run(text):
+        best.kind = "test"
+    if best.location is None:
+        best.location = _place_below(text, best)
+    return _reading(text, best, root, exit_code)
 
 
 def _best(text: str, exit_code: int | None) -> Finding:
@@ -88,21 +88,33 @@ def _best(text: str, exit_code: int | None) -> Finding:
     for shape in SHAPES:
         if shape.most <= best.weight:
             break
-        if any(gate in kinds for gate in shape.gates):
+        if any(map(kinds.__contains__, shape.gates)):
             found = shape.read(text, lines)
             if found is not None and found.headline and found.weight > best.weight:
                 best = found
     ruled = first_that_fits(RULES, text, kinds, best.weight)
     if ruled is not None:
-        best = replace(ruled, headline=message_of(ruled.headline))
+        best = ruled
+        best.headline = message_of(best.headline)
     if best.weight < 0:
         best = _last_line(lines, exit_code)
     return best
 
 
+def _place_below(text: str, best: Finding) -> str | None:
+    """A place that is told apart from the error itself."""
+    if best.weight < SURE and (best.kind == "test" or _is_test_run(text)):
+        alone = _place_alone(text)
+        if alone is not None:
+            return alone
+    return _place_of_request(text) if best.kind == "build" else None
+
+
 def _place_alone(text: str) -> str | None:
     """The user's own place that stands alone on a line."""
-    spots = (PLACE_ALONE.match(line) for line in text.split("\n") if "." in line and len(line) <= LINE_LIMIT)
+    spots = (
+        PLACE_ALONE.match(line) for line in text.split("\n") if line[-1:] in PLACE_ENDS and len(line) <= LINE_LIMIT
+    )
     return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
 
 
@@ -114,9 +126,7 @@ def _place_of_request(text: str) -> str | None:
 
 def _lines(text: str) -> list[str]:
     """The lines of ``text``, each within the limit and without blanks at its end."""
-    lines = text.split("\n")
-    if any(blank in text for blank in (" \n", "\t\n")) or text[-1:].isspace():
-        lines = [line.rstrip() for line in lines]
+    lines = [line.rstrip() for line in text.split("\n")]
     return lines if max(map(len, lines)) <= LINE_LIMIT else [line[:LINE_LIMIT].rstrip() for line in lines]
 
 
@@ -129,9 +139,10 @@ def _last_line(lines: list[str], exit_code: int | None) -> Finding:
     return Finding(weight=0, headline=next((line for line in said if SAYS.search(line)), "".join(said[:1])))
 
 
-def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_code: int | None) -> Reading:
-    installing = best.weight > 0 and any(mark in text for mark in INSTALLERS)
-    kind = "test" if test_run and best.kind == "run" else "build" if installing and best.kind == "run" else best.kind
+def _reading(text: str, best: Finding, root: str | None, exit_code: int | None) -> Reading:
+    program = best.kind in ("run", "build") and best.weight > 0
+    installing = program and any(map(text.__contains__, INSTALLERS))
+    kind = "build" if installing and best.kind == "run" else best.kind
     headline, location, function, test, detail = _cleaned(
         best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
     )
@@ -148,7 +159,6 @@ def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_co
         kind=kind,
         files=best.files,
         weight=best.weight,
-        test_run=test_run,
         context_exhausted=best.weight < 95 and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
@@ -158,7 +168,7 @@ def _reading(text: str, best: Finding, test_run: bool, root: str | None, exit_co
 
 
 def _is_test_run(text: str) -> bool:
-    return any(part in text and any(map(line.match, lines_with(text, part))) for part, line in TEST_RUNS)
+    return any(any(map(line.match, lines_with(text, part))) for part, line in TEST_RUNS if part in text)
 
 
 def _cleaned(*fields: str) -> list[Clean]:
@@ -188,12 +198,12 @@ def _text(raw: str | bytes) -> str:
 
 def _without_own_words(text: str) -> str:
     """Without what unstuck has said itself: a failure that is told of again has not happened again."""
+    if not OWN.search(f"\n{text}"):
+        return text
     start = text.find(EVIDENCE)
     ends = [at for mark in EVIDENCE_ENDS if start >= 0 and (at := text.find(mark, start)) >= 0]
     if ends:
         text = text[:start] + text[min(ends) :]
-    if not any(words in text for words in OWN_WORDS):
-        return text
     return "\n".join(line for line in text.split("\n") if not line.startswith(OWN_WORDS))
 
 

@@ -9,7 +9,7 @@ from unstuck.text import Clean
 __all__ = ["Reading"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
     """What one output says. ``text`` is the bounded text without escapes; ``headline`` the line that says it best.
 
@@ -30,7 +30,6 @@ class Reading:
     kind: str = "run"
     files: tuple[str, ...] = ()
     weight: int = 0
-    test_run: bool = False
     context_exhausted: bool = False
     environment: bool = False
     installing: bool = False

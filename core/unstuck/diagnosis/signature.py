@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -52,12 +52,7 @@ class FailureSignature:
     ) -> FailureSignature:
         """The signature of an error's text and, where it is apart, its stack trace. Never raises on any text."""
         reading = _read(error_message, stack_trace)
-        return replace(cls.from_reading(reading), agent_id=agent_id, task_id=task_id, timestamp=timestamp)
-
-    @classmethod
-    def from_reading(cls, reading: Reading) -> FailureSignature:
-        """The signature of text that was read already."""
-        return _signed(reading)
+        return _signed(reading, agent_id=agent_id, task_id=task_id, timestamp=timestamp)
 
     @property
     def identity(self) -> str:
@@ -151,10 +146,10 @@ def extract_failure_signature(
 
 
 # The readers of all tools come in at the first use: most commands only read back what was signed before.
-def _signed(reading: Reading) -> FailureSignature:
+def _signed(reading: Reading, **known: Any) -> FailureSignature:
     from unstuck.diagnosis.extraction import signature_of
 
-    return signature_of(reading)
+    return signature_of(reading, **known)
 
 
 def _read(message: str | bytes, trace: str | bytes | None = None) -> Reading:

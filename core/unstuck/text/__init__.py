@@ -42,10 +42,12 @@ def admit(raw: str | bytes | bytearray | None, *, limit: int = 20_000) -> Clean:
     """
     limit = max(0, limit)
     head, tail, missing = ends(_decoded(raw), 4 * limit + _SLACK)
-    head, tail = redact(sanitise(head)), redact(sanitise(tail))
-    if not missing:
-        if len(head) <= limit:
-            return Clean(head)
+    head = redact(sanitise(head))
+    if missing:
+        tail = redact(sanitise(tail))
+    elif len(head) <= limit:
+        return Clean(head)
+    else:
         middle = len(head) // 2
         head, tail = head[:middle], head[middle:]
     return _fitted(lambda room: join(head, tail, missing, room), limit)

@@ -111,6 +111,9 @@ _RULES = (
     _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
 )
 
+# Most short texts have none of them, and that is quickly said.
+_HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints))
+
 _values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
 
@@ -181,6 +184,7 @@ def _pass(text: str) -> str:
     if _known:
         text = _known.sub(PLACEHOLDER, text)
     lowered = text.lower()
-    for rule in _RULES:
-        text = rule.apply(text, lowered)
+    if any(map(lowered.__contains__, _HINTS)):
+        for rule in _RULES:
+            text = rule.apply(text, lowered)
     return text

@@ -39,6 +39,8 @@ def sanitise(text: str) -> str:
 
     Line feed and tab stay; every other line end becomes a line feed; lone surrogates become U+FFFD. Takes linear time.
     """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
     suspect = text.translate(_WITHOUT_CONTROLS) != text if text.isascii() else _SUSPECT.search(text)
     if not suspect:
         return text

@@ -31,7 +31,7 @@ LIBRARY_MARKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Finding:
     """``weight`` says how sure the shape is (0 to 100); ``name`` is an error's class, ``code`` a tool's own number.
 

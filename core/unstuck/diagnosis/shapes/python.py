@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
@@ -110,4 +108,4 @@ class _Reader:
         """A validation error names its fields on the lines below."""
         self._detail_wanted -= 1
         last = self.found[-1]
-        self.found[-1] = replace(last, detail=f"{last.detail} {line.strip()}".strip())
+        last.detail = f"{last.detail} {line.strip()}".strip()

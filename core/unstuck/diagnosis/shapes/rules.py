@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
@@ -65,11 +65,11 @@ def first_that_fits(rules: tuple[Rule, ...], text: str, kinds: str, floor: int =
 
     ``kinds`` are the kinds of lines of ``text``, where the gates are looked for first.
     """
-    placed = PLACED.search(kinds) is not None
     for one in rules:
         if one.weight <= floor:
             return None
-        if (placed if one.gate == ANY_PLACE else one.gate in kinds) and (finding := _reported(one, text)) is not None:
+        there = PLACED.search(kinds) if one.gate == ANY_PLACE else one.gate in kinds
+        if there and (finding := _reported(one, text)) is not None:
             return finding
     return None
 
@@ -91,7 +91,9 @@ def _reported(one: Rule, text: str) -> Finding | None:
             break
         if not is_library(file):
             files[file] = None
-    return replace(best, files=tuple(files)) if best and files else best
+    if best and files:
+        best.files = tuple(files)
+    return best
 
 
 def _finding(one: Rule, line: str, parts: dict[str, str | None]) -> Finding:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
@@ -56,7 +54,7 @@ class _Reader:
         if self._done is not None:
             # What node prints below the frames may say which system error it was.
             if not self._done.code and "code: '" in line and (code := CODE.match(line)):
-                self._done = replace(self._done, code=code[1])
+                self._done.code = code[1]
             return
         frame = self._frame(line)
         if frame is not None:
@@ -101,7 +99,8 @@ class _Reader:
             self._code = code[1]
         found = self._current()
         if self._placeless is not None and found is not None:
-            found = replace(self._placeless, location=found.location, code=self._placeless.code or found.code)
+            self._placeless.location, self._placeless.code = found.location, self._placeless.code or found.code
+            found = self._placeless
         if found is not None and found.location:
             self._done = found
         else:
