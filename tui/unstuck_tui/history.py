@@ -9,7 +9,7 @@ from typing import Any
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck_tui.render.words import ENDED, Tone, rung_label
+from unstuck_tui.render.words import ACTORS, ENDED, Tone, rung_label
 
 __all__ = ["History", "Moment", "Seen", "failure_key"]
 
@@ -178,7 +178,7 @@ class History:
         self._add(record, "asked", "!", "ask", event.type.replace("_", " "))
 
     def _answered(self, record: Record, event: e.GateAnswered) -> None:
-        by = {"human": "you", "policy": "a rule", "timer": "the timer", "agent": "the agent"}[record.actor]
+        by = "you" if record.actor == "human" else ACTORS[record.actor]
         said = f"{by}: {event.choice.replace('_', ' ')}"
         self._labels[record.task] = "answered"
         self._add(record, "answer", "›", "plain", f"{said}: {event.text}" if event.text else said)

@@ -167,7 +167,7 @@ async def test_somebody_was_a_moment_faster(opening: Opening) -> None:
         await world.choose("dialog.send")
         assert not world.is_asking
         (notice,) = world.notices
-        assert "web: answered meanwhile by human at " in notice
+        assert "web: answered meanwhile by a person at " in notice
         assert "Your text is kept" in notice
         assert world.supervisor.state.gates[gate].answer.choice == "retry"
         open_gate(world.supervisor.core, "timeout", task="web", key="k", context={})
@@ -216,3 +216,21 @@ async def test_a_pasted_text_is_only_text(opening: Opening) -> None:
         world.dialog.query_one(Input).value = "\x1b[31mred[/nope]\x07"
         await world.press("enter")
         assert await world.answered(gate) == Answer(choice="retry", text=admit("red[/nope]"))
+
+
+async def test_answered_elsewhere_under_another_dialog(opening: Opening) -> None:
+    """Somebody answers while I am asked whether to leave: that question stays, and only then the other one goes."""
+    async with opening() as world:
+        await world.hangs()
+        gate = await asks(world, "stuck", task="shop", **STUCK)
+        await world.leaves()
+        await world.supervisor.answer(gate, Answer(choice="skip"))
+        await world.supervisor.core.journal.committed()
+        world.app.frame()
+        await world.pilot.pause()
+        assert "Leave the screen?" in world.shown()
+        await world.choose("quit.stay")
+        world.app.frame()
+        await world.pilot.pause()
+        assert not world.app.screen.is_modal
+        await world.leaves()

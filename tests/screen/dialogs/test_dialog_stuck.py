@@ -163,7 +163,7 @@ async def test_answered_from_elsewhere(stuck: Opening) -> None:
         await world.pilot.pause()
         assert not world.is_asking
         (notice,) = world.notices
-        assert "web: answered meanwhile by human at " in notice
+        assert "web: answered meanwhile by a person at " in notice
 
 
 async def test_answered_from_elsewhere_while_writing(opening: Opening) -> None:
@@ -177,7 +177,7 @@ async def test_answered_from_elsewhere_while_writing(opening: Opening) -> None:
         await world.supervisor.answer(world.gate, Answer(choice="retry", text=admit("another way")))
         await world.asked()
         assert world.is_asking
-        assert "answered meanwhile by human" in world.shown()
+        assert "answered meanwhile by a person" in world.shown()
         await world.write(" shop")
         await world.choose("dialog.send")
         assert not world.is_asking

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from textual.app import App
 from textual.widgets import Input, TextArea
@@ -14,6 +15,8 @@ from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.gate import Drafts, GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog, agents_at_work
 from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.render.format import time_of_day
+from unstuck_tui.render.words import ACTORS
 from unstuck_tui.tracker import Tracker
 
 __all__ = ["Asker"]
@@ -110,7 +113,7 @@ class Asker:
         except AnswerRefused as refused:
             return str(refused)
         except GateClosed as closed:
-            self._tell(row.gate.task, f"answered meanwhile by {closed.by} at {closed.when}.")
+            self._tell(row.gate.task, _answered(closed.by, closed.when))
         except UnstuckError as error:
             self._app.notify(str(error), severity="error", timeout=20, markup=False)
         else:
@@ -133,12 +136,15 @@ class Asker:
             self._app.exit()
 
     def _close_answered(self) -> None:
-        """Somebody else has answered what the dialog asks, or its cause is gone."""
+        """Somebody else has answered what the dialog asks, or its cause is gone.
+
+        Not while something lies over the dialog: Textual would close that instead.
+        """
         dialog = self._shown
         row = self._tracker.state.gates.get(dialog.question.gate.id) if dialog is not None else None
-        if dialog is None or row is None or row.status == "open" or not dialog.is_current:
+        if dialog is None or row is None or row.status == "open" or not dialog.is_active:
             return
-        said = f"answered meanwhile by {row.by} at {row.closed}." if row.by else "nothing is asked any more."
+        said = _answered(row.by, row.closed) if row.by else "nothing is asked any more."
         if dialog.overtake(said):
             self._tell(row.gate.task, said)
 
@@ -146,3 +152,11 @@ class Asker:
         kept = any(about == task and draft.strip() for (about, _), draft in self._drafts.items())
         more = " Your text is kept for the next question about it." if kept else ""
         self._app.notify(f"{task or 'The run'}: {said}{more}", severity="warning", timeout=20, markup=False)
+
+
+def _answered(by: str, when: str) -> str:
+    """Who was first, and at what time where that is known."""
+    said = f"answered meanwhile by {ACTORS.get(by, by)}"
+    with suppress(ValueError):
+        said += f" at {time_of_day(when)}"
+    return f"{said}."

@@ -9,6 +9,7 @@ from typing import Any
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
+from unstuck_tui.render.words import ACTORS
 
 __all__ = ["lines_of", "no_room", "summary"]
 
@@ -267,8 +268,7 @@ def _time_is_up(event: e.AgentTimeout, record: Record) -> _Said:
 
 def _answered(event: e.GateAnswered, record: Record) -> _Said:
     text = f": {event.text}" if event.text else ""
-    by = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}[record.actor]
-    return f"  {event.gate} answered by {by}: {event.choice.replace('_', '-')}{text}"
+    return f"  {event.gate} answered by {ACTORS[record.actor]}: {event.choice.replace('_', '-')}{text}"
 
 
 def _task_ended(event: e.TaskEnded, record: Record) -> _Said:

@@ -10,11 +10,14 @@ from unstuck.escalation.climb import Climb
 from unstuck.record.state import State, TaskRow
 
 __all__ = [
-    "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "needs_person", "rung_label", "rung_of", "tone_of", "word_of",
+    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "needs_person", "rung_label", "rung_of", "tone_of",
+    "word_of",
 ]  # fmt: skip
 
 Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
 
+ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}
+"""Who decides, in words."""
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),
