@@ -92,6 +92,22 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing, s
         await stage.settled()
         assert "web" in stage.text
         assert "60x16" not in stage.text
+        await stage.press("task.open")
+        assert "has not failed" in stage.text
+
+
+@pytest.mark.parametrize("opened", [False, True])
+async def test_made_tiny_and_large_again(showing: Showing, opened: bool) -> None:
+    """A window that was a single cell for a moment has its cursor where it was: the next key goes there."""
+    async with showing(size=(80, 24), story=True) as stage:
+        await stage.set_aside()
+        if opened:
+            await stage.press("task.open")
+        before = stage.app.focused
+        for size in ((1, 1), (300, 90), (20, 5), (80, 24)):
+            await stage.pilot.resize_terminal(*size)
+            await stage.settled()
+        assert stage.app.focused is before
 
 
 async def test_rows_follow_what_happens(showing: Showing) -> None:

@@ -78,6 +78,26 @@ async def test_resized_while_writing(opening: Opening) -> None:
         assert (await world.answered(gate)).text == "first\nsecond line"
 
 
+@pytest.mark.parametrize("size", [(1, 1), (59, 30), (100, 15)])
+async def test_too_small_to_be_read(opening: Opening, size: tuple[int, int]) -> None:
+    """A dialog that cannot be read says which size it needs and takes no key; with room again one writes on."""
+    async with opening(size=(80, 24)) as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.pilot.resize_terminal(*size)
+        await world.choose("stuck.abandon", "dialog.back")
+        assert size == (1, 1) or "60x16" in world.shown()
+        await world.pilot.resize_terminal(80, 24)
+        await world.choose("stuck.show_me")
+        await world.write("first")
+        await world.pilot.resize_terminal(*size)
+        await world.write("lost")
+        await world.pilot.resize_terminal(80, 24)
+        await world.pilot.pause()
+        await world.write(" line")
+        await world.choose("dialog.send")
+        assert await world.answered(gate) == Answer(choice="show_me", text=admit("first line"))
+
+
 @pytest.mark.parametrize(
     ("action", "kind"),
     [

@@ -18,6 +18,8 @@ from textual.widgets.option_list import Option as Line
 from unstuck.clock import Clock
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["QUIET_S", "Choices", "Dialog"]
 
@@ -38,7 +40,7 @@ class Choices(OptionList):
         return not isinstance(screen, Dialog) or screen.is_awake
 
 
-class Dialog(ModalScreen[Result | None], Generic[Result, Choice]):
+class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[Result, Choice]):
     """A question over the screen. It takes no key for its first 300 ms; its hint appears when it does."""
 
     BINDINGS = bindings_of("dialog")
@@ -81,6 +83,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result, Choice]):
             yield from self.compose_fields()
             yield Static("", id="trouble", markup=False)
             yield Static("", id="hint", markup=False)
+        yield SmallNotice(markup=False)
 
     def compose_reading(self) -> ComposeResult:
         """What there is to read before choosing."""
@@ -111,7 +114,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result, Choice]):
         self.set_class(bool(trouble), "-trouble")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.is_awake
+        return self.is_awake and not self.is_small
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()

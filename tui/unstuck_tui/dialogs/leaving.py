@@ -6,6 +6,7 @@ from typing import Literal
 
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.geometry import Size
 from textual.widgets import Static
 
 from unstuck.clock import Clock
@@ -37,9 +38,10 @@ def goes_on(supervisor: Supervisor) -> bool:
 
 
 class LeavingDialog(Dialog[Leaving, Listed]):
-    """Stop all, leave them at work, or stay."""
+    """Stop all, leave them at work, or stay. Whoever wants to leave can, however small the terminal is."""
 
     BINDINGS = bindings_of("quit")
+    LEAST = Size(1, 1)
 
     def __init__(self, state: State, *, clock: Clock) -> None:
         self._working, self._asked = agents_at_work(state), len(state.open_gates())

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from textual import events, on
 from textual.app import ComposeResult
 from textual.geometry import Size
-from textual.screen import Screen
 from textual.widgets import Input
 
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.render.rows import NARROW
+from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
@@ -23,9 +23,8 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.small import SmallNotice
 from unstuck_tui.widgets.task_table import TaskTable
 
-__all__ = ["MINIMUM", "MainScreen"]
+__all__ = ["MainScreen"]
 
-MINIMUM = Size(60, 16)
 _LOW = 30
 _LEAST_LINES = 3
 _TABLE_SHARE = 0.5
@@ -33,7 +32,7 @@ _FRAME_S = 0.2
 _TICK_S = 1.0
 
 
-class MainScreen(Screen[None], inherit_bindings=False):
+class MainScreen(FittingScreen[None], inherit_bindings=False):
     """State comes down from the tracker once a frame; what the person does goes up as actions."""
 
     AREAS = ("main", "table", "attention", "detail")
@@ -100,8 +99,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         size = event.size
         self.set_class(size.width < NARROW or size.height < _LOW, "-stacked")
-        self.set_class(size.width < MINIMUM.width or size.height < MINIMUM.height, "-small")
-        self.query_one(SmallNotice).tell(size, MINIMUM)
         self.query_one(AttentionList).fit_to(size.height)
         self._share_out(size)
 

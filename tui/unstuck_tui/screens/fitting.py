@@ -1,0 +1,49 @@
+"""Screens that need some room: below their least size they say so, and with room again all is where it was."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Size
+from textual.screen import Screen, ScreenResultType
+from textual.widget import Widget
+
+from unstuck_tui.widgets.small import SmallNotice
+
+__all__ = ["MINIMUM", "FittingScreen"]
+
+MINIMUM = Size(60, 16)
+
+
+class FittingScreen(Screen[ScreenResultType]):
+    """Its ``compose`` yields a SmallNotice, the one thing that is shown below the ``LEAST`` size."""
+
+    LEAST: ClassVar[Size] = MINIMUM
+    DEFAULT_CSS = """
+    FittingScreen.-small > * { display: none; }
+    FittingScreen.-small > SmallNotice { display: block; }
+    """
+    _focused_before: Widget | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there is too little room to show anything but the notice."""
+        return self.has_class("-small")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
+        size, least = event.size, self.LEAST
+        small = size.width < least.width or size.height < least.height
+        if small and not self.is_small:
+            self._focused_before = self.focused
+        self.set_class(small, "-small")
+        self.query_one(SmallNotice).tell(size, least)
+        if not small and self._focused_before is not None:
+            self.call_after_refresh(self._focus_again)
+
+    def _focus_again(self) -> None:
+        before = self._focused_before
+        if before is not None and not self.is_small:
+            self._focused_before = None
+            self.set_focus(before)
