@@ -8,7 +8,9 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +19,9 @@ from hypothesis import strategies as st
 from unstuck.errors import RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.record.log import LINE_LIMIT, START, Position, holds, read_lines, verify
 from unstuck.record.writer import LogWriter
+
+if TYPE_CHECKING:
+    from conftest import Disk
 
 
 def body(**fields: object) -> bytes:
@@ -37,16 +42,35 @@ async def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
     said = [json.loads(line.raw) for line in read_lines(path)]
     assert [(one.pop("v"), one.pop("seq")) for one in said] == [(1, 1), (1, 2), (1, 3)]
     assert all(len(one.pop("crc")) == 8 for one in said)
+    assert {one.pop("safe") for one in said} <= {0, 1, 2}
     assert said == [{"event": "a"}, {"event": "b", "data": {"n": 1}}, {}]
 
 
 async def test_the_bytes_on_disk_are_the_agreed_ones(tmp_path: Path) -> None:
     """The format is fixed to the byte, so that other programs and later versions can check it."""
     path = tmp_path / "events.jsonl"
-    await write(path, b'{"event":"a"}', b'{"event":"b"}')
+    log = LogWriter.open(path)
+    await log.durable(log.append(b'{"event":"a"}'))
+    await log.durable(log.append(b'{"event":"b"}'))
+    await log.close()
     assert path.read_bytes() == (
-        b'{"v":1,"seq":1,"event":"a","crc":"1b6ce950"}\n{"v":1,"seq":2,"event":"b","crc":"d8855750"}\n'
+        b'{"v":1,"seq":1,"event":"a","safe":0,"crc":"ce4e4409"}\n{"v":1,"seq":2,"event":"b","safe":1,"crc":"26282579"}\n'
     )
+
+
+async def test_a_record_says_what_was_safe_before_it_was_written(tmp_path: Path, disk: Disk) -> None:
+    """All of one batch say the same: what was synced before it; the next batch says that this one was."""
+    log = LogWriter.open(tmp_path / "events.jsonl")
+    await log.durable(log.append(body(number=1)))
+    disk.syncing = threading.Semaphore(0)
+    disk.may_sync.clear()
+    log.append(body(number=2))
+    await asyncio.to_thread(disk.syncing.acquire)
+    for number in (3, 4, 5):
+        log.append(body(number=number))
+    disk.may_sync.set()
+    await log.close()
+    assert [json.loads(line.raw)["safe"] for line in read_lines(log.path)] == [0, 1, 2, 2, 2]
 
 
 async def test_waiting_ends_when_the_record_is_on_disk(tmp_path: Path) -> None:

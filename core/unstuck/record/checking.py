@@ -10,6 +10,7 @@ from unstuck.record.envelope import SCHEMA
 from unstuck.record.fold import fold
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, decoded, restored
 from unstuck.record.log import START, read_lines
+from unstuck.record.snapshot import load
 from unstuck.record.state import State, dump
 
 __all__ = ["Checked", "check", "readable"]
@@ -36,10 +37,10 @@ def check(folder: Path) -> Checked:
     Raises RecordDamaged (file, line, offset), also for a snapshot that fits the log and says something else.
     """
     path = folder / LOG_NAME
-    kept, place = restored(folder / SNAPSHOT_NAME, path)
+    kept, place, safe = restored(folder / SNAPSHOT_NAME, path)
     state, end, later = State(), START, 0
     snapshot: Literal["none", "good", "ignored"] = "ignored" if (folder / SNAPSHOT_NAME).exists() else "none"
-    for line in read_lines(path):
+    for line in read_lines(path, safe=safe):
         end = line.end
         later += line.version != SCHEMA
         fold(state, decoded(path, line))
@@ -53,9 +54,9 @@ def check(folder: Path) -> Checked:
 
 def readable(path: Path) -> tuple[State, RecordDamaged | None]:
     """What a log tells up to its damage, if it has any, for looking at. Raises RecordError where it cannot be read."""
-    state = State()
+    state, saved = State(), load(path.with_name(SNAPSHOT_NAME))
     try:
-        for line in read_lines(path):
+        for line in read_lines(path, safe=saved.seq if saved else 0):
             fold(state, decoded(path, line))
     except RecordDamaged as damage:
         return state, damage

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from unstuck import __version__
 from unstuck.clock import Clock, iso
@@ -28,7 +28,7 @@ from unstuck.record.snapshot import save as save_snapshot
 from unstuck.record.state import State, copied, dump, load
 from unstuck.record.writer import LogWriter
 
-__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "decoded", "read_records", "replay", "restored"]
+__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "Restored", "decoded", "read_records", "replay", "restored"]
 
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
@@ -106,8 +106,8 @@ class Journal:
         except OSError as problem:
             raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
         path = folder / LOG_NAME
-        head, end = restored(folder / SNAPSHOT_NAME, path)
-        for line in read_lines(path, start=end) if path.exists() else ():
+        head, end, safe = restored(folder / SNAPSHOT_NAME, path)
+        for line in read_lines(path, start=end, safe=safe) if path.exists() else ():
             if line.version != SCHEMA:
                 said = f"written by a later version (schema {line.version}): update unstuck to go on with it"
                 raise RecordDamaged(path, line.seq, line.offset, said)
@@ -116,7 +116,7 @@ class Journal:
         journal = cls(folder, run, clock, head, copied(head))
         journal._saved = end.seq
         journal._writer = LogWriter.open(
-            path, on_durable=journal._on_durable, on_trouble=journal._on_trouble, start=end
+            path, on_durable=journal._on_durable, on_trouble=journal._on_trouble, start=end, safe=safe
         )
         repaired = journal._writer.repaired
         if repaired is not None:
@@ -269,10 +269,24 @@ class Journal:
                 reader.news.set()
 
 
-def restored(snapshot: Path, log: Path) -> tuple[State, Position]:
-    """The state of the snapshot and where the log goes on from there; the beginning where it cannot be trusted."""
+class Restored(NamedTuple):
+    """What a snapshot gives: the ``state`` at a ``position`` of its log, and the number of a record that was synced."""
+
+    state: State
+    position: Position
+    safe: int
+
+
+def restored(snapshot: Path, log: Path) -> Restored:
+    """What the snapshot beside a log gives; where it cannot be trusted the state at the log's beginning.
+
+    A snapshot is only made of what was synced, so even one that does not fit its log any more tells how far that went.
+    """
     found = load_snapshot(snapshot)
-    if found is None or not log.exists() or not holds(log, found.position):
-        return State(), START
-    state = load(found.state[len(_BY_US) : -1]) if found.state.startswith(_BY_US) else None
-    return (state, found.position) if state is not None and state.seq == found.seq else (State(), START)
+    if found is None:
+        return Restored(State(), START, 0)
+    ours = log.exists() and holds(log, found.position) and found.state.startswith(_BY_US)
+    state = load(found.state[len(_BY_US) : -1]) if ours else None
+    if state is None or state.seq != found.seq:
+        return Restored(State(), START, found.seq)
+    return Restored(state, found.position, found.seq)

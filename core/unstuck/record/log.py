@@ -1,10 +1,11 @@
 """The log's format and how it is read: one JSON object a line, numbered without gaps and chained by checksums.
 
-A line is ``{"v":1,"seq":N,…,"crc":"xxxxxxxx"}`` in ASCII. The checksum is the CRC-32 of the line's bytes before
-``,"crc":``, continued from the line before, so that no line can change, vanish, double or move unnoticed.
+A line is ``{"v":1,"seq":N,…,"safe":M,"crc":"xxxxxxxx"}`` in ASCII. The checksum is the CRC-32 of the line's bytes
+before ``,"crc":``, continued from the line before, so that no line can change, vanish, double or move unnoticed. Up to
+record M everything was synced before this line was written.
 
-A line is either whole or *torn*: the unfinished last one that a crash leaves behind, which was never acknowledged.
-Everything else that does not fit is damage and is refused, because guessing would rewrite history.
+What follows the whole lines is either *torn*, which a crash or a power cut leaves behind and nobody was told to be safe
+(see ``holes``), or it is damage and refused, because guessing would rewrite history.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from unstuck.errors import RecordDamaged, RecordError
+from unstuck.record.holes import SECTOR, was_never_synced
 
 __all__ = [
     "LINE_LIMIT",
@@ -24,6 +26,7 @@ __all__ = [
     "Inspection",
     "Line",
     "Position",
+    "check_body",
     "framed",
     "holds",
     "read_lines",
@@ -34,7 +37,7 @@ SCHEMA = 1
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes in the longest line; longer texts belong in files of their own."""
 
-_SECTOR = bytes(512)
+_HOLE = bytes(SECTOR)
 _SEAL = b',"crc":"%08x"}\n'
 _SEAL_SIZE = len(_SEAL % 0)
 _HEAD = re.compile(rb'\{"v":(\d{1,9}),"seq":(\d{1,18}),')
@@ -80,11 +83,12 @@ class Inspection(NamedTuple):
         return Position(self.records, self.bytes, self.last_crc)
 
 
-def read_lines(path: Path, *, after: int = 0, start: Position = START) -> Iterator[Line]:
+def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int = 0) -> Iterator[Line]:
     """The records after number ``after``, checked one by one from ``start`` on; stops before a torn tail.
 
-    Holds one line at a time. ``start`` spares reading what a snapshot stands for. A line of a newer schema is not
-    damage: look at its ``version``. Raises RecordDamaged, and RecordError where the file cannot be read.
+    Holds one line at a time. ``start`` spares reading what a snapshot stands for; up to record ``safe`` everything is
+    known to have been synced, so that a hole there is damage. A line of a newer schema is not damage: look at its
+    ``version``. Raises RecordDamaged, and RecordError where the file cannot be read.
     """
     seq, offset, crc = start
     try:
@@ -96,7 +100,7 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START) -> Iterat
                 crc = zlib.crc32(raw[:-_SEAL_SIZE], crc)
                 version = _version(raw, seq)
                 if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc:
-                    if not _is_relined(raw, crc) and _is_torn(raw, file):
+                    if not _is_relined(raw, crc) and _is_torn(raw, file, Position(seq, offset), safe):
                         return
                     raise RecordDamaged(path, seq, offset, _problem(raw, seq))
                 if seq > after:
@@ -106,10 +110,10 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START) -> Iterat
         raise RecordError(f"{path}: cannot be read: {problem.strerror or problem}") from problem
 
 
-def verify(path: Path, *, start: Position = START) -> Inspection:
+def verify(path: Path, *, start: Position = START, safe: int = 0) -> Inspection:
     """Check every record from ``start`` on. Raises as ``read_lines`` does."""
     end = start
-    for line in read_lines(path, start=start):
+    for line in read_lines(path, start=start, safe=safe):
         end = line.end
     return Inspection(end.seq, end.offset, end.crc, path.stat().st_size - end.offset)
 
@@ -147,20 +151,27 @@ def _is_relined(raw: bytes, crc: int) -> bool:
     return raw[-_SEAL_SIZE:-1] == (_SEAL % crc)[:-1] and raw[-1:] not in b"\n\0"
 
 
-def _is_torn(raw: bytes, file: IO[bytes]) -> bool:
-    """Whether a line that does not fit is what an interrupted write leaves at the end of a file.
+def _is_torn(raw: bytes, file: IO[bytes], place: Position, safe: int) -> bool:
+    """Whether a line that does not fit in its ``place`` is what an interrupted write leaves at the end of a file.
 
-    That is a line without its newline, or a last line with a hole: file systems may write the sectors of one append
-    in any order. A whole last line with a wrong checksum is neither, for it may have been acknowledged.
+    That is a line without its newline, or one with a hole that was never synced: file systems may write the sectors of
+    one append in any order. A whole line with a wrong checksum is neither, for it may have been acknowledged.
     """
-    if raw.endswith(b"\n"):
-        return _SECTOR in raw and not file.read(1)
-    return all(b"\n" not in block for block in iter(lambda: file.read(1 << 20), b""))
+    ended = raw.endswith(b"\n")
+    if not ended and all(b"\n" not in block for block in iter(lambda: file.read(1 << 20), b"")):
+        return True
+    if b"\0" not in raw or safe >= place.seq:
+        return False
+    is_last = ended and not file.read(1)
+    never = was_never_synced(file, place.offset, place.seq, safe)
+    return is_last and _HOLE in raw if never is None else never
 
 
 def _problem(raw: bytes, seq: int) -> str:
     """What is wrong with a line in the place of record ``seq``."""
     head = _HEAD.match(raw)
+    if b"\0" in raw:
+        return "zeros in the place of what may have been acknowledged"
     if not raw.endswith(b"\n"):
         return f"the line is longer than {LINE_LIMIT} bytes" if len(raw) > LINE_LIMIT else "its line end was changed"
     if head is None:
@@ -170,13 +181,18 @@ def _problem(raw: bytes, seq: int) -> str:
     return "the checksum does not fit"
 
 
-def framed(seq: int, body: bytes, previous: int) -> tuple[bytes, int]:
-    """The line of record ``seq`` and its checksum, continued from ``previous``; ValueError for what is no record."""
+def check_body(body: bytes) -> None:
+    """Raise ValueError for what cannot be a record."""
     if not (body.startswith(b"{") and body.endswith(b"}") and body.isascii() and b"\n" not in body):
         raise ValueError("a record is one JSON object in ASCII on one line")
-    if len(body) > LINE_LIMIT - 64:
+    if len(body) > LINE_LIMIT - 128:
         raise ValueError(f"a record of {len(body)} bytes is too long")
+
+
+def framed(seq: int, body: bytes, previous: int, safe: int | None = None) -> tuple[bytes, int]:
+    """The line of record ``seq`` and its checksum, continued from ``previous``; the record before it is ``safe``."""
     fields = body[1:-1].strip()
-    head = b'{"v":%d,"seq":%d%b%b' % (SCHEMA, seq, b"," if fields else b"", fields)
+    safe = seq - 1 if safe is None else safe
+    head = b'{"v":%d,"seq":%d%b%b,"safe":%d' % (SCHEMA, seq, b"," if fields else b"", fields, safe)
     crc = zlib.crc32(head, previous)
     return head + _SEAL % crc, crc

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.record.files import sync_directory, write_all
-from unstuck.record.log import START, Position, framed, verify
+from unstuck.record.log import START, Position, check_body, framed, verify
 
 __all__ = ["BURST", "LogWriter", "Torn"]
 
@@ -68,13 +68,12 @@ class LogWriter:
         self._on_durable, self._on_trouble = on_durable, on_trouble
         self._end = end
         self._last_seq = end.seq
-        self._crc = end.crc
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = count()
         self._finished: asyncio.Future[None] = self._loop.create_future()
         # Below is what the thread shares, under the condition; the descriptor and the position are the thread's alone.
         self._changed = threading.Condition()
-        self._pending: list[tuple[bytes, int]] = []
+        self._pending: list[bytes] = []
         self._news: deque[Callable[[], None]] = deque()
         self._closing = self._given_up = self._again = False
         self._refused = ""
@@ -91,9 +90,11 @@ class LogWriter:
         on_durable: Callable[[int], None] | None = None,
         on_trouble: Callable[[], None] | None = None,
         start: Position = START,
+        safe: int = 0,
     ) -> LogWriter:
         """Check the file from ``start`` on, move a torn tail aside (see ``repaired``), and be ready to append.
 
+        ``safe`` is the number of a record that is known to have been synced: a hole up to there is no torn tail.
         ``on_durable`` is called in the loop with the highest durable number, always rising, before those who wait for
         it go on; ``on_trouble`` whenever ``held`` or ``failure`` has changed. Must be called inside a running loop.
         Raises RecordDamaged, RecordError and RecordWriteFailed.
@@ -101,7 +102,7 @@ class LogWriter:
         try:
             fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                end = verify(path, start=start).end
+                end = verify(path, start=start, safe=safe).end
                 repaired = _repair(fd, path, end.offset)
                 # A killed process may have left whole records that only the page cache knows.
                 os.fdatasync(fd)
@@ -134,13 +135,12 @@ class LogWriter:
         ``body`` is a JSON object in ASCII on one line, without ``v``, ``seq`` and ``crc``; ValueError otherwise.
         Raises RecordWriteFailed once a write or sync has failed, or when the log is closed.
         """
-        line, crc = framed(self._last_seq + 1, body, self._crc)
+        check_body(body)
         with self._changed:
             if self._refused or self._closing:
                 raise RecordWriteFailed(self._refused or f"{self.path}: the log is closed")
-            self._pending.append((line, crc))
+            self._pending.append(body)
             self._changed.notify()
-        self._crc = crc
         self._last_seq += 1
         return self._last_seq
 
@@ -225,7 +225,7 @@ class LogWriter:
 
     def _work(self) -> None:
         try:
-            while lines := self._take():
+            while lines := _framed(self._take(), self._written):
                 self._commit(b"".join(line for line, _ in lines))
                 for end in _slices(self._written, lines):
                     self._written = end
@@ -236,13 +236,13 @@ class LogWriter:
             os.close(self._fd)
         self._tell(self._finish)
 
-    def _take(self) -> list[tuple[bytes, int]]:
-        """Everything pending, at least one line; nothing when the log is closed and drained."""
+    def _take(self) -> list[bytes]:
+        """Everything pending, at least one body; nothing when the log is closed and drained."""
         with self._changed:
             while not self._pending and not self._closing:
                 self._changed.wait()
-            lines, self._pending = self._pending, []
-            return lines
+            bodies, self._pending = self._pending, []
+            return bodies
 
     def _commit(self, data: bytes) -> None:
         held = False
@@ -297,6 +297,15 @@ class LogWriter:
             with self._changed:
                 self._closing = True
                 self._changed.notify()
+
+
+def _framed(bodies: list[bytes], end: Position) -> _Lines:
+    """The lines of a batch after ``end``, up to which everything is synced, each with its checksum."""
+    lines, crc = [], end.crc
+    for seq, body in enumerate(bodies, start=end.seq + 1):
+        line, crc = framed(seq, body, crc, end.seq)
+        lines.append((line, crc))
+    return lines
 
 
 def _slices(start: Position, lines: _Lines) -> Iterator[Position]:
