@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.processes import shim
+from unstuck.processes.ends import until_over
 
 __all__ = ["SHIM", "Connection"]
 
 SHIM = Path(shim.__file__).with_name("__main__.py")
 _MARGIN = 10.0  # seconds; a shim whose orders have ended needs less than half of them
-_POLL = 0.005
 
 
 class _Reports(asyncio.Protocol):
@@ -88,8 +88,7 @@ class Connection:
         except TimeoutError:
             self.kill()
         self._incoming.close()
-        while self._process.poll() is None:  # noqa: ASYNC110 (its pipe closed because it ends: a moment at most)
-            await asyncio.sleep(_POLL)
+        await until_over(self._process.pid, lambda: self._process.poll() is not None)
 
 
 def _start() -> subprocess.Popen[bytes]:

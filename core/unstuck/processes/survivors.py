@@ -8,11 +8,13 @@ import signal
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 
 import psutil
 
 from unstuck.contract import Receipt
 from unstuck.processes.connection import SHIM
+from unstuck.processes.ends import until_over
 from unstuck.processes.shim.table import TAG
 
 __all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim", "tag_of"]
@@ -20,7 +22,6 @@ __all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim"
 Identity = tuple[int, float]
 
 _TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
-_POLL = 0.05
 _RUNGS = ((signal.SIGTERM, 2.0, "terminated"), (signal.SIGKILL, 3.0, "killed"))
 
 
@@ -54,19 +55,33 @@ async def end_survivors(identities: Iterable[Identity]) -> Receipt:
     known: dict[psutil.Process, str] = {}
     ended: list[tuple[int, float, str]] = []
     for number, patience, how in _RUNGS:
-        limit, told = time.monotonic() + patience, set[psutil.Process]()
-        while time.monotonic() < limit:
-            family = await asyncio.to_thread(_family, wanted)
-            for process in known.keys() - family:
-                ended.append((process.pid, process.create_time(), known.pop(process)))
-            if not family:
-                return Receipt(ended=tuple(ended))
-            for process in family - told:
+        limit = time.monotonic() + patience
+        family = await _family_now(wanted, known, ended)
+        while family and time.monotonic() < limit:
+            for process in family - {process for process, last in known.items() if last == how}:
                 _send(process, number)
-            told |= family
             known |= dict.fromkeys(family, how)
-            await asyncio.sleep(_POLL)
+            await _all_over(family, limit)
+            # Also who was forked meanwhile; whoever stays deaf is waited for until the next signal.
+            family = await _family_now(wanted, known, ended)
+    await _family_now(wanted, known, ended)
     return Receipt(ended=tuple(ended), alive=tuple((process.pid, process.create_time()) for process in known))
+
+
+async def _family_now(
+    identities: frozenset[Identity], known: dict[psutil.Process, str], ended: list[tuple[int, float, str]]
+) -> set[psutil.Process]:
+    """Who is there now; whoever was known and is not there any more has ended by its last signal."""
+    family = await asyncio.to_thread(family_of, identities, tuple(known))
+    for process in known.keys() - family:
+        ended.append((process.pid, process.create_time(), known.pop(process)))
+    return family
+
+
+async def _all_over(processes: Iterable[psutil.Process], limit: float) -> None:
+    """Until all of them have ended, at most until the monotonic moment ``limit``."""
+    for process in processes:
+        await until_over(process.pid, partial(is_over, process), max(0.0, limit - time.monotonic()))
 
 
 def find(pid: int, start: float) -> psutil.Process | None:
@@ -80,12 +95,15 @@ def find(pid: int, start: float) -> psutil.Process | None:
     return None
 
 
-def _family(identities: frozenset[Identity]) -> set[psutil.Process]:
-    """All living processes that belong to one of the agents, ourselves never among them."""
+def family_of(identities: frozenset[Identity], known: Iterable[psutil.Process] = ()) -> set[psutil.Process]:
+    """All living processes that belong to one of the agents, ourselves never among them.
+
+    ``known`` have been seen to belong to them; nothing else may lead to one whose parent has ended meanwhile.
+    """
     tags = {tag_of(pid, start) for pid, start in identities}
     roots = {process for pid, start in identities if (process := find(pid, start))}
     sessions = {process.pid for process in roots}
-    found = set(roots)
+    found = {*roots, *known}
     for process in psutil.process_iter():
         if _session(process) in sessions or _tag(process) in tags:
             found.add(process)
@@ -93,7 +111,7 @@ def _family(identities: frozenset[Identity]) -> set[psutil.Process]:
         with suppress(psutil.Error):
             found.update(process.children(recursive=True))
             found.update(parent for parent in [process.parent()] if parent and is_shim(parent))
-    return {process for process in found if process.pid != os.getpid() and _runs(process)}
+    return {process for process in found if process.pid != os.getpid() and not is_over(process)}
 
 
 def _session(process: psutil.Process) -> int:
@@ -115,11 +133,12 @@ def is_shim(process: psutil.Process) -> bool:
     return str(SHIM) in process.cmdline()
 
 
-def _runs(process: psutil.Process) -> bool:
+def is_over(process: psutil.Process) -> bool:
+    """Whether it has ended; whoever has its number by now is somebody else, and a zombie does nothing any more."""
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.Error:
-        return False
+        return True
 
 
 def _send(process: psutil.Process, number: signal.Signals) -> None:
