@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -63,12 +64,15 @@ class Connection:
         return connection
 
     def send(self, order: Mapping[str, Any]) -> None:
-        """Give an order; a shim that has ended does not mind."""
+        """Give an order; a shim that has ended does not mind, and one that its agent has stopped goes on."""
         if not self._orders.is_closing():
             self._orders.write(json.dumps(order).encode() + b"\n")
+            self._process.send_signal(signal.SIGCONT)
 
     async def next_report(self) -> dict[str, Any] | None:
-        """The next report; None once the shim has ended."""
+        """The next report; None once the shim has ended, however often it is asked for."""
+        if self._reports.ended.is_set() and self._reports.queue.empty():
+            return None
         return await self._reports.queue.get()
 
     def kill(self) -> None:
@@ -79,6 +83,7 @@ class Connection:
         """End the orders, upon which the shim ends its agent and then itself."""
         if not self._orders.is_closing():
             self._orders.abort()
+            self._process.send_signal(signal.SIGCONT)
 
     async def close(self) -> None:
         """Hang up, and return when the shim is gone."""

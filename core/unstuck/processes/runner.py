@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ class Exit:
 class Process:
     """A running process. Make one with :meth:`start`."""
 
-    pid: int
-    start_time: float
+    pid: int = 0
+    start_time: float = 0.0
 
     def __init__(self, launch: Launch, shim: Connection) -> None:
         self._launch, self._shim = launch, shim
@@ -97,7 +98,7 @@ class Process:
         try:
             await process._begin(spawned, progress, said)
         except BaseException:
-            await asyncio.shield(asyncio.ensure_future(process._shim.close()))
+            await asyncio.shield(asyncio.ensure_future(process._give_up()))
             raise
         return process
 
@@ -128,21 +129,30 @@ class Process:
 
     async def _begin(self, spawned: Spawned | None, progress: Progress | None, said: Said | None) -> None:
         self._shim.send(_order(self._launch))
-        report = await self._expect("spawned")
+        report = await self._shim.next_report() or {"message": "its helper process ended"}
+        self._require("spawned", report)
         self.pid = report["spawned"]
         self.start_time = report["start"] or psutil.Process(self.pid).create_time()
         if spawned is not None:
             await spawned(self.pid, self.start_time)
         self._began = time.monotonic()
         self._shim.send({"go": tag_of(self.pid, self.start_time)})
-        await self._expect("started")
+        # An agent may stop or kill its helper before that can say that it has started: it has.
+        with suppress(TimeoutError):
+            started = await asyncio.wait_for(self._shim.next_report(), _MARGIN)
+            if started is not None:
+                self._require("started", started)
         self._exit = asyncio.ensure_future(self._follow(progress, said))
 
-    async def _expect(self, name: str) -> dict[str, Any]:
-        report = await self._shim.next_report() or {"message": "its helper process ended"}
+    def _require(self, name: str, report: dict[str, Any]) -> None:
         if name not in report:
             raise AgentNotFound(f"cannot start {self._launch.command[0]}: {report.get('message', report)}")
-        return report
+
+    async def _give_up(self) -> None:
+        """End the shim, and what a shim that was killed has left over."""
+        await self._shim.close()
+        if self.pid:
+            await end_survivors([(self.pid, self.start_time)])
 
     async def _follow(self, progress: Progress | None, said: Said | None) -> Exit:
         try:
@@ -150,6 +160,10 @@ class Process:
                 if "exited" in report:
                     await self._shim.close()
                     return Exit(**report["exited"], receipt=_receipt(report))
+                if "not_started" in report:
+                    self._require("started", report)
+                if "started" in report:
+                    continue
                 if "lines" in report:
                     if said is not None:
                         for line in report["lines"]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-PROGRESS_EVERY, POLL = 0.2, 0.05
+PROGRESS_EVERY = 0.2
 QUIET, LINGER = 0.5, 2.0  # how long the pipe may stay silent, and stay open at all, once the agent has exited
 DESERTED = {"interrupt": 0.5, "terminate": 1.0}  # for an agent without a supervisor
 REMAINS = 4 * CHUNK  # more than any pipe holds
@@ -195,7 +195,7 @@ class Attendant:
             left = min(max(self.ended_at, self.heard_at) + QUIET, self.ended_at + LINGER) - time.monotonic()
             if left <= 0:
                 return
-            self.pump(lambda: not self.pipe or self.stop is not None, min(left, POLL))
+            self.pump(lambda: not self.pipe or self.stop is not None, left)
 
     def finish(self, ladder: Ladder) -> None:
         """Read what is still in the pipe, close the file, and give the account."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 
 from .table import Row, descendants, send, tagged
 
@@ -12,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .attendant import Attendant
 
-POLL = 0.05
+POLL = 0.05  # where the system gives no descriptor for a process, or has none left
 SWEEP = {"interrupt": 0.0, "terminate": 1.0}  # for what an agent leaves behind when it ends by itself
 LEFT_OVER, KILL = 1.0, 2.0
 RUNGS = (
@@ -31,17 +32,25 @@ class Ladder:
         self.known: dict[int, float] = {attendant.child: attendant.start}
         self.ended: list[tuple[int, float, str]] = []
         self._how = "exited"
+        self._descriptors: dict[int, int] = {}
 
     def climb(self) -> None:
         """Go up until nobody is left, or nothing is left to try."""
         alive = self.survey()
         for rung, number, how in RUNGS:
             began, told = time.monotonic(), set[int]()
-            while alive and time.monotonic() - began < self.patience(rung):
+            while alive and (left := began + self.patience(rung) - time.monotonic()) > 0:
                 self._how = how
                 self.tell(alive, number, told)
-                self.attendant.pump(lambda: self.attendant.changed, POLL)
+                self.wait(left if self.hears_all(alive) else min(left, POLL))
                 alive = self.survey()
+        for pid in list(self._descriptors):
+            self.hear_end(pid)
+
+    def wait(self, seconds: float) -> None:
+        """Until somebody has ended, or the stop is to be quicker."""
+        asked = self.attendant.stop
+        self.attendant.pump(lambda: self.attendant.changed or self.attendant.stop is not asked, seconds)
 
     def patience(self, rung: str) -> float:
         """Seconds to stay on a rung; less once the agent itself has gone."""
@@ -49,6 +58,24 @@ class Ladder:
             return KILL
         asked = (self.attendant.stop or SWEEP)[rung]
         return asked if self.attendant.status is None else min(asked, LEFT_OVER)
+
+    def hears_all(self, alive: dict[int, Row]) -> bool:
+        """Whether the end of each wakes us: the system tells of our own children, and of others by a descriptor."""
+        for pid, row in alive.items():
+            if pid in self._descriptors or row.parent == os.getpid():
+                continue
+            try:
+                self._descriptors[pid] = descriptor = os.pidfd_open(pid)
+            except (AttributeError, OSError):
+                return False
+            self.attendant.loop.watch(descriptor, partial(self.hear_end, pid))
+        return True
+
+    def hear_end(self, pid: int) -> None:
+        descriptor = self._descriptors.pop(pid)
+        self.attendant.loop.forget(descriptor)
+        os.close(descriptor)
+        self.attendant.changed = True
 
     def survey(self) -> dict[int, Row]:
         """Who of ours is alive. Whoever was, and is no longer, ended by the signal that was sent last."""
@@ -71,8 +98,9 @@ class Ladder:
         single = [pid for pid, row in fresh.items() if row.group != child or not whole]
         if number == signal.SIGINT:
             single = [pid for pid in single if fresh[pid].group == child]
-        # What is frozen is woken only after its signal, so that it takes no further step in between.
-        for each in (number, signal.SIGCONT) if self.attendant.frozen else (number,):
+        # What is frozen, or has stopped itself, is woken only after its signal: it takes no further step in between.
+        still = self.attendant.frozen or any(row.state in "Tt" for row in fresh.values())
+        for each in (number, signal.SIGCONT) if still else (number,):
             if whole:
                 send(child, each, group=True)
             for pid in single:
