@@ -16,7 +16,8 @@
      ├── WorkspaceError        git, a checkpoint or a work tree refused
      │    ├── GitError         a git command failed (arguments, exit code, what it said)
      │    ├── CheckpointUnknown
-     │    └── IntegrationConflict   two results touch the same lines (paths)
+     │    ├── IntegrationConflict   two results touch the same lines (paths)
+ │    └── DeliveryRefused  the results cannot go into the person's branch as it is (paths)
      ├── AgentNotFound         the agent's program does not exist or may not be run
      ├── ChannelError          the local socket refused or its other end went away
      └── LaggedBehind          a reader of events was too slow and must start again from a sequence number
@@ -36,6 +37,7 @@ __all__ = [
     "AnswerRefused",
     "ChannelError",
     "CheckpointUnknown",
+    "DeliveryRefused",
     "GateClosed",
     "GateError",
     "GateUnknown",
@@ -163,6 +165,14 @@ class IntegrationConflict(WorkspaceError):
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
         super().__init__("conflict in " + ", ".join(paths))
+
+
+class DeliveryRefused(WorkspaceError):
+    """The results cannot go into the person's branch as it is. ``paths`` are relative to the work tree."""
+
+    def __init__(self, problem: str, paths: tuple[str, ...] = ()) -> None:
+        self.paths = paths
+        super().__init__(f"{problem}: {', '.join(paths)}" if paths else problem)
 
 
 class AgentNotFound(UnstuckError):

@@ -7,6 +7,7 @@ clears up behind it even when the supervisor is killed.
 from __future__ import annotations
 
 from unstuck.processes.environment import clean_environment
+from unstuck.processes.inside import working_in
 from unstuck.processes.runner import Exit, Launch, Process, run
 from unstuck.processes.survivors import end_survivors, is_alive, is_ours
 from unstuck.processes.vitals import Vitals, sample
@@ -22,4 +23,5 @@ __all__ = [
     "is_ours",
     "run",
     "sample",
+    "working_in",
 ]

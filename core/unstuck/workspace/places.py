@@ -16,6 +16,7 @@ __all__ = ["TreePlace", "safe_name", "sweep"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TRASH = ".trash-"
 _MARKER = "unstuck-start"
+_SET_UP = "unstuck-set-up"
 
 
 def safe_name(name: str) -> str:
@@ -54,11 +55,37 @@ class TreePlace:
     @property
     def start(self) -> str | None:
         """The commit the tree started from; None where there is no complete tree."""
-        git_dir = self._git_dir()
+        return self._read(_MARKER) or None
+
+    @property
+    def git_dir(self) -> Path | None:
+        """Where git keeps this tree's own state; None where it is no linked work tree of this repository."""
         try:
-            return ((git_dir / _MARKER).read_text().strip() or None) if git_dir else None
-        except OSError:
+            target = (self.path / ".git").read_text().removeprefix("gitdir: ").rstrip("\n")
+        except (OSError, UnicodeDecodeError):
             return None
+        git_dir = Path(target)
+        return git_dir if git_dir.parent == self._repo.common / "worktrees" and git_dir.is_dir() else None
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether git knows this tree."""
+        return self.git_dir is not None
+
+    @property
+    def lock(self) -> str | None:
+        """The reason with which somebody has locked the tree (``git worktree lock``); None where nobody has."""
+        return self._read("locked")
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether the plan's setup has run here."""
+        return self._read(_SET_UP) is not None
+
+    def mark_set_up(self) -> None:
+        """Remember that the plan's setup has run here, for as long as the tree is there."""
+        if git_dir := self.git_dir:
+            (git_dir / _SET_UP).touch()
 
     async def add(self, start: str, *what: str) -> None:
         """Check out ``what`` (a branch, or ``--detach`` and a commit) here, instead of any half-made tree."""
@@ -68,22 +95,23 @@ class TreePlace:
         # Twice by force: over the registration, and its lock, that a killed attempt may have left behind.
         command = ("worktree", "add", "--quiet", "--force", "--force", *flags, str(self.path), commit)
         await run_git(self._repo.root, *command, user_config=True)
-        git_dir = self._git_dir()
+        git_dir = self.git_dir
         if git_dir is None:
             raise WorkspaceError(f"git made no work tree at {self.path}")
         (git_dir / _MARKER).write_text(start + "\n")
 
     async def unlock(self) -> None:
         """Remove the locks of a git that was killed, or died with its agent: on the index and on HEAD."""
-        if git_dir := self._git_dir():
+        if git_dir := self.git_dir:
             for name in ("index", "HEAD", "ORIG_HEAD"):
                 (git_dir / f"{name}.lock").unlink(missing_ok=True)
 
     async def dispose(self) -> None:
-        """Take the tree away, whatever is in it. One rename decides: before it nothing, after it everything is gone."""
-        git_dir = self._git_dir()
+        """Take the tree away, whatever is in it, also where only git still knows it. One rename decides."""
+        git_dir = self.git_dir
         trash = self.path.with_name(_TRASH + secrets.token_hex(4))
-        self.path.rename(trash)
+        if self.path.exists():
+            self.path.rename(trash)
         command = ("worktree", "remove", "--force", "--force", str(self.path))
         removed = await run_git(self._repo.root, *command, check=False)
         if removed.code and git_dir:
@@ -93,17 +121,15 @@ class TreePlace:
     async def _clear(self) -> None:
         if not self.path.exists():
             return
-        if self._git_dir() and self.start is None:
+        if self.git_dir and self.start is None:
             await self.dispose()
             return
         # No tree of ours, or one whose registration was pruned: there may be work in it.
         self.path.rename(self.path.with_name(f"{self.path.name}.aside-{secrets.token_hex(4)}"))
 
-    def _git_dir(self) -> Path | None:
-        """Where git keeps this tree's own state, if it is a linked work tree of this repository."""
+    def _read(self, name: str) -> str | None:
+        git_dir = self.git_dir
         try:
-            target = (self.path / ".git").read_text().removeprefix("gitdir: ").rstrip("\n")
-        except (OSError, UnicodeDecodeError):
+            return (git_dir / name).read_text(errors="replace").strip() if git_dir else None
+        except OSError:
             return None
-        git_dir = Path(target)
-        return git_dir if git_dir.parent == self._repo.common / "worktrees" and git_dir.is_dir() else None

@@ -7,19 +7,19 @@ touched. Every method can be repeated after a kill and ends in the same state.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
 import secrets
-import stat
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from unstuck.errors import GitError, IntegrationConflict, ProjectError, WorkspaceError
+from unstuck.processes import working_in
 from unstuck.text import admit, one_line
+from unstuck.workspace.condition import trees
 from unstuck.workspace.git import Repository, Result, head, path_hash, run_git, split_paths
+from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, safe_name, sweep
-from unstuck.workspace.staging import Scan, scan, stage
+from unstuck.workspace.staging import scan, stage
 
 __all__ = ["REMEDIATION", "Worktrees", "trees_of"]
 
@@ -29,9 +29,9 @@ REMEDIATION = "_remediation"
 _BRANCHES = "refs/heads/"
 _INTEGRATION = "_run"
 _BASELINE = "_baseline-"
+_SCRATCH = "_delivery"
 _OWN = ".unstuck"
 _MESSAGE_LIMIT = 10_000
-_DIGEST_LIMIT = 10 * 2**20
 _MERGE = (
     "--ff",
     "--no-edit",
@@ -135,23 +135,50 @@ class Worktrees:
                 return tip
             return await self._merge(commit, f"{one_line(text)}\n\nMerge of task {task}\n")
 
-    async def remove(self, task: str) -> bool:
-        """Take the task's tree and branch away, ignored files and all.
-
-        False, and both stay, where anything in them has not reached the run's branch.
-        """
+    async def remove(self, task: str) -> str:
+        """Take the task's tree and branch away, ignored files and all; why they stay, empty where they have gone."""
         async with self._lock:
-            name = _own_name(task)
-            place, branch, tip = self._place(name), await self._commit(self._branch(name)), await self.tip()
-            if place.path.exists() and not await self._is_merged(place, tip):
-                return False
-            if branch and not await self._contains(tip, branch):
-                return False
-            if place.path.exists():
-                await place.dispose()
-            if branch:
-                await self._git("update-ref", "-d", self._branch(name), branch)
-            return True
+            return await self._let_go(_own_name(task), await self._busy())
+
+    async def clean(self) -> Cleaned:
+        """Take away every tree and branch of the run that holds nothing of its own; its results stay on its branch."""
+        async with self._lock:
+            await sweep(self._directory)
+            removed, kept, busy = [], [], await self._busy()
+            for name in sorted(await self._names()):
+                if reason := await self._let_go(name, busy):
+                    kept.append(Kept(str(self._place(name).path), reason))
+                else:
+                    removed.append(name)
+            for folder in (self._directory, self._directory.parent):
+                with suppress(OSError):
+                    folder.rmdir()
+            return Cleaned(tuple(name for name in removed if not name.startswith("_")), tuple(kept))
+
+    async def forget(self) -> None:
+        """Let go of the results, too, where another branch has them by now; then nothing is left of the run."""
+        async with self._lock:
+            results = self._branch(_INTEGRATION)
+            tip = await self._commit(results)
+            listed = "for-each-ref", "--format=%(refname)", "--contains", tip or "", "refs/heads", "refs/remotes"
+            holders = (await self._git(*listed)).line.split() if tip else []
+            own = f"{_BRANCHES}{self._name}/"
+            if tip and any(not holder.startswith(own) for holder in holders) and not self._directory.exists():
+                await self._git("update-ref", "-d", results, tip)
+                await self._git("update-ref", "-d", self._base_reference)
+
+    async def merged(self, onto: str, tip: str, message: str) -> str:
+        """The commit in which ``tip`` is merged into ``onto``, on no branch yet. Raises IntegrationConflict."""
+        async with self._lock:
+            place = self._place(_SCRATCH)
+            await place.add(onto, "--detach", onto)
+            try:
+                merged = await place.git("merge", "--quiet", *_MERGE, "-m", message, tip, check=False)
+                if merged.code == 0:
+                    return (await place.git("rev-parse", "HEAD")).line
+                raise await self._conflict(place, merged, tip)
+            finally:
+                await asyncio.shield(place.dispose())
 
     @asynccontextmanager
     async def baseline(self) -> AsyncIterator[Path]:
@@ -168,21 +195,13 @@ class Worktrees:
                 await asyncio.shield(place.dispose())
             self._baselines.discard(place.path)
 
-    async def changed_files(self, task: str) -> tuple[str, ...]:
-        """What the task's tree has that the run's branch did not when they parted; sorted, committed or not."""
-        place = self._existing(task)
-        common = await place.git("merge-base", await self.tip(), "HEAD", check=False)
-        since = common.line if common.code == 0 else await self.prepare()
-        return await self._differing(place, since)
+    def is_set_up(self, task: str) -> bool:
+        """Whether the plan's setup has run in the task's tree as it is: one that is made anew is set up anew."""
+        return self._place(_own_name(task)).is_set_up
 
-    async def file_digest(self, tree: Path) -> str:
-        """A hash of the files in ``tree``: equal states give equal digests, whether committed or not.
-
-        Ignored files do not count, and of a file over 10 MiB only its size and time of change.
-        """
-        base = await self.prepare()
-        paths = await self._differing(TreePlace(self._repo, tree), base)
-        return await asyncio.to_thread(_digest, tree, base, paths)
+    def mark_set_up(self, task: str) -> None:
+        """Remember that it has."""
+        self._place(_own_name(task)).mark_set_up()
 
     def _branch(self, name: str) -> str:
         return f"{_BRANCHES}{self._name}/{name}"
@@ -226,6 +245,8 @@ class Worktrees:
         if place.start is not None:
             return place
         tip, found = await self.tip(), await self._commit(branch)
+        if found and (elsewhere := await self._elsewhere(name)):
+            raise WorkspaceError(f"the work tree of {name} was moved: git worktree move {elsewhere} {place.path}")
         if found is None or await self._contains(tip, found):
             await self._point(branch, tip)
             found = tip
@@ -236,7 +257,7 @@ class Worktrees:
     async def _commit_all(self, name: str, place: TreePlace, message: str) -> str:
         """Everything in the tree as one commit on the task's branch, wherever the agent has left HEAD."""
         await place.unlock()
-        found = _without_ours(await scan(place.git))
+        found = without(await scan(place.git), _OWN)
         await stage(place.git, removed=found.removed, present=found.present)
         tree = (await place.git("write-tree")).line
         branch = self._branch(name)
@@ -275,25 +296,66 @@ class Worktrees:
         merged = await place.git("merge", "--quiet", *_MERGE, "-m", message, commit, check=False)
         if merged.code == 0:
             return await self.tip()
+        try:
+            raise await self._conflict(place, merged, commit)
+        finally:
+            await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
+
+    @staticmethod
+    async def _conflict(place: TreePlace, merged: Result, commit: str) -> WorkspaceError:
+        """Why a merge in ``place`` did not come about."""
         unmerged = await place.git("diff", "--name-only", "--diff-filter=U", "-z")
-        await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
         if unmerged.out:
-            raise IntegrationConflict(tuple(split_paths(unmerged.out)))
-        raise GitError(("merge", commit), merged.code, one_line(merged.err))
+            return IntegrationConflict(tuple(split_paths(unmerged.out)))
+        return GitError(("merge", commit), merged.code, one_line(merged.err))
 
-    async def _is_merged(self, place: TreePlace, tip: str) -> bool:
-        commit = await self._checked_out(place) if place.start else None
-        if commit is None or not await self._contains(tip, commit):
-            return False
-        await place.git("update-index", "-q", "--refresh", check=False)
-        found = _without_ours(await scan(place.git))
-        staged = await place.git("diff", "--cached", "--quiet", "HEAD", check=False)
-        return found.clean and not found.untracked and not found.nested and staged.code == 0
+    async def _busy(self) -> tuple[tuple[int, Path], ...]:
+        return await asyncio.to_thread(working_in, self._directory)
 
-    async def _differing(self, place: TreePlace, since: str) -> tuple[str, ...]:
-        tracked = await place.git("diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", since)
-        untracked = _without_ours(await scan(place.git)).untracked
-        return tuple(sorted({*split_paths(tracked.out), *untracked}))
+    async def _names(self) -> set[str]:
+        """Whatever has a tree or a branch in this run, the one with the results left out where it has no tree."""
+        own = f"{_BRANCHES}{self._name}/"
+        listed = await self._git("for-each-ref", "--format=%(refname)", own)
+        branches = {line.removeprefix(own) for line in listed.line.split("\n") if line} - {_INTEGRATION}
+        there = {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
+        return branches | there - {path.name for path in self._baselines}
+
+    async def _let_go(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
+        place, reference = self._place(name), self._branch(name)
+        branch = None if name == _INTEGRATION else await self._commit(reference)
+        tip = await self._commit(self._branch(_INTEGRATION)) or await self._commit(self._base_reference)
+        if tip is None:
+            return f"the branch {self.branch} is gone, so nobody can say whether it has everything"
+        if reason := await self._reason(name, place, tip, busy):
+            return reason
+        if branch and not await self._contains(tip, branch):
+            return f"commits that are not on {self.branch}"
+        if branch and (elsewhere := await self._elsewhere(name)):
+            return f"its tree was moved to {elsewhere}"
+        await place.dispose()
+        if branch:
+            await self._git("update-ref", "-d", reference, branch)
+        return ""
+
+    async def _reason(self, name: str, place: TreePlace, tip: str, busy: tuple[tuple[int, Path], ...]) -> str:
+        """Why the tree stays; empty where it has nothing of its own."""
+        if not place.path.exists():
+            return ""
+        if pids := sorted(pid for pid, where in busy if where.is_relative_to(place.path.resolve())):
+            return f"process {pids[0]} works in it"
+        if not place.is_linked:
+            return "it is no work tree of this repository any more" if any(place.path.iterdir()) else ""
+        if place.start is None or name == _INTEGRATION or name.startswith((_BASELINE, _SCRATCH)):
+            return ""  # never handed to anybody, or ours alone
+        return await held_in(place, tip, self.branch, _OWN)
+
+    async def _elsewhere(self, name: str) -> Path | None:
+        """Where somebody has moved the tree to that has this branch."""
+        branch, path = f"{self._name}/{name}", self._place(name).path
+        for tree in await trees(self._repo):
+            if tree.branch == branch and tree.path != path and tree.path.is_dir():
+                return tree.path
+        return None
 
 
 def _own_name(task: str) -> str:
@@ -305,32 +367,3 @@ def _has_markers(file: Path) -> bool:
         return any(line.startswith(b"<<<<<<< ") for line in file.read_bytes().splitlines())
     except OSError:
         return False
-
-
-def _without_ours(found: Scan) -> Scan:
-    def others(paths: frozenset[str]) -> frozenset[str]:
-        return frozenset(path for path in paths if path.split("/")[0] != _OWN)
-
-    return Scan(others(found.removed), others(found.changed), others(found.untracked), others(found.nested))
-
-
-def _digest(tree: Path, base: str, paths: tuple[str, ...]) -> str:
-    total = hashlib.sha256(base.encode())
-    for path in paths:
-        total.update(os.fsencode(path) + b"\0" + _content_digest(tree / path) + b"\0")
-    return total.hexdigest()
-
-
-def _content_digest(file: Path) -> bytes:
-    try:
-        status = file.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            return b"link " + os.fsencode(os.readlink(file))
-        if not stat.S_ISREG(status.st_mode):
-            return b"other"
-        if status.st_size > _DIGEST_LIMIT:
-            return b"large %d %d" % (status.st_size, status.st_mtime_ns)
-        kind = b"program " if status.st_mode & stat.S_IXUSR else b"file "
-        return kind + hashlib.sha256(file.read_bytes()).digest()
-    except OSError:
-        return b"gone"

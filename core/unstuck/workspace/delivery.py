@@ -1,0 +1,263 @@
+"""The way of a run's results into the branch of a person: whole, or not at all.
+
+The commit that is to arrive is made elsewhere first, so that the person's own tree only ever moves forward to it, by
+git itself. What a killed git, or a full disk, has left half done there is taken back and done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
+from unstuck.text import one_line
+from unstuck.workspace.condition import Tree, changed_in, is_locked, trees, under_way
+from unstuck.workspace.git import Repository, join_paths, run_git, split_paths
+from unstuck.workspace.worktrees import Worktrees
+
+__all__ = ["Delivery", "How"]
+
+How = Literal["fast_forward", "merge"]
+
+_BRANCHES = "refs/heads/"
+_FORWARD = ("--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet")
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """The person's branch is to go from ``before`` to ``goal``; ``tree`` is where it is checked out, if anywhere."""
+
+    branch: str
+    before: str
+    goal: str
+    tree: Tree | None
+
+
+class Delivery:
+    """Brings the results of ``worktrees`` into ``branch`` of the person's repository."""
+
+    def __init__(self, repo: Repository, worktrees: Worktrees, run: str, branch: str) -> None:
+        self._repo, self._worktrees, self._run, self._branch = repo, worktrees, run, branch
+        self._pin = f"refs/unstuck/deliveries/{run}"
+
+    async def deliver(self, how: How) -> str:
+        """Bring the run's results in and return the commit at which the branch then is; again changes nothing.
+
+        Raises DeliveryRefused with the paths it is about, and the branch, its index and its files as they were.
+        """
+        with self._alone() as lock:
+            await self._finish_half()
+            before, tip = await self._commit(), await self._worktrees.tip()
+            if await self._contains(before, tip):
+                return before
+            tree = await self._holder()
+            if tree is not None:
+                await self._require_clean(tree)
+            goal = tip if await self._contains(tip, before) else await self._merged(how, before, tip)
+            move = _Move(self._branch, before, goal, tree)
+            await self._make_room(move)
+            await self._git("update-ref", self._pin, goal)
+            await self._go(move, lock)
+            await self._git("update-ref", "-d", self._pin)
+            return goal
+
+    @contextmanager
+    def _alone(self) -> Iterator[int]:
+        """Hold what git holds with us, so that one which outlived us has ended before anything is looked at."""
+        place = self._repo.common / "unstuck"
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(place / "delivery.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    async def _git(self, *arguments: str) -> str:
+        return (await run_git(self._repo.root, *arguments)).line
+
+    async def _contains(self, tip: str, commit: str) -> bool:
+        found = await run_git(self._repo.root, "merge-base", "--is-ancestor", commit, tip, check=False)
+        return found.code == 0
+
+    async def _commit(self) -> str:
+        found = await run_git(
+            self._repo.root, "rev-parse", "--verify", "--quiet", f"{_BRANCHES}{self._branch}^{{commit}}", check=False
+        )
+        if found.code:
+            raise DeliveryRefused(f"the branch {self._branch} is gone")
+        return found.line
+
+    async def _holder(self) -> Tree | None:
+        """The work tree in which the branch is checked out, or would be again after what is under way there."""
+        return next((tree for tree in await trees(self._repo) if tree.branch == self._branch), None)
+
+    async def _require_clean(self, tree: Tree) -> None:
+        if not tree.path.is_dir():
+            raise DeliveryRefused(f"{self._branch} is checked out in {tree.path}, which is missing: git worktree prune")
+        if what := under_way(tree.git_dir):
+            raise DeliveryRefused(f"{tree.path} is in the middle of {what}: end it first")
+        if is_locked(tree.git_dir):
+            lock = tree.git_dir / "index.lock"
+            raise DeliveryRefused(f"git is at work in {tree.path}; if none is, one has died: remove {lock}")
+        if changed := await changed_in(tree.path):
+            raise DeliveryRefused(f"{tree.path} has uncommitted changes: commit or stash them", changed)
+
+    async def _merged(self, how: How, before: str, tip: str) -> str:
+        if how == "fast_forward":
+            raise DeliveryRefused(f"{self._branch} has commits that the run did not begin with: only a merge can do it")
+        message = f"Merge branch '{self._worktrees.branch}' into {self._branch}\n"
+        try:
+            return await self._worktrees.merged(before, tip, message)
+        except IntegrationConflict as conflict:
+            raise DeliveryRefused(
+                f"the results do not fit to {self._branch}: git merge {self._worktrees.branch}", conflict.paths
+            ) from None
+
+    async def _make_room(self, move: _Move) -> None:
+        """Refuse where a file that git does not know, ignored or not, stands in the place of one that is to come."""
+        if move.tree is None:
+            return
+        listed = await run_git(
+            self._repo.root, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "--diff-filter=AT",
+            move.before, move.goal,
+        )  # fmt: skip
+        known = await run_git(move.tree.path, "ls-files", "-z")
+        tracked = frozenset(split_paths(known.out))
+        coming = split_paths(listed.out)
+        in_the_way = await asyncio.to_thread(_strangers, move.tree.path, coming, tracked)
+        if in_the_way:
+            raise DeliveryRefused(f"files of yours in {move.tree.path} stand in the place of results", in_the_way)
+
+    async def _go(self, move: _Move, lock: int) -> None:
+        reference, said = f"{_BRANCHES}{move.branch}", f"unstuck: results of {self._run}"
+        if move.tree is None:
+            await self._git("update-ref", "-m", said, reference, move.goal, move.before)
+            return
+        index = move.tree.git_dir / "index"
+        saved = await asyncio.to_thread(index.read_bytes)
+        settings = ("-c", f"branch.{move.branch}.mergeOptions=") if "=" not in move.branch else ()
+        command = (*settings, "merge", *_FORWARD, move.goal)
+        done = await run_git(
+            move.tree.path,
+            *command,
+            environment={"GIT_REFLOG_ACTION": said},
+            check=False,
+            user_config=True,
+            inherit=(lock,),
+        )
+        if done.code == 0 and await self._commit() == move.goal:
+            return
+        await self._take_back(move)
+        await asyncio.to_thread(_put_back, index, saved)
+        await self._git("update-ref", "-d", self._pin)
+        raise DeliveryRefused(f"git could not bring the results to {move.branch}: {one_line(done.err.strip())}")
+
+    async def _finish_half(self) -> None:
+        """What an earlier delivery that was killed had begun: done to its end by git meanwhile, or taken back."""
+        pinned = await run_git(self._repo.root, "rev-parse", "--verify", "--quiet", self._pin, check=False)
+        if pinned.code:
+            return
+        before, goal, tree = await self._commit(), pinned.line, await self._holder()
+        if tree is not None and before != goal and await self._contains(goal, before) and not is_locked(tree.git_dir):
+            await self._take_back(_Move(self._branch, before, goal, tree))
+        if tree is None or not is_locked(tree.git_dir):
+            await self._git("update-ref", "-d", self._pin)
+
+    async def _take_back(self, move: _Move) -> None:
+        """Set back those files that are between ``before`` and ``goal``; a person's own changes stay.
+
+        Everything tracked was as in ``before``, so nothing is lost that is not in a commit.
+        """
+        assert move.tree is not None
+        place, range_ = move.tree.path, (move.before, move.goal)
+        with suppress(GitError):
+            await run_git(place, "update-index", "-q", "--refresh", check=False, user_config=True)
+        listed = await run_git(place, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", *range_)
+        fields = split_paths(listed.out)
+        rows = [(*head.lstrip(":").split(" "), path) for head, path in zip(fields[::2], fields[1::2], strict=True)]
+        mine = [row for row in rows if await self._is_between(place, row[5], new=row[3], kind=row[4])]
+        entries = b"".join(_entry(mode=row[0], blob=row[2], path=row[5]) for row in mine)
+        if not entries:
+            return
+        await run_git(place, "update-index", "-z", "--index-info", stdin=entries, user_config=True)
+        for row in mine:
+            if row[4] == "A":
+                _remove_new(place, row[5])
+        back = join_paths(row[5] for row in mine if row[4] != "A")
+        if back:
+            await run_git(place, "checkout-index", "-f", "-u", "-z", "--stdin", stdin=back, user_config=True)
+
+    async def _is_between(self, tree: Path, path: str, *, new: str, kind: str) -> bool:
+        """Whether the file at ``path`` is one of ours: gone, as it is to be, or the beginning of that."""
+        file = tree / path
+        if not os.path.lexists(file):
+            return True
+        if kind == "D":
+            return False
+        found = await run_git(tree, "hash-object", "--", path, check=False, user_config=True)
+        if found.code == 0 and not file.is_symlink():
+            if found.line == new:
+                return True
+            whole = await run_git(tree, "cat-file", "--filters", f"--path={path}", new, check=False, user_config=True)
+            return whole.code == 0 and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
+        target = await run_git(tree, "cat-file", "blob", new, check=False)
+        return file.is_symlink() and os.fsencode(os.readlink(file)) == target.out
+
+
+def _entry(*, mode: str, blob: str, path: str) -> bytes:
+    gone = not mode.strip("0")
+    return (b"0 " + b"0" * len(blob) if gone else f"{mode} {blob}".encode()) + b"\t" + os.fsencode(path) + b"\0"
+
+
+def _remove_new(tree: Path, path: str) -> None:
+    with suppress(OSError):
+        (tree / path).unlink()
+        for folder in (tree / path).parents:
+            if folder == tree:
+                break
+            folder.rmdir()
+
+
+def _strangers(tree: Path, coming: list[str], tracked: frozenset[str]) -> tuple[str, ...]:
+    """What git does not know at the places in ``coming``, or in the place of one of their folders."""
+    found = set()
+    for path in coming:
+        parts = path.split("/")
+        for length in range(1, len(parts)):
+            folder = "/".join(parts[:length])
+            if os.path.lexists(tree / folder) and ((tree / folder).is_symlink() or not (tree / folder).is_dir()):
+                if folder not in tracked:
+                    found.add(folder)
+                break
+        else:
+            found |= _at(tree, path, tracked)
+    return tuple(sorted(found))
+
+
+def _at(tree: Path, path: str, tracked: frozenset[str]) -> set[str]:
+    file = tree / path
+    if not os.path.lexists(file) or path in tracked:
+        return set()
+    if not file.is_dir() or file.is_symlink():
+        return {path}
+    below = {os.path.relpath(os.path.join(place, name), tree) for place, _, names in os.walk(file) for name in names}
+    return below - tracked
+
+
+def _put_back(index: Path, saved: bytes) -> None:
+    """The index as it was, byte for byte, unless somebody's git holds it by now."""
+    if index.read_bytes() == saved:
+        return
+    lock = index.with_name("index.lock")
+    with suppress(FileExistsError):
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(saved)
+        lock.rename(index)

@@ -1,0 +1,80 @@
+"""What a work tree holds that is nowhere else: while it does, it is kept."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from unstuck.text import one_line
+from unstuck.workspace.condition import under_way
+from unstuck.workspace.git import split_paths
+from unstuck.workspace.places import TreePlace
+from unstuck.workspace.staging import Scan, scan
+
+__all__ = ["Cleaned", "Kept", "held_in", "without"]
+
+_NAMED = 3
+_GITLINK = b"160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A tree or branch that stayed, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a clean-up took away, by the names of the tasks, and what it kept."""
+
+    removed: tuple[str, ...]
+    kept: tuple[Kept, ...]
+
+
+async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
+    """Why a tree has to stay: what is in it, but not in ``tip``, the end of ``branch``; empty where there is nothing.
+
+    Ignored files, and what lies in the folder ``own`` at the top, do not count.
+    """
+    if place.lock is not None:
+        return f"somebody has locked it: {one_line(place.lock) or 'no reason given'}"
+    if place.git_dir is not None and (what := under_way(place.git_dir)):
+        return f"in the middle of {what}"
+    commit = await place.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
+    arrived = await place.git("merge-base", "--is-ancestor", commit.line, tip, check=False)
+    if commit.code or arrived.code:
+        return f"commits that are not on {branch}"
+    await place.git("update-index", "-q", "--refresh", check=False)
+    found = without(await scan(place.git), own)
+    if found.untracked or found.nested:
+        return f"untracked files: {_some(found.untracked | found.nested)}"
+    staged = split_paths((await place.git("diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD")).out)
+    if changed := found.removed | found.changed | frozenset(staged):
+        return f"uncommitted changes: {_some(changed)}"
+    return await _submodules(place)
+
+
+async def _submodules(place: TreePlace) -> str:
+    """The commits of a submodule that was filled in this tree lie in the tree's own git directory."""
+    if place.git_dir is None or not (place.git_dir / "modules").is_dir():
+        return ""
+    changed = await place.git("diff-tree", "-r", "-z", "--raw", "--no-renames", place.start or "HEAD", "HEAD")
+    fields = changed.out.split(b"\0")
+    moved = [os.fsdecode(path) for row, path in zip(fields[::2], fields[1::2], strict=False) if _GITLINK in row]
+    return f"a submodule with commits of its own: {_some(moved)}" if moved else ""
+
+
+def without(found: Scan, own: str) -> Scan:
+    """``found`` without what lies in the folder ``own``."""
+
+    def others(paths: frozenset[str]) -> frozenset[str]:
+        return frozenset(path for path in paths if path.split("/")[0] != own)
+
+    return Scan(others(found.removed), others(found.changed), others(found.untracked), others(found.nested))
+
+
+def _some(paths: frozenset[str] | list[str]) -> str:
+    named = sorted(paths)
+    return ", ".join(map(one_line, named[:_NAMED])) + (f" and {len(named) - _NAMED} more" if named[_NAMED:] else "")
