@@ -164,8 +164,8 @@ class Report:
 
     ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
     the raw output below the run's directory, ``output_at`` the bytes of it (start, end) and ``output_lost`` why some
-    could not be kept; ``question`` and ``options`` come with ``needs_guidance`` and ``blocked``; ``alternatives`` are
-    other approaches the agent sees. ``tokens`` and ``cost`` are those of the attempt that no observation has told of.
+    could not be kept; ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``; ``phase`` is
+    what the agent was at, in its own words; ``alternatives`` are other approaches it sees. ``tokens`` and ``cost`` are those of the attempt that no observation has told of.
     """
 
     exit_code: int | None = None
@@ -176,6 +176,8 @@ class Report:
     how: Literal["ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal"] = "ended"
     question: Clean | None = None
     options: tuple[Clean, ...] = ()
+    context: Clean | None = None
+    phase: Clean | None = None
     alternatives: tuple[Clean, ...] = ()
     output: str = ""
     output_at: tuple[int, int] = (0, 0)

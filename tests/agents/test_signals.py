@@ -31,6 +31,19 @@ def test_blocked() -> None:
     assert (signal.kind, signal.question) == ("blocked", "There is no database here")
 
 
+def test_what_it_was_at_and_what_a_person_has_to_know() -> None:
+    """The phase and the context of a question come along, short and clean; other kinds of value are left out."""
+    line = '{"signal": "needs_guidance", "question": "Which?", "context": "Both \\u001b[1mare free", "phase": "%s"}' % (
+        "x" * 900
+    )
+    signal = read_signal(f"UNSTUCK {line}", "web")
+    assert signal.context == "Both are free"
+    assert signal.phase is not None
+    assert len(signal.phase) <= 200
+    odd = read_signal('UNSTUCK {"signal": "complete", "phase": 3, "context": ["a"]}', "web")
+    assert (odd.kind, odd.phase, odd.context) == ("complete", None, None)
+
+
 def test_alternatives_and_session() -> None:
     """Other approaches the agent sees, and its own session."""
     line = 'UNSTUCK {"signal": "complete", "alternatives": ["a", "", 3, "b"], "session": "abc-1"}'

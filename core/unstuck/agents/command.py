@@ -164,6 +164,8 @@ class CommandAgent:
             approach=signal.approach,
             question=signal.question,
             options=signal.options,
+            context=signal.context,
+            phase=signal.phase,
             alternatives=signal.alternatives,
             session=signal.session,
             tokens=signal.tokens,

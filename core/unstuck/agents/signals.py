@@ -3,11 +3,13 @@
 A line that begins with ``UNSTUCK`` (a colon may follow, Markdown may stand round it) and holds one JSON object::
 
     UNSTUCK {"signal": "complete", "task": "web", "approach": "raw body"}
-    UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"]}
-    UNSTUCK {"signal": "blocked", "question": "There is no database here"}
+    UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"], "context": "Both are free"}
+    UNSTUCK {"signal": "blocked", "question": "There is no database here", "phase": "integration tests"}
 
-The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``alternatives``
-are other approaches the agent sees, ``session`` its own session's id, ``tokens`` and ``cost`` what the attempt used.
+The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``phase`` is what
+the agent was at, ``alternatives`` are other approaches it sees, ``session`` its own session's id, ``tokens`` and
+``cost`` what the attempt used. Where an agent's settings require signals, none, one that cannot be read and a foreign
+one are the agent's failure; otherwise they are ignored.
 
 In the same way an agent may tell of its steps while it works, so that a loop inside an attempt is noticed::
 
@@ -37,6 +39,7 @@ _OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{
 _WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
 # Approaches are compared, remembered and carried in every later decision, so they stay short.
 _APPROACH_LIMIT = 500
+_PHASE_LIMIT = 200
 _TEXT_LIMIT = 4_000
 _MOST_USED = 1e12
 _KINDS = ("complete", "blocked", "needs_guidance")
@@ -52,6 +55,8 @@ class Signal:
     approach: Clean | None = None
     question: Clean | None = None
     options: tuple[Clean, ...] = ()
+    context: Clean | None = None
+    phase: Clean | None = None
     alternatives: tuple[Clean, ...] = ()
     session: str | None = None
     tokens: int = 0
@@ -78,6 +83,8 @@ def read_signal(output: str, task: str) -> Signal:
         approach=_text(data.get("approach"), _APPROACH_LIMIT),
         question=_text(data.get("question")),
         options=_texts(data.get("options")),
+        context=_text(data.get("context")),
+        phase=_text(data.get("phase"), _PHASE_LIMIT),
         alternatives=_texts(data.get("alternatives"), _APPROACH_LIMIT),
         session=session if isinstance(session, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,128}", session) else None,
         tokens=int(_number(data.get("tokens")) or 0),

@@ -48,11 +48,12 @@ ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here
 # A frame's last line says nothing.
 SAYS = Lazy(r"\w")
 RETRY_AFTER = Lazy(
-    r"(?:retry[-_ ]?after|retryDelay|retry in|try again in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
-    r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)?\b",
+    r"(?:retry[-_ ]?after|retryDelay|retry in|try again in|resets? in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
+    r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)?\b",
     re.IGNORECASE,
 )
-RETRY_GATES = ("etry", "ry again in")
+RETRY_GATES = ("etry", "ry again in", "eset in", "esets in")
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs somebody's program to install something.
 INSTALLERS = ("metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E")
@@ -219,6 +220,5 @@ def _retry_after(text: str) -> str:
         for line in lines_with(text, gate) if gate in text else ():
             if wait := RETRY_AFTER.search(line[:LINE_LIMIT]):
                 unit = (wait[2] or "s").lower()
-                factor = 0.001 if unit == "ms" else 60.0 if unit.startswith("m") else 1.0
-                return f"{float(wait[1]) * factor:g}"
+                return f"{float(wait[1]) * UNITS.get(unit, UNITS[unit[0]]):g}"
     return ""

@@ -236,15 +236,17 @@ def follow_answer(core: Core, row: TaskRow, gate: str) -> None:
 def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
     agent = row.task.agent or row.task.agent_type
     question = admit(decision.question, limit=4_000)
+    report = row.report or _NO_REPORT
+    core.append(e.ConfigurationError(task_id=row.id, error_type=decision.error_type), task=row.id)
     if decision.key == "needs_guidance":
         core.append(e.AgentSeeksGuidance(agent_id=agent, task_id=row.id, question=question), task=row.id, actor="agent")
-    else:
-        core.append(e.ConfigurationError(task_id=row.id, error_type=decision.error_type), task=row.id)
     context = {
         "task_id": row.id,
         "agent_id": agent,
         "question": question,
         "options": list(decision.options),
+        "context": report.context or "",
+        "phase": report.phase or "",
         "error_type": decision.error_type,
     }
     open_gate(core, "question", task=row.id, key=decision.key, context=context)

@@ -243,6 +243,8 @@ def _admitted(report: Report) -> Report:
         error=clean(report.error),
         approach=clean(report.approach),
         question=clean(report.question),
+        context=clean(report.context),
+        phase=clean(report.phase),
         sample=clean(report.sample),
         output=admit(report.output, limit=4_096),
         output_lost=admit(report.output_lost, limit=200),

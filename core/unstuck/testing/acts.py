@@ -16,7 +16,7 @@ __all__ = ["ACTS", "MOST_ACTS", "acts"]
 
 MOST_ACTS = 1_000
 SIGNALS = ("complete", "blocked", "needs_guidance")
-_SIGNAL_KEYS = ("signal", "approach", "question", "options", "alternatives")
+_SIGNAL_KEYS = ("signal", "task", "phase", "approach", "question", "options", "context", "alternatives")
 
 Made = dict[str, Any]
 """One act as JSON-able values: ``act`` names it, the other keys are its own."""

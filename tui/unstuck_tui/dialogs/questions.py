@@ -140,6 +140,8 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
     yield "Seen", "; ".join(_each(context.get("signals")))
     yield "Last sign", _said(context.get("last_sign"))
+    yield "Context", _said(context.get("context"))
+    yield "Phase", _said(context.get("phase"))
     yield "Agent", _said(context.get("agent_id"))
     yield "Since", _since(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said(context.get("attempts") if row.gate.type == "remediation" else "")
