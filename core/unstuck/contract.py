@@ -15,6 +15,7 @@ from unstuck.diagnosis import Diagnosis
 from unstuck.text import Clean
 
 __all__ = [
+    "QUOTA",
     "Actor",
     "Agent",
     "Answer",
@@ -49,6 +50,9 @@ GateTypeName = Literal[
 GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
 Standing = Literal["", "held", "frozen", "runs_on"]
 OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
+
+QUOTA = "quota"
+"""The key of the question whether a task goes on after a long wait for a quota."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -164,8 +168,9 @@ class Report:
 
     ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
     the raw output below the run's directory, ``output_at`` the bytes of it (start, end) and ``output_lost`` why some
-    could not be kept; ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``; ``phase`` is
-    what the agent was at, in its own words; ``alternatives`` are other approaches it sees. ``tokens`` and ``cost`` are those of the attempt that no observation has told of.
+    could not be kept; ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``;
+    ``phase`` is what the agent was at, in its own words; ``alternatives`` are other approaches it sees. ``tokens`` and
+    ``cost`` are those of the attempt that no observation has told of.
     """
 
     exit_code: int | None = None

@@ -181,7 +181,7 @@ def test_every_climb_ends_in_a_question(data: st.DataObject) -> None:
     """Whatever fails however: at most `max_attempts` directives, and only the ladder uses up rungs."""
     limits = Limits(
         max_attempts=data.draw(st.integers(1, 25)),
-        auto_resolve=((".", "try this"),) if data.draw(st.booleans()) else (),
+        auto_resolve=((".", "try this", ""),) if data.draw(st.booleans()) else (),
     )
     climb, directives, beside = Climb(), 0, 0
     for _ in range(200):

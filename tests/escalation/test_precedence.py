@@ -28,7 +28,7 @@ from unstuck.text import Clean
 
 Make = Callable[..., Any]
 
-LIMITS = Limits(skip_to_ask=("EACCES",), auto_resolve=(("node_modules", "run npm install"),))
+LIMITS = Limits(skip_to_ask=("EACCES",), auto_resolve=(("node_modules", "run npm install", ""),))
 ASKS = Report(exit_code=0, signal="needs_guidance", question=Clean("Which port?"), options=(Clean("80"), Clean("81")))
 CRASHED = Report(exit_code=None, how="crashed", error=Clean("killed"))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from unstuck.contract import Level
-from unstuck.diagnosis import Diagnosis, diagnose
-from unstuck.escalation.prompts import Brief, compose
+from unstuck.diagnosis import Diagnosis, FailureType, diagnose
+from unstuck.escalation.prompts import SIGNAL_HELP, Brief, compose, set_back
 
 LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")
 
@@ -63,6 +64,7 @@ def test_research() -> None:
         "Build the page\n\n"
         "Several attempts failed. First understand the problem, then name a new approach and follow it:\n\n"
         "Gathered:\ncalc.py:\n1 | def add\n\n"
+        'When you are done, name the approach in a line such as UNSTUCK {"signal": "complete", "approach": "..."}.\n\n'
         "Your work is done when this passes: pytest -q"
     )
 
@@ -79,8 +81,61 @@ def test_a_persons_answer() -> None:
 
 
 def test_going_on_in_a_new_session() -> None:
-    """The new session knows that the work is there."""
-    assert "Its work is in the files. Go on from there:" in told("continue")
+    """The new session knows what is done and what is left."""
+    assert told("continue", progress=["added page.html"], evidence="no footer") == (
+        "Build the page\n\n"
+        "The last session ran out of context. Its work is in the files. Go on from there:\n\n"
+        "Done so far in the files:\n- added page.html\n\n"
+        "What the task asks for beyond that is left to do.\n\n"
+        "What the check printed:\nno footer\n\n"
+        "Your work is done when this passes: pytest -q"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (FailureType.BROKEN_BUILD, "it does not even load or compile. Mend that first"),
+        (FailureType.VERIFICATION_FAILED, "mend this problem in another way than before"),
+        (FailureType.UNKNOWN, "Keep the approach and fix this problem"),
+    ],
+)
+def test_a_retry_goes_by_the_kind_of_failure(kind: FailureType, said: str) -> None:
+    """A broken build is mended first, a failing check is met in another way, anything else is tried once more."""
+    assert said in told("retry", diagnosis=replace(found(), failure_type=kind))
+
+
+def test_what_was_undone_and_why() -> None:
+    """The agent learns which of its files are as they were, and for what reason; many are counted."""
+    changes = [("disappear", "draft.py"), ("change", "app.py"), ("return", "old\n.txt")]
+    assert set_back(changes, broken=True) == (
+        "Your earlier edits were set back, because the build was broken (files: 3).\n"
+        "- removed draft.py\n- changed back app.py\n- brought back old .txt"
+    )
+    many = set_back([("change", f"{number}.py") for number in range(40)], broken=False)
+    assert "so that the new approach starts clean (files: 40)" in many
+    assert many.endswith("- and 28 more")
+
+
+def test_my_own_words_for_a_rung() -> None:
+    """A template of mine replaces what a rung adds, never the task; paragraphs without anything to say are left out."""
+    mine: dict[Level, str] = {
+        "retry": "Nochmal: {problem}\n\nTipp: {hint}\n\n{json: 1} {unknown}\n\nFertig: {check}",
+    }
+    brief = Brief(prompt="Build the page", level="retry", diagnosis=found(), check="pytest -q")
+    assert compose(brief, mine) == (
+        "Build the page\n\nNochmal: Problem: TypeError: no plus (calc.py:2)\n\n{json: 1} {unknown}\n\nFertig: pytest -q"
+    )
+    assert compose(replace(brief, level="pivot"), mine) == compose(replace(brief, level="pivot"))
+
+
+def test_my_own_words_hide_no_signal_and_open_no_placeholder_in_what_somebody_said() -> None:
+    """An agent that owes a signal is told how in any case; placeholders in an answer stay what they are."""
+    text = compose(
+        Brief(prompt="Build", level="human", answer="use {check} and {answer}", check="make", signals=True),
+        {"human": "Hear: {answer}"},
+    )
+    assert text == f"Build\n\nHear: use {{check}} and {{answer}}\n\n{SIGNAL_HELP}"
 
 
 def test_an_agent_that_has_to_signal_is_told_how() -> None:

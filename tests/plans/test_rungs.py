@@ -115,12 +115,12 @@ def test_a_pattern_goes_straight_to_the_person(bench):
 
 def test_a_known_answer_is_given_once(bench):
     """A hint from my settings is in the next prompt, once for the same failure."""
-    rule = {"pattern": "no such table", "action": "run the migrations first"}
+    rule = {"pattern": "no such table", "action": "apply the migrations first"}
     settings = {"failure_handler": {"auto_resolve": [rule], **CLIMB, "max_pivots": 0, "max_research": 0}}
     plan = alone(bench, "true", verify="echo 'Error: no such table: users'; exit 1", settings=settings)
     assert bench.run(plan).code == 3
-    assert "run the migrations first" in bench.prompt("web.2")
-    assert "run the migrations first" not in bench.prompt("web.3")
+    assert "apply the migrations first" in bench.prompt("web.2")
+    assert "apply the migrations first" not in bench.prompt("web.3")
     assert bench.attempts("web") == 3
 
 

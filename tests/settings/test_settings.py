@@ -338,3 +338,40 @@ def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
     budget = load(user="budget: {tokens: 1000, cost: 5}", own="budget: {tokens: 9000, cost: 2, time: 1h}").budget
     assert (budget.tokens, budget.cost, budget.time) == (1_000, 2, 3_600)
     assert load(user="budget: {tokens: 1000}", **{"budget.tokens": 9_000}).budget.tokens == 9_000
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "problem"),
+    [
+        (
+            "failure_handler.skip_to_ask",
+            ["[a"],
+            "skip_to_ask.0: must be a regular expression, not '[a'",
+        ),
+        ("failure_handler.auto_resolve", [{"pattern": "(", "action": "a"}], "must be a regular expression, not '('"),
+        ("failure_handler.patterns", [{"pattern": "*", "approach": "a"}], "must be a regular expression, not '*'"),
+        (
+            "failure_handler.patterns",
+            [{"pattern": "a", "approach": "b", "confidence": 2}],
+            "up to 1, not 2",
+        ),
+        ("prompts", {"retry": "{problme}"}, "there is no placeholder '{problme}'; allowed are instruction, answer"),
+        ("prompts", {"human": "Try again."}, "human must hold {answer}"),
+        ("prompts", {"retry": 3}, "prompts.retry: must be text, not 3"),
+        ("prompts", {"third": "x"}, "must be 'first', 'retry'"),
+        ("after_quota", "yes", "after_quota: must be 'ask' or 'resume'"),
+    ],
+)
+def test_patterns_and_own_words_are_checked_before_anything_starts(
+    load: Load, flag: str, value: Any, problem: str
+) -> None:
+    """A half-open bracket, a placeholder that is misspelt, an answer that would be lost: one clear line."""
+    assert problem in str(refused(load, **{flag: value}))
+
+
+def test_a_repositorys_file_lets_nothing_start_at_night(load: Load) -> None:
+    """Only I say that tasks go on by themselves after a quota: in my file, a variable or a flag."""
+    assert load(user="after_quota: resume").after_quota == "resume"
+    assert load(environ={"UNSTUCK_AFTER_QUOTA": "resume"}).after_quota == "resume"
+    assert load(own="after_quota: ask").after_quota == "ask"
+    assert "after_quota" in str(refused(load, own="after_quota: resume"))

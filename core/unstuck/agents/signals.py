@@ -3,7 +3,7 @@
 A line that begins with ``UNSTUCK`` (a colon may follow, Markdown may stand round it) and holds one JSON object::
 
     UNSTUCK {"signal": "complete", "task": "web", "approach": "raw body"}
-    UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"], "context": "Both are free"}
+    UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"], "context": "Both free"}
     UNSTUCK {"signal": "blocked", "question": "There is no database here", "phase": "integration tests"}
 
 The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``phase`` is what

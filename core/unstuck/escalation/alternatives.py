@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
+from unstuck.detection.similarity import similarity
 from unstuck.diagnosis import Approach, Cause
+from unstuck.escalation.matching import matches
 
-__all__ = ["BUILT_IN", "alternatives", "built_in"]
+__all__ = ["BUILT_IN", "Tried", "alternatives", "built_in", "known_ways", "learnt_patterns", "remembered_ways"]
 
 _ANYWHERE = (
     "start from the failing check and write the smallest change that satisfies it",
@@ -46,6 +49,7 @@ BUILT_IN: dict[Cause, tuple[str, ...]] = {
 }
 
 _AGENT_CONFIDENCE = 0.6
+_SIGNATURES_OF_A_PATTERN = 2
 _FAILURE_CONFIDENCE = 0.5
 _BUILT_IN_CONFIDENCE = 0.4
 
@@ -56,12 +60,68 @@ def built_in(cause: Cause) -> tuple[str, ...]:
     return own + tuple(way for way in _ANYWHERE if way not in own)
 
 
+class Tried(Protocol):
+    """One use of an approach: ``outcome`` is ``worked`` or ``failed``, ``note`` the failure's headline."""
+
+    @property
+    def signature(self) -> str: ...
+    @property
+    def approach(self) -> str: ...
+    @property
+    def cause(self) -> str: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+
+
+def remembered_ways(
+    tried: Iterable[Tried], *, cause: Cause, signature: str, headline: str
+) -> tuple[tuple[str, float], ...]:
+    """What worked before, as (approach, similarity): 1.0 for this very failure, else how alike the headlines are.
+
+    ``tried`` is newest first; only the last use of an approach against a failure counts.
+    """
+    best: dict[str, float] = {}
+    for use in _last_uses(tried, cause, signature).values():
+        if use.outcome == "worked":
+            alike = 1.0 if use.signature == signature else similarity(use.note, headline)
+            best[use.approach] = max(alike, best.get(use.approach, 0.0))
+    return tuple((approach, alike) for approach, alike in best.items() if alike > 0)
+
+
+def learnt_patterns(tried: Iterable[Tried], *, cause: Cause) -> tuple[tuple[str, float], ...]:
+    """Approaches that worked against two failures of this cause, with the share of those that they worked against."""
+    met: dict[str, list[bool]] = {}
+    for use in _last_uses(tried, cause, "").values():
+        met.setdefault(use.approach, []).append(use.outcome == "worked")
+    return tuple(
+        (approach, sum(worked) / len(worked))
+        for approach, worked in met.items()
+        if sum(worked) >= _SIGNATURES_OF_A_PATTERN
+    )
+
+
+def known_ways(patterns: Iterable[tuple[str, str, float]], headline: str) -> tuple[tuple[str, float], ...]:
+    """The user's own patterns that are about this failure, as (approach, confidence)."""
+    return tuple((approach, confidence) for pattern, approach, confidence in patterns if matches(pattern, headline))
+
+
+def _last_uses(tried: Iterable[Tried], cause: Cause, signature: str) -> Mapping[tuple[str, str], Tried]:
+    """The newest use of each approach against each failure that is this one or has this cause."""
+    last: dict[tuple[str, str], Tried] = {}
+    for use in tried:
+        if use.approach and (use.cause == cause.value or (signature and use.signature == signature)):
+            last.setdefault((use.approach, use.signature), use)
+    return last
+
+
 def alternatives(
     cause: Cause,
     *,
     remembered: Iterable[tuple[str, float]] = (),
     patterns: Iterable[tuple[str, float]] = (),
-    named: Iterable[str] = (),
+    named: Sequence[str] = (),
     failed: Collection[str] = (),
 ) -> tuple[Approach, ...]:
     """Every approach that has not failed yet, best first.

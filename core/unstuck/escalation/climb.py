@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,9 +19,11 @@ class Climb:
     """The counters of one climb, from the start of a task or from a person's answer to the next question.
 
     ``retries``, ``pivots`` and ``research`` are what the rungs have used up and may start again; ``told_*`` count
-    every directive since the last question and never go back. ``signature`` is the identity of the last failure,
+    every directive since the last question and never go back. ``waited`` is how often the trouble that may pass
+    (``waited_for``, its type) was waited for until now. ``signature`` is the identity of the last failure,
     ``seen`` those of this climb, ``repeats`` how often the last one came in a row. ``approach`` is the one that was
-    directed, by a pivot or by a person; ``advice`` is what persons have said.
+    directed, by a pivot or by a person; ``named`` are those that the agent itself sees; ``advice`` is what persons have
+    said.
     """
 
     rung: Rung = "first"
@@ -34,6 +37,8 @@ class Climb:
     agent_failures: int = 0
     transient: int = 0
     transient_over: bool = False
+    waited: int = 0
+    waited_for: str = ""
     continuations: int = 0
     unknown: int = 0
     signature: str = ""
@@ -43,11 +48,12 @@ class Climb:
     approach: str = ""
     approaches: tuple[str, ...] = ()
     failed_approaches: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 
-    def noting(self, signature: str, approach: str) -> Climb:
-        """This climb after a failure with ``signature`` of an attempt that followed ``approach``."""
+    def noting(self, signature: str, approach: str, named: Sequence[str] = ()) -> Climb:
+        """This climb after a failure with ``signature`` of an attempt that followed ``approach`` and named others."""
         approaches = self.approaches
         if approach and (not approaches or approaches[-1] != approach):
             approaches = (*approaches, approach)[-REMEMBERED_APPROACHES:]
@@ -61,6 +67,7 @@ class Climb:
             seen=self.seen if signature in self.seen else (*self.seen, signature),
             approaches=approaches,
             failed_approaches=failed,
+            named=tuple(dict.fromkeys((*named, *self.named)))[:REMEMBERED_APPROACHES],
         )
 
     def answered(self, choice: str = "", text: str = "") -> Climb:
@@ -73,6 +80,7 @@ class Climb:
             approach=text if choice == "retry" else "",
             advice=(*self.advice, text)[-REMEMBERED_ADVICE:] if text and choice != "retry" else self.advice,
             failed_approaches=self.failed_approaches,
+            named=self.named,
             insights=self.insights,
             resolved=self.resolved,
         )

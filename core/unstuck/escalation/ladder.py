@@ -78,6 +78,8 @@ def _has_room(
     if rung == "retry":
         if failure_type is FailureType.UNKNOWN and climb.unknown >= limits.unknown_retries:
             return False
+        if failure_type is FailureType.VERIFICATION_FAILED and climb.retries >= limits.verification_retries:
+            return False
         return climb.retries < limits.max_retries
     if direct:
         return rung == "human"

@@ -29,7 +29,12 @@ class EscalationLevel(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How far a climb may go. ``max_attempts`` bounds all directives of one climb; the rest are per rung or rule."""
+    """How far a climb may go. ``max_attempts`` bounds all directives of one climb; the rest are per rung or rule.
+
+    ``auto_resolve`` holds (pattern, hint, command to run or empty), ``patterns`` (pattern, approach, confidence).
+    A wait of more than ``long_wait`` seconds is one for a quota, after which only ``resume_after_quota`` lets a task go
+    on by itself.
+    """
 
     max_retries: int = 3
     max_pivots: int = 3
@@ -40,4 +45,8 @@ class Limits:
     continuations: int = 3
     unknown_retries: int = 1
     skip_to_ask: tuple[str, ...] = ()
-    auto_resolve: tuple[tuple[str, str], ...] = ()
+    verification_retries: int = 3
+    long_wait: float = 600.0
+    resume_after_quota: bool = False
+    auto_resolve: tuple[tuple[str, str, str], ...] = ()
+    patterns: tuple[tuple[str, str, float], ...] = ()

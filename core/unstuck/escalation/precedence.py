@@ -7,7 +7,6 @@ Only line 10 uses up rungs.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,9 +15,24 @@ from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, Failure
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.levels import Limits
+from unstuck.escalation.matching import matches
 
-__all__ = ["AskQuestion", "BackOff", "Block", "Decision", "Direct", "Facts", "Finish", "Halt", "Redispatch", "decide"]
+__all__ = [
+    "LEARNT",
+    "AskQuestion",
+    "BackOff",
+    "Block",
+    "Decision",
+    "Direct",
+    "Facts",
+    "Finish",
+    "Halt",
+    "Redispatch",
+    "decide",
+]
 
+LEARNT = "what a person said"
+"""The rule that stands for a person's own answer, among those that were used."""
 CheckResult = Literal["passed", "failed", "could_not_run", "none"]
 _AGENT_FAILED = {
     "crashed": "agent_crash",
@@ -31,7 +45,10 @@ _AGENT_FAILED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known when a decision is due. ``circular`` and ``infrastructure`` were found out before."""
+    """What is known when a decision is due. ``circular`` and ``infrastructure`` were found out before.
+
+    ``learnt`` is what a person once said about this very failure and wants to be told without being asked again.
+    """
 
     check: CheckResult
     report: Report
@@ -44,6 +61,7 @@ class Facts:
     may_ask: bool = True
     check_problem: str = ""
     check_trouble: str = "env_unavailable"
+    learnt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,25 +84,28 @@ class AskQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackOff:
-    """Wait ``delay`` seconds, then the same again; ``retry`` counts from 1."""
+    """Wait ``delay`` seconds, then the same again; ``retry`` counts from 1; ``quota``: it is a long wait."""
 
     error_type: str
     retry: int
     delay: float
     climb: Climb
+    quota: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direct:
     """The next attempt on ``level``, or with ``human`` the checkpoint and the stuck gate.
 
-    ``hint`` goes to the agent; ``fresh`` starts a new session; ``restore`` names what to go back to first.
+    ``hint`` goes to the agent; ``command`` is run before; ``fresh`` starts a new session; ``restore`` names what to go
+    back to first.
     """
 
     level: Literal["retry", "pivot", "research", "human", "continue"]
     line: int
     climb: Climb
     hint: str = ""
+    command: str = ""
     approach: str = ""
     fresh: bool = False
     restore: Literal["", "good", "baseline"] = ""
@@ -165,28 +186,37 @@ def _check_could_not_run(facts: Facts) -> Decision | None:
 def _patterns(facts: Facts, limits: Limits) -> Decision | None:
     if facts.diagnosis is None:
         return None
-    headline, identity = facts.diagnosis.headline, facts.diagnosis.identity
+    headline = facts.diagnosis.headline
     for pattern in limits.skip_to_ask:
-        if _matches(pattern, headline):
+        if matches(pattern, headline):
             return _ask(facts, line=3, reason=f"{pattern} goes straight to a person")
-    for pattern, action in limits.auto_resolve:
-        used = f"{pattern}\n{identity}"
-        if _matches(pattern, headline) and used not in facts.climb.resolved and _goes_on(facts, limits):
-            climb = _noted(facts)[0]
-            return Direct(
-                level="retry",
-                line=4,
-                climb=replace(
-                    climb,
-                    resolved=(*climb.resolved, used),
-                    told_retries=climb.told_retries + 1,
-                    directives=climb.directives + 1,
-                ),
-                hint=action,
-                approach=climb.approach,
-                reason=f"known answer to {pattern}",
-            )
-    return None
+    for pattern, hint, command in limits.auto_resolve:
+        if matches(pattern, headline) and (found := _known_answer(facts, limits, pattern, hint, command)):
+            return found
+    return _known_answer(facts, limits, LEARNT, facts.learnt, "") if facts.learnt else None
+
+
+def _known_answer(facts: Facts, limits: Limits, rule: str, hint: str, command: str) -> Decision | None:
+    """One retry with what is known about this failure; None where it has been tried in vain."""
+    climb, _ = _noted(facts)
+    used = f"{rule}\n{climb.signature}"
+    if used in climb.resolved or not _goes_on(facts, limits):
+        return None
+    return Direct(
+        level="retry",
+        line=4,
+        climb=replace(
+            climb,
+            resolved=(*climb.resolved, used),
+            told_retries=climb.told_retries + 1,
+            directives=climb.directives + 1,
+        ),
+        hint="" if command else hint,
+        command=command,
+        checkpoint="command" if command else "",
+        approach=climb.approach,
+        reason=f"known answer to {rule}",
+    )
 
 
 def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
@@ -215,9 +245,14 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     if retry >= limits.transient_retries:
         return None
     delay = _retry_after(diagnosis) or float(2**retry)
+    quota = delay > limits.long_wait
+    if quota and not (facts.may_ask or limits.resume_after_quota):
+        details = f"{diagnosis.headline}: nothing goes on by itself after such a wait, and nobody may be asked"
+        return Halt(reason="rate_limit", details=details)
     # The trouble says nothing about the approach, so it is not noted as one of its failures.
-    climb = replace(facts.climb, transient=retry + 1)
-    return BackOff(error_type=diagnosis.signature.error_type.value, retry=retry + 1, delay=delay, climb=climb)
+    error_type = diagnosis.signature.error_type.value
+    climb = replace(facts.climb, transient=retry + 1, waited=facts.climb.waited + 1, waited_for=error_type)
+    return BackOff(error_type=error_type, retry=retry + 1, delay=delay, climb=climb, quota=quota)
 
 
 def _retry_after(diagnosis: Diagnosis) -> float:
@@ -313,16 +348,10 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     """The climb after noting this failure, and whether its signature is new in the climb."""
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
-    return facts.climb.noting(identity, approach), identity not in facts.climb.seen
+    noted = facts.climb.noting(identity, approach, facts.report.alternatives)
+    return noted, identity not in facts.climb.seen
 
 
 def _goes_on(facts: Facts, limits: Limits) -> bool:
     """Whether this climb may have one more directive."""
     return facts.climb.directives < limits.max_attempts
-
-
-def _matches(pattern: str, headline: str) -> bool:
-    try:
-        return re.search(pattern, headline) is not None
-    except re.error:
-        return pattern in headline

@@ -1,24 +1,39 @@
-"""What an attempt is told, as plain text. Pure; the words stand here and nowhere else."""
+"""What an attempt is told, as plain text: a template for each rung, ours or the user's own. Pure.
+
+A template is paragraphs with blank lines between them; one whose placeholders are all empty is left out. The task
+always stands before it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unstuck.contract import Level
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis import Diagnosis, FailureType
+from unstuck.settings.templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = ["SIGNAL_HELP", "Brief", "compose"]
+__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "compose", "set_back"]
 
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
 _EVIDENCE_LIMIT = 4_000
+_NAMED = 12
 
 SIGNAL_HELP = (
     'End with one line such as UNSTUCK {"signal": "complete", "approach": "what you did"} '
     'or, if you need a decision, UNSTUCK {"signal": "needs_guidance", "question": "...", "options": ["...", "..."]}.'
 )
+_RETRIES: dict[FailureType, str] = {
+    FailureType.BROKEN_BUILD: (
+        "The last attempt did not pass the check: it does not even load or compile. Mend that first, then go on:"
+    ),
+    FailureType.VERIFICATION_FAILED: (
+        "The last attempt did not pass the check. Keep what works, and mend this problem in another way than before:"
+    ),
+}
 _INSTRUCTION: dict[Level, str] = {
     "first": "",
     "retry": "The last attempt did not pass the check. Keep the approach and fix this problem:",
@@ -26,6 +41,28 @@ _INSTRUCTION: dict[Level, str] = {
     "research": "Several attempts failed. First understand the problem, then name a new approach and follow it:",
     "human": "A person has looked at this and says:",
     "continue": "The last session ran out of context. Its work is in the files. Go on from there:",
+}
+
+_SAID = "{instruction}\n\n{answer}\n\nA person has said before:\n{advice}\n\nApproach: {approach}\n\n{problem}"
+_TRIED = "Already tried without success:\n{failed}"
+_GATHERED = "Gathered:\n{insights}"
+_PRINTED = "What the check printed:\n{evidence}"
+_NAME_IT = 'When you are done, name the approach in a line such as UNSTUCK {"signal": "complete", "approach": "..."}.'
+_DONE = "Your work is done when this passes: {check}\n\n{signals}"
+_LEFT = "Done so far in the files:\n{progress}\n\nWhat the task asks for beyond that is left to do."
+
+
+def _joined(*paragraphs: str) -> str:
+    return "\n\n".join(paragraphs)
+
+
+TEMPLATES: dict[Level, str] = {
+    "first": _DONE,
+    "retry": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _PRINTED, _DONE),
+    "pivot": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _PRINTED, _DONE),
+    "research": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _PRINTED, _NAME_IT, _DONE),
+    "human": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _PRINTED, _DONE),
+    "continue": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _LEFT, _PRINTED, _DONE),
 }
 
 
@@ -50,40 +87,66 @@ class Brief:
     signals: bool = False
 
 
-def compose(brief: Brief) -> Clean:
-    """The whole text of an attempt: the task first and never cut for what this rung adds."""
-    parts = []
-    if brief.level != "first":
-        parts.append(_INSTRUCTION[brief.level])
-    if brief.answer:
-        parts.append(brief.answer)
-    if brief.advice:
-        parts.append("A person has said before:\n" + "\n\n".join(brief.advice))
-    if brief.approach:
-        parts.append(f"Approach: {brief.approach}")
-    if brief.diagnosis is not None and brief.level != "first":
-        parts.append(_problem(brief.diagnosis, brief.repeats))
-    if brief.hint:
-        parts.append(f"Hint: {brief.hint}")
-    if brief.failed and brief.level in ("pivot", "research", "human"):
-        parts.append("Already tried without success:\n" + "\n".join(f"- {one_line(way)}" for way in brief.failed))
-    if brief.insights:
-        parts.append("Gathered:\n" + "\n\n".join(brief.insights))
-    if brief.restored:
-        parts.append(brief.restored)
-    if brief.progress:
-        parts.append("Done so far in the files:\n" + "\n".join(f"- {change}" for change in brief.progress))
-    if brief.evidence and brief.level != "first":
-        parts.append("What the check printed:\n" + shorten(brief.evidence.strip(), _EVIDENCE_LIMIT))
-    if brief.check:
-        parts.append(f"Your work is done when this passes: {brief.check}")
-    if brief.signals:
+def compose(brief: Brief, templates: Mapping[Level, str] | None = None) -> Clean:
+    """The whole text of an attempt: the task first and never cut for what this rung adds.
+
+    ``templates`` are the user's own, by rung. An agent that has to signal is told how, whatever they leave out.
+    """
+    template = (templates or {}).get(brief.level) or TEMPLATES[brief.level]
+    values = _values(brief)
+    parts = [_filled(paragraph.strip("\n"), values) for paragraph in re.split(r"\n[ \t]*\n", template)]
+    if brief.signals and "{signals}" not in template:
         parts.append(SIGNAL_HELP)
-    added = admit("\n\n".join(parts), limit=ADDED_LIMIT)
+    added = admit("\n\n".join(filter(None, parts)), limit=ADDED_LIMIT)
     return Clean("\n\n".join(part for part in (admit(brief.prompt, limit=TASK_LIMIT), added) if part))
+
+
+def _filled(paragraph: str, values: Mapping[str, str]) -> str:
+    """The paragraph with its values; empty where it has placeholders and nothing to put there."""
+    names = [name for name in PLACEHOLDER.findall(paragraph) if name in values]
+    if names and not any(values[name] for name in names):
+        return ""
+    # In one pass, so that a placeholder inside a value stays what it is.
+    return PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), paragraph)
+
+
+def _values(brief: Brief) -> dict[str, str]:
+    later = brief.level != "first"
+    diagnosis = brief.diagnosis if later else None
+    return {
+        "instruction": _instruction(brief),
+        "answer": brief.answer,
+        "advice": "\n\n".join(brief.advice),
+        "approach": brief.approach,
+        "problem": _problem(diagnosis, brief.repeats) if diagnosis is not None else "",
+        "hint": brief.hint,
+        "failed": "\n".join(f"- {one_line(way)}" for way in brief.failed),
+        "insights": "\n\n".join(brief.insights),
+        "restored": brief.restored,
+        "progress": "\n".join(f"- {change}" for change in brief.progress),
+        "evidence": shorten(brief.evidence.strip(), _EVIDENCE_LIMIT) if later else "",
+        "check": brief.check,
+        "signals": SIGNAL_HELP if brief.signals else "",
+    }
+
+
+def _instruction(brief: Brief) -> str:
+    if brief.level == "retry" and brief.diagnosis is not None:
+        return _RETRIES.get(brief.diagnosis.failure_type, _INSTRUCTION["retry"])
+    return _INSTRUCTION[brief.level]
 
 
 def _problem(diagnosis: Diagnosis, repeats: int) -> str:
     where = f" ({diagnosis.signature.location})" if diagnosis.signature.location else ""
     again = f"\nThis is the same failure {repeats} times in a row." if repeats > 1 else ""
     return f"Problem: {diagnosis.headline}{where}{again}"
+
+
+def set_back(changes: Sequence[tuple[str, str]], *, broken: bool) -> str:
+    """What was undone and why, for the agent that did it. ``changes`` are (change, return or disappear; path)."""
+    why = "because the build was broken" if broken else "so that the new approach starts clean"
+    words = {"change": "changed back", "return": "brought back", "disappear": "removed"}
+    named = [f"- {words.get(status, status)} {one_line(path)}" for status, path in changes[:_NAMED]]
+    if len(changes) > _NAMED:
+        named.append(f"- and {len(changes) - _NAMED} more")
+    return "\n".join([f"Your earlier edits were set back, {why} (files: {len(changes)}).", *named])

@@ -67,6 +67,8 @@ class DirectiveRow:
     restored: str | None = None
     restored_note: str = ""
     insights: tuple[str, ...] | None = None
+    command: str = ""
+    ran: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,9 @@ class AttemptRow:
 class TaskRow:
     """Everything that the next step of a task depends on.
 
-    ``used`` is what interrupted attempts have used of the time of the one that goes on after them, in seconds.
+    ``saved`` is the checkpoint of what is asked about, ``none`` where there could be none; ``backoff_quota``: the wait
+    is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
+    in seconds.
     """
 
     task: Task
@@ -139,10 +143,12 @@ class TaskRow:
     baseline: str = ""
     good: str = ""
     saved_at: int = 0
+    saved: str = ""
     integrated: str = ""
     set_up: bool = False
     backoff_until: float = 0.0
     backoff_delay: float = 0.0
+    backoff_quota: bool = False
     used: float = 0.0
     changed: int = 0
 

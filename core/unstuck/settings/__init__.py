@@ -9,6 +9,7 @@ from unstuck.settings.models import (
     AutoResolve,
     BudgetSettings,
     FailureHandlerSettings,
+    KnownWay,
     Settings,
     TimerSettings,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "AutoResolve",
     "BudgetSettings",
     "FailureHandlerSettings",
+    "KnownWay",
     "Settings",
     "TimerSettings",
     "default_user_file",

@@ -19,8 +19,8 @@ __all__ = ["default_user_file", "load_settings"]
 _PREFIX = "UNSTUCK_"
 # What the supervisor tells its agents and where its own places lie; KILLS is how many rounds the project's tests run.
 _NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS"}
-_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget")
-_LISTS = ("skip_to_ask", "auto_resolve")
+_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts")
+_LISTS = ("skip_to_ask", "auto_resolve", "patterns")
 # What is kept of the record is not for the one whose doings it records.
 _USERS_ONLY = ("keep_runs", "keep_days", "keep_bytes")
 
@@ -126,6 +126,8 @@ def _checked(layer: _Layer) -> dict[str, Any]:
         raise SettingsError(
             source, "timers", "may not be set by a repository's file: no question answers itself for it"
         )
+    if values.get("after_quota") == "resume" and not layer.trusted:
+        raise SettingsError(source, "after_quota", "may not be `resume` in a repository's file: nothing starts for it")
     handler = values.get("failure_handler")
     if isinstance(handler, dict) and isinstance(handler.get("auto_resolve"), list | tuple):
         handler["auto_resolve"] = [

@@ -7,16 +7,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.problems import settings_error, shown
+from unstuck.settings.templates import Rung, checked_templates
 
 __all__ = [
     "DEFAULT_TIMEOUTS",
     "AutoResolve",
     "BudgetSettings",
     "FailureHandlerSettings",
+    "KnownWay",
     "Settings",
     "TimerSettings",
     "plain_name",
@@ -59,6 +61,28 @@ def _text(value: object) -> str:
     if not value.strip() or len(value) > _LONGEST_TEXT:
         raise ValueError(f"must be text of 1 to {_LONGEST_TEXT} characters")
     return value
+
+
+def _words(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"must be text, not {shown(value)}")
+    return value
+
+
+def _pattern(value: object) -> str:
+    text = _text(value)
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"must be a regular expression, not {shown(text)}: {error}") from None
+    return text
+
+
+def _share(value: object) -> float:
+    share = _cost(value)
+    if share is None or not 0 < share <= 1:
+        raise ValueError(f"must be a number above 0 and up to 1, not {shown(value)}")
+    return share
 
 
 def _tokens(value: object) -> object:
@@ -105,6 +129,7 @@ GateName = Literal[
 ]  # fmt: skip
 Seconds = Annotated[float, BeforeValidator(parse_duration)]
 Text = Annotated[str, BeforeValidator(_text)]
+Pattern = Annotated[str, BeforeValidator(_pattern)]
 Rungs = Annotated[int, BeforeValidator(_whole(0, 100))]
 Count = Annotated[int, BeforeValidator(_whole(1, 1_000))]
 
@@ -114,15 +139,28 @@ class _Frozen(BaseModel):
 
 
 class AutoResolve(_Frozen):
-    """A hint for failures that match ``pattern``.
+    """A hint for failures that match ``pattern``; an ``action`` that begins with ``run `` is a command to be run.
 
     ``trusted`` is set by where it was read from, never by what was read: an action that names a command is only ever
     words to the agent where it is False.
     """
 
-    pattern: Text
+    pattern: Pattern
     action: Text
     trusted: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command to run; empty where the action is words to the agent."""
+        return self.action.removeprefix("run ").strip() if self.trusted and self.action.startswith("run ") else ""
+
+
+class KnownWay(_Frozen):
+    """An ``approach`` that a pivot may take for failures that match ``pattern``; ``confidence`` is above 0, up to 1."""
+
+    pattern: Pattern
+    approach: Text
+    confidence: Annotated[float, BeforeValidator(_share)] = 1.0
 
 
 class FailureHandlerSettings(_Frozen):
@@ -131,8 +169,9 @@ class FailureHandlerSettings(_Frozen):
     max_retries: Rungs = 3
     max_pivots: Rungs = 3
     max_research: Rungs = 2
-    skip_to_ask: tuple[Text, ...] = ()
+    skip_to_ask: tuple[Pattern, ...] = ()
     auto_resolve: tuple[AutoResolve, ...] = ()
+    patterns: tuple[KnownWay, ...] = ()
     max_attempts: Count = 20
 
 
@@ -164,6 +203,8 @@ class BudgetSettings(_Frozen):
     time: Annotated[float | None, BeforeValidator(_time)] = None
 
 
+Words = Annotated[str, BeforeValidator(_words)]
+Prompts = Annotated[dict[Rung, Words], AfterValidator(checked_templates)]
 Timers = Annotated[Mapping[GateName, TimerSettings], BeforeValidator(_with_plain_names)]
 
 
@@ -175,7 +216,8 @@ class Settings(_Frozen):
     ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
     that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
     old runs stay, each for itself. ``timers`` say by the type of a gate what answers it by itself; without one it waits
-    for ever.
+    for ever. ``after_quota`` says whether a task that waited long for a quota goes on by itself; ``prompts`` are the
+    user's own words for a rung.
     """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
@@ -201,6 +243,8 @@ class Settings(_Frozen):
     keep_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 10 * 2**30
     budget: BudgetSettings = BudgetSettings()
     timers: Timers = Field(default_factory=dict)
+    after_quota: Literal["ask", "resume"] = "ask"
+    prompts: Prompts = Field(default_factory=dict)
     language: Literal["en"] = "en"
 
     def timeout_for(self, agent_type: str) -> float:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
-from unstuck.contract import Actor, Answer, Gate, GateTypeName
+from unstuck.contract import QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 
 __all__ = ["CHOICES", "Effect", "GateManager", "GateType", "check_answer", "effect_of", "gate_id"]
@@ -103,6 +103,8 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"
         case "question", "choose" if gate.key == "check":
             return "recheck"
+        case "question", "choose" if gate.key == QUOTA:
+            return "go_on"
         case _, "show_me" | "retry" | "choose" | "deny":
             return "tell" if gate.attempt else "prepare"
     raise AnswerRefused(f"{answer.choice} does nothing at a {gate.type} gate")

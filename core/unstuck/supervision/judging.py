@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unstuck.contract import Capabilities, Report
+from unstuck.contract import QUOTA, Capabilities, Report
 from unstuck.detection import is_circular_fix
-from unstuck.diagnosis import Approach, Diagnosis, ErrorCategory, ErrorType, FailureType, diagnose
+from unstuck.diagnosis import Diagnosis, ErrorCategory, ErrorType, FailureType, diagnose
 from unstuck.errors import IntegrationConflict, WorkspaceError
-from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.precedence import AskQuestion, BackOff, Block, Direct, Facts, Finish, Halt, Redispatch, decide
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
+from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
+from unstuck.supervision.preparing import save_asked
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.verification import Check, read_output
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["check", "decide_next", "finish", "follow_answer", "integrate"]
+__all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "integrate"]
 
 _NO_REPORT = Report()
-_SAME_CAUSE = 0.7
 
 
 async def check(core: Core, row: TaskRow) -> None:
@@ -144,6 +144,9 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
     row = core.row(row.id)
     if row.state != "undecided":
         return
+    if row.diagnosis is None or row.diagnosis.category is not ErrorCategory.TRANSIENT:
+        _note_passed(core, row)
+        row = core.row(row.id)
     if answered := pending_answer(core.head, row):
         follow_answer(core, row, answered)
         return
@@ -155,11 +158,12 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
         report=report,
         diagnosis=row.diagnosis,
         climb=row.climb,
-        alternatives=_alternatives(core, row, report),
+        alternatives=ways_for(core, row, report),
         circular=bool(row.check and row.check.circular),
         infrastructure=infrastructure,
         direct=row.mode == "direct",
         may_ask=core.may_ask,
+        learnt=told_before(core, row),
     )
     decision = decide(facts, core.limits)
     match decision:
@@ -170,11 +174,18 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
                 await integrate(core, row)
             else:
                 _end(core, row, status)
+        case AskQuestion() if not row.saved:
+            # Saved first and decided again: a question never waits with files that nothing keeps.
+            await save_asked(core, row)
         case AskQuestion():
             _ask_question(core, row, decision)
         case BackOff():
             event = e.TransientErrorRetry(
-                error_type=decision.error_type, retry=decision.retry, delay_seconds=decision.delay, climb=decision.climb
+                error_type=decision.error_type,
+                retry=decision.retry,
+                delay_seconds=decision.delay,
+                climb=decision.climb,
+                quota=decision.quota,
             )
             core.append(event, task=row.id, attempt=row.attempt)
         case Direct():
@@ -196,21 +207,6 @@ async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
         await core.baseline_check()
     run = core.head.run
     return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
-
-
-def _alternatives(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
-    if row.diagnosis is None:
-        return ()
-    diagnosis = row.diagnosis
-    failed = {*row.climb.failed_approaches, *core.memory.failed(diagnosis.identity)}
-    if row.climb.approach:
-        failed.add(row.climb.approach)
-    return alternatives(
-        diagnosis.cause,
-        remembered=[(approach, _SAME_CAUSE) for approach in core.memory.worked(diagnosis.cause.value)],
-        named=report.alternatives,
-        failed=failed,
-    )
 
 
 def follow_answer(core: Core, row: TaskRow, gate: str) -> None:
@@ -248,18 +244,33 @@ def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
         "context": report.context or "",
         "phase": report.phase or "",
         "error_type": decision.error_type,
+        "checkpoint": row.saved if row.saved != "none" else "",
     }
     open_gate(core, "question", task=row.id, key=decision.key, context=context)
 
 
+def ask_to_go_on(core: Core, row: TaskRow) -> None:
+    """After a long wait for a quota nothing starts by itself: whoever set the limits may be asleep."""
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "question": admit("The wait for the quota is over. Go on?", limit=500),
+        "options": ["Go on"],
+        "context": row.diagnosis.headline if row.diagnosis else "",
+        "error_type": "rate_limit",
+    }
+    open_gate(core, "question", task=row.id, key=QUOTA, context=context)
+
+
 def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
-    _remember_failed(core, row, decision)
+    remember_failed(core, row, decision.climb)
     core.append(
         e.DirectiveIssued(
             level=decision.level,
             line=decision.line,
             climb=decision.climb,
             hint=admit(decision.hint, limit=2_000),
+            command=admit(decision.command, limit=2_000),
             approach=admit(decision.approach, limit=2_000),
             fresh=decision.fresh,
             restore=decision.restore,
@@ -279,23 +290,6 @@ def _limit(core: Core, decision: Direct) -> int:
     return of.get(decision.level, 0) if decision.line == 10 else 0
 
 
-def _remember_failed(core: Core, row: TaskRow, decision: Direct) -> None:
-    """What has just failed is known to later runs of the project."""
-    if row.diagnosis is None:
-        return
-    for way in decision.climb.failed_approaches:
-        if way not in row.climb.failed_approaches:
-            core.memory.remember(
-                "approach",
-                signature=row.diagnosis.identity,
-                approach=way,
-                outcome="failed",
-                cause=row.diagnosis.cause.value,
-                task=row.id,
-                run=core.run,
-            )
-
-
 def _does_not_pass(core: Core, row: TaskRow) -> bool:
     """Whether a trouble that should have passed is still there after its last retry, and nobody has said so yet."""
     transient = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
@@ -306,9 +300,16 @@ def _escalate_transient(core: Core, row: TaskRow) -> None:
     event = e.TransientErrorEscalated(
         error_type=row.diagnosis.signature.error_type.value if row.diagnosis else "UNKNOWN",
         reason=f"still there after {row.climb.transient} retries",
-        climb=replace(row.climb, transient_over=True),
+        climb=replace(row.climb, transient_over=True, waited=0),
     )
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _note_passed(core: Core, row: TaskRow) -> None:
+    """The trouble that was waited for is gone, whatever else there may be."""
+    if row.climb.waited:
+        event = e.TransientErrorResolved(error_type=row.climb.waited_for, total_retries=row.climb.waited)
+        core.append(event, task=row.id, attempt=row.attempt)
 
 
 def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
@@ -360,21 +361,8 @@ async def integrate(core: Core, row: TaskRow) -> None:
 
 async def finish(core: Core, row: TaskRow) -> None:
     """The check passed and the result is where it belongs."""
-    if row.climb.transient and not row.climb.transient_over:
-        diagnosis = row.diagnosis
-        error_type = diagnosis.signature.error_type.value if diagnosis else "UNKNOWN"
-        core.append(e.TransientErrorResolved(error_type=error_type, total_retries=row.climb.transient), task=row.id)
-    worked = row.climb.approach or (row.report.approach if row.report else "")
-    if row.diagnosis is not None and worked:
-        core.memory.remember(
-            "approach",
-            signature=row.diagnosis.identity,
-            approach=worked,
-            outcome="worked",
-            cause=row.diagnosis.cause.value,
-            task=row.id,
-            run=core.run,
-        )
+    _note_passed(core, row)
+    remember_worked(core, row)
     _end(core, row, "unverified" if row.check is not None and row.check.result == "none" else "succeeded")
 
 

@@ -11,7 +11,7 @@ import aiofiles
 
 from unstuck.contract import Capabilities, Guidance, Report
 from unstuck.errors import WorkspaceError
-from unstuck.escalation.prompts import Brief, compose
+from unstuck.escalation.prompts import Brief, compose, set_back
 from unstuck.escalation.report import format_stuck_question, stuck_report
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
@@ -96,6 +96,30 @@ async def save(core: Core, row: TaskRow, reason: str) -> None:
     await _checkpoint(core, row, core.tree_of(row), reason, purpose="directive")
 
 
+async def save_asked(core: Core, row: TaskRow) -> None:
+    """The checkpoint of what a person is asked about."""
+    await _checkpoint(core, row, core.tree_of(row), "ask", purpose="question")
+
+
+async def run_command(core: Core, row: TaskRow, command: str) -> None:
+    """Run what the user's own settings name for this failure, in the task's tree."""
+    tree = core.workdir(core.tree_of(row))
+    done = await core.verifier.check(command, tree=tree, label=f"{row.attempt or row.id}.resolve", again=False)
+    said = f"exit code {done.exit_code}" if done.exit_code is not None else done.problem
+    note = f"unstuck has run `{one_line(command)}` here ({said})."
+    if done.exit_code != 0 and done.evidence:
+        note += f" It printed:\n{done.evidence}"
+    event = e.CommandRan(
+        command=admit(command, limit=2_000),
+        exit_code=done.exit_code,
+        seconds=round(done.seconds, 3),
+        output=done.output,
+        output_at=done.output_at,
+        note=admit(note, limit=4_000),
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
 async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
     """Set the tree back as the directive asks, where that takes nothing from anybody else."""
     directive = row.directive
@@ -119,11 +143,12 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
         note = f"The files are as you left them: {error}"
         core.append(e.RestoreDone(target="", note=admit(note, limit=500)), task=row.id, attempt=row.attempt)
         return
+    broken = directive.restore == "good"
     event = e.RestoreDone(
         target=target,
         safety=done.safety.id,
         changed=len(done.changes),
-        note=admit(f"Your earlier edits were set back (files: {len(done.changes)}).", limit=500),
+        note=admit(set_back([(change.status, change.path) for change in done.changes], broken=broken), limit=2_000),
     )
     core.append(event, task=row.id, attempt=row.attempt)
 
@@ -181,9 +206,10 @@ async def ask(core: Core, row: TaskRow) -> None:
     open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
 
 
-def first_guidance(row: TaskRow, can: Capabilities) -> Guidance:
+def first_guidance(core: Core, row: TaskRow, can: Capabilities) -> Guidance:
     """What the first attempt is told."""
-    text = compose(Brief(prompt=row.task.prompt, check=row.task.verify or "", signals=can.signals))
+    brief = Brief(prompt=row.task.prompt, check=row.task.verify or "", signals=can.signals)
+    text = compose(brief, core.settings.prompts)
     return Guidance(attempt="", number=0, level="first", text=text, workdir=Path())
 
 
@@ -211,7 +237,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         repeats=climb.repeats,
         failed=climb.failed_approaches,
         insights=climb.insights if gathered else (),
-        restored=directive.restored_note,
+        restored="\n\n".join(filter(None, (directive.restored_note, directive.ran))),
         progress=directive.progress,
         check=row.task.verify or "",
         signals=can.signals,
@@ -219,7 +245,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     core.append(
         e.DirectivePrepared(
             level=directive.level,
-            text=compose(brief),
+            text=compose(brief, core.settings.prompts),
             approach=admit(directive.approach, limit=2_000) if directive.approach else None,
             session=session,
             answers=directive.answers,
@@ -237,7 +263,7 @@ def _answer_text(answer: str, approach: str) -> str:
 def _same_again(core: Core, row: TaskRow, can: Capabilities) -> None:
     """The last attempt's words once more: it was not its work that failed."""
     last = core.head.attempts.get(row.attempt)
-    guidance = last.guidance if last is not None else first_guidance(row, can)
+    guidance = last.guidance if last is not None else first_guidance(core, row, can)
     core.append(
         e.DirectivePrepared(
             level=guidance.level, text=guidance.text, approach=guidance.approach, session=guidance.session

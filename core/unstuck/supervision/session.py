@@ -168,6 +168,8 @@ class Session:
                 await preparing.save(core, self.row, step.about)
             case "restore":
                 await preparing.restore(core, self.row, self.can)
+            case "run":
+                await preparing.run_command(core, self.row, step.about)
             case "research":
                 await preparing.research(core, self.row)
             case "ask":
@@ -202,7 +204,7 @@ class Session:
         return Directive(kind="start", guidance=guidance, text=guidance.text)
 
     def _guidance(self, row: TaskRow) -> Guidance:
-        return row.prepared or preparing.first_guidance(row, self.can)
+        return row.prepared or preparing.first_guidance(self._core, row, self.can)
 
     async def _back_off(self) -> None:
         """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
@@ -218,7 +220,10 @@ class Session:
             changed.cancel()
             await asyncio.gather(sleeping, changed, return_exceptions=True)
         if due and self.row.state == "backoff" and self._next().kind == "wait_backoff":
-            core.append(e.BackoffOver(task_id=self._task), task=self._task, actor="timer")
+            if self.row.backoff_quota and not core.limits.resume_after_quota:
+                judging.ask_to_go_on(core, self.row)
+            else:
+                core.append(e.BackoffOver(task_id=self._task), task=self._task, actor="timer")
 
     def outcome(self) -> Outcome:
         """How the task ended."""

@@ -16,7 +16,7 @@ __all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_a
 
 StepKind = Literal[
     "unblock", "skip", "start", "baseline", "check", "integrate", "finish", "decide", "checkpoint", "restore",
-    "research", "ask", "prepare", "recover",
+    "run", "research", "ask", "prepare", "recover",
     "wait_needs", "wait_slot", "wait_budget", "wait_tree", "wait_attempt", "wait_backoff", "wait_gate", "wait_ground",
     "halted", "done",
 ]  # fmt: skip
@@ -149,6 +149,8 @@ def _preparing(row: TaskRow) -> Step:
         return Step("checkpoint", directive.checkpoint)
     if directive.restore and directive.restored is None:
         return Step("restore", directive.restore)
+    if directive.command and directive.ran is None:
+        return Step("run", directive.command)
     if directive.level == "research" and directive.insights is None:
         return Step("research")
     if directive.level == "human" and not directive.answers:

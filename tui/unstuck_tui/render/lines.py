@@ -160,7 +160,7 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Said:
     of = f"/{event.limit}" if event.limit else ""
     match event.level:
         case "retry" if event.line == 4:
-            return f"  → Retry, {event.reason}: {event.hint}"
+            return f"  → Retry, {event.reason}: {event.hint or f'run {event.command}'}"
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot":
@@ -314,7 +314,11 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.CheckFlaked: lambda event, record: f"  ~ flaky: failed once, then passed: {event.command}",
     e.DirectiveIssued: _directive,
     e.TransientErrorRetry: lambda event, record: (
-        f"  … {event.error_type} may pass: again in {event.delay_seconds:g} s (wait {event.retry})"
+        f"  … {event.error_type} may pass: {'asked' if event.quota else 'again'} in {event.delay_seconds:g} s"
+        f" (wait {event.retry})"
+    ),
+    e.CommandRan: lambda event, record: (
+        f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})"
     ),
     e.TransientErrorResolved: lambda event, record: (
         f"  {event.error_type} has passed after {_plural(event.total_retries, 'wait', 'waits')}"

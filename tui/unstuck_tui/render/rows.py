@@ -126,7 +126,10 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     text, tone = "", "quiet"
     if row.state == "backoff":
         again = clock(row.backoff_until - now)
-        text, tone = (again if width <= _CLOCK else f"again in {again:>{_CLOCK}}"), "wait"
+        text, tone = (
+            (again if width <= _CLOCK else f"{'quota' if row.backoff_quota else 'again'} in {again:>{_CLOCK}}"),
+            "wait",
+        )
     elif row.state == "running" and needs_person(state, row):
         text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
     elif row.state == "running":

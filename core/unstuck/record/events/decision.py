@@ -15,6 +15,7 @@ __all__ = [
     "AgentSeeksGuidance",
     "BackoffOver",
     "CheckpointCreated",
+    "CommandRan",
     "ConfigurationError",
     "DirectiveIssued",
     "DirectivePrepared",
@@ -31,7 +32,7 @@ __all__ = [
 class DirectiveIssued(Event):
     """What comes next for a failed task, decided by ``line`` of the precedence table.
 
-    ``limit`` is how often the rung may be used, 0 where nothing is counted.
+    ``limit`` is how often the rung may be used, 0 where nothing is counted; ``command`` is run before the attempt.
     """
 
     level: Level
@@ -46,15 +47,17 @@ class DirectiveIssued(Event):
     answer: Clean = Clean("")
     answers: tuple[str, ...] = ()
     limit: int = 0
+    command: Clean = Clean("")
 
 
 class TransientErrorRetry(Event):
-    """A passing trouble: wait ``delay_seconds``, then the same again."""
+    """A passing trouble: wait ``delay_seconds``, then the same again; ``quota``: a long wait, asked about after it."""
 
     error_type: str
     retry: int
     delay_seconds: float
     climb: Climb
+    quota: bool = False
 
 
 class BackoffOver(Event):
@@ -134,7 +137,7 @@ class CheckpointCreated(Event):
     files: int = 0
     not_covered: tuple[str, ...] = ()
     progress: tuple[str, ...] = ()
-    purpose: Literal["baseline", "good", "directive"] = "directive"
+    purpose: Literal["baseline", "good", "directive", "question"] = "directive"
 
 
 class RestoreDone(Event):
@@ -146,10 +149,22 @@ class RestoreDone(Event):
     note: Clean = Clean("")
 
 
+class CommandRan(Event):
+    """A command that the user's own settings name for this failure was run; ``note`` says what came of it."""
+
+    command: Clean
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    output_at: tuple[int, int] = (0, 0)
+    note: Clean = Clean("")
+
+
 class ResearchDone(Event):
-    """What was gathered without a model."""
+    """What was gathered without a model, and the ``targets`` that were looked into."""
 
     insights: tuple[Clean, ...]
+    targets: tuple[Clean, ...] = ()
 
 
 class DirectivePrepared(Event):

@@ -32,6 +32,7 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
         line=event.line,
         answer=event.answer,
         answers=event.answers,
+        command=event.command,
     )
     change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
 
@@ -45,6 +46,7 @@ def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> No
         climb=event.climb,
         backoff_until=record.mono + event.delay_seconds,
         backoff_delay=event.delay_seconds,
+        backoff_quota=event.quota,
     )
 
 
@@ -55,6 +57,13 @@ def _backoff_over(state: State, record: Record, event: e.BackoffOver) -> None:
         change_task(
             state, record, state="preparing", directive=DirectiveRow(level="first", reason="transient"), prepared=None
         )
+
+
+@_on(e.TransientErrorResolved)
+def _transient_resolved(state: State, record: Record, event: e.TransientErrorResolved) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None:
+        change_task(state, record, climb=replace(row.climb, waited=0))
 
 
 @_on(e.TransientErrorEscalated)
@@ -80,6 +89,8 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
         change_task(state, record, baseline=event.id, good=event.id, saved_at=record.seq)
     elif event.purpose == "good":
         change_task(state, record, good=event.id)
+    elif event.purpose == "question":
+        change_task(state, record, saved=event.id)
     else:
         _prepare(state, record, saved=event.id, progress=event.progress)
 
@@ -87,6 +98,11 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
 @_on(e.RestoreDone)
 def _restore_done(state: State, record: Record, event: e.RestoreDone) -> None:
     _prepare(state, record, restored=event.target, restored_note=event.note)
+
+
+@_on(e.CommandRan)
+def _command_ran(state: State, record: Record, event: e.CommandRan) -> None:
+    _prepare(state, record, ran=event.note)
 
 
 @_on(e.ResearchDone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from unstuck.contract import Answer, Gate
+from unstuck.contract import QUOTA, Answer, Gate
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import budget_answered, extend, hold, let_go, not_counted
@@ -37,7 +37,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row.state == "running":
         hold(state, row.attempt, record.mono)
         change_task(state, record, gate=event.gate)
-    elif row.state in ("undecided", "preparing", "judging", "parked"):
+    elif row.state in ("undecided", "preparing", "judging", "parked", "backoff"):
         change_task(state, record, state="waiting", gate=event.gate, directive=row.directive)
 
 
@@ -87,8 +87,9 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         )
         climb = event.climb or task.climb
         return replace(task, state="preparing", directive=directive, climb=climb, prepared=None)
-    if event.effect == "go_on" and task.report is not None and task.report.how == "stopped":
-        # It was stopped because nobody answered in time: there is nothing to judge yet.
+    waited = state.gates[event.gate].gate.key == QUOTA
+    if event.effect == "go_on" and (waited or (task.report is not None and task.report.how == "stopped")):
+        # It waited for a quota, or was stopped because nobody answered in time: there is nothing to judge yet.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
     # Also a result that did not fit is checked again: somebody has changed it since.

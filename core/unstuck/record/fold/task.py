@@ -197,5 +197,6 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         record,
         state="judging" if done else "undecided",
         check=check,
+        saved="",
         diagnosis=diagnosis if diagnosis or not done else row.diagnosis,
     )

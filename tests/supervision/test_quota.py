@@ -1,0 +1,110 @@
+"""A quota that is used up for hours: a wait that is seen, and nothing that starts by itself at night."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
+from unstuck.clock import ManualClock
+from unstuck.record import events as e
+from unstuck.settings import Settings
+
+HOURS = 5 * 3600
+TASK = Task(id="t", prompt=admit("Do it."))
+
+
+class Refused:
+    """An agent whose service refuses it until ``times`` have passed."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.told: list[Guidance] = []
+
+    async def __call__(self, guidance: Guidance) -> Report:
+        self.told.append(guidance)
+        if len(self.told) <= self.times:
+            return Report(exit_code=1, error=admit(f"HTTP 429 Too Many Requests: quota used up, retry after {HOURS} s"))
+        return Report(exit_code=0)
+
+
+async def begun(supervisor: Supervisor, agent: Refused, record: Any) -> asyncio.Future[Outcome]:
+    """The task at work, up to its first wait."""
+    working = asyncio.ensure_future(supervisor.supervise(TASK, agent))
+    await record.until(lambda: record.of(e.TransientErrorRetry))
+    return working
+
+
+async def test_after_the_reset_i_am_asked_and_nothing_starts(repo: Path, clock: ManualClock, records: Any) -> None:
+    """The wait of five hours is on record with its end; then it waits for my word, the whole night."""
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        agent, record = Refused(1), records(supervisor)
+        working = await begun(supervisor, agent, record)
+        row = supervisor.core.head.tasks["t"]
+        assert (row.state, row.backoff_quota, row.backoff_delay) == ("backoff", True, HOURS)
+        assert row.backoff_until - clock.monotonic() == HOURS
+        await clock.advance(HOURS - 1)
+        assert not supervisor.core.head.gates
+        await clock.advance(10 * 3600)
+        (gate,) = supervisor.core.head.open_gates()
+        assert (gate.gate.type, gate.gate.key, gate.gate.context["options"]) == ("question", "quota", ["Go on"])
+        assert len(agent.told) == 1
+        await supervisor.answer(gate.id, Answer(choice="choose", number=1))
+        assert (await working).status == "unverified"
+        assert [guidance.text for guidance in agent.told] == ["Do it.", "Do it."]
+        assert [event.total_retries for event in record.of(e.TransientErrorResolved)] == [1]
+        assert supervisor.core.head.gates[gate.id].status == "delivered"
+
+
+async def test_whoever_wants_it_lets_it_go_on(repo: Path, clock: ManualClock, records: Any) -> None:
+    """With `after_quota: resume` the task begins again when the quota is there, and nobody is asked."""
+    async with Supervisor.open(repo, Settings(after_quota="resume"), clock=clock, person=True) as supervisor:
+        agent, record = Refused(2), records(supervisor)
+        working = await begun(supervisor, agent, record)
+        await clock.advance(HOURS)
+        await record.until(lambda: len(record.of(e.TransientErrorRetry)) == 2)
+        await clock.advance(HOURS)
+        assert (await working).status == "unverified"
+        assert [(event.retry, event.quota) for event in record.of(e.TransientErrorRetry)] == [(1, True), (2, True)]
+        assert len(agent.told) == 3
+        assert not supervisor.core.head.gates
+
+
+async def test_the_waits_are_counted_and_end(repo: Path, clock: ManualClock, records: Any) -> None:
+    """A quota that never comes back is waited for three times, then it is a failure like any other."""
+    async with Supervisor.open(repo, Settings(after_quota="resume"), clock=clock, person=True) as supervisor:
+        agent, record = Refused(99), records(supervisor)
+        working = await begun(supervisor, agent, record)
+        for number in (1, 2, 3):
+            await record.until(lambda number=number: len(record.of(e.TransientErrorRetry)) == number)
+            await clock.advance(HOURS)
+        await record.until(lambda: record.of(e.TransientErrorEscalated))
+        await record.until(lambda: record.of(e.DirectiveIssued))
+        assert len(record.of(e.TransientErrorRetry)) == 3
+        await supervisor.stop("seen enough")
+        await working
+
+
+async def test_where_nobody_may_be_asked_the_run_ends(repo: Path, clock: ManualClock) -> None:
+    """With `ask: never` and no word about going on the run halts at once, and says why."""
+    async with Supervisor.open(repo, Settings(ask="never"), clock=clock) as supervisor:
+        agent = Refused(1)
+        await supervisor.supervise(TASK, agent)
+        run = supervisor.core.head.run
+        assert run.failed == "rate_limit"
+        assert len(agent.told) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["retry in 2 hours", "retry after 2h", "Your limit resets in 2 hrs", "Retry-After: 7200"]
+)
+def test_hours_are_understood(words: str) -> None:
+    """However a service says how long it takes, the wait is that long."""
+    from unstuck import diagnose
+
+    found = diagnose(f"HTTP 429 Too Many Requests. {words}", exit_code=1)
+    assert found is not None
+    assert found.signature.metadata["retry_after"] == "7200"
