@@ -16,8 +16,9 @@
      ├── WorkspaceError        git, a checkpoint or a work tree refused
      │    ├── GitError         a git command failed (arguments, exit code, what it said)
      │    ├── CheckpointUnknown
+     │    ├── TreeTooLarge     a home directory or a huge tree is not saved without a yes
      │    ├── IntegrationConflict   two results touch the same lines (paths)
- │    └── DeliveryRefused  the results cannot go into the person's branch as it is (paths)
+     │    └── DeliveryRefused  the results cannot go into the person's branch as it is (paths)
      ├── AgentNotFound         the agent's program does not exist or may not be run
      ├── ChannelError          the local socket refused or its other end went away
      └── LaggedBehind          a reader of events was too slow and must start again from a sequence number
@@ -51,6 +52,7 @@ __all__ = [
     "RecordError",
     "RecordWriteFailed",
     "SettingsError",
+    "TreeTooLarge",
     "UnstuckError",
     "UsageError",
     "WorkspaceError",
@@ -157,6 +159,15 @@ class CheckpointUnknown(WorkspaceError):
     """No checkpoint has this id."""
 
     exit_code = 2
+
+
+class TreeTooLarge(WorkspaceError):
+    """A home directory or a huge tree is not saved without a yes; ``problem`` says which, and what else to do."""
+
+    exit_code = 2
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"{problem} say yes: unstuck checkpoints create --yes")
 
 
 class IntegrationConflict(WorkspaceError):

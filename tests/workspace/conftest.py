@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from unstuck.clock import ManualClock
-from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.checkpoints import Bounds, CheckpointStore
 from unstuck.workspace.git import Repository, find_repository, project_home
 
 _PERSON = {
@@ -51,7 +51,7 @@ class Project:
 
     async def store(self, clock: ManualClock, **options: int) -> CheckpointStore:
         repo = await find_repository(self.root)
-        return CheckpointStore(self.root, project_home(self.root, repo), repo, clock=clock, **options)
+        return CheckpointStore(self.root, project_home(self.root, repo), repo, clock=clock, bounds=Bounds(**options))
 
     def files(self) -> dict[str, tuple[int, bytes]]:
         """Every file outside of git's and our own directories: its mode and content, a link's target."""

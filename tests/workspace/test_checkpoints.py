@@ -78,10 +78,14 @@ async def test_the_plan_is_what_the_restore_does(project, clock):
     project.write({"app.py": "two\n", "extra.txt": "new"})
     (project.root / "lib" / "util.py").unlink()
     plan = await store.plan(saved.id)
-    assert plan == (Change("change", "app.py"), Change("disappear", "extra.txt"), Change("return", "lib/util.py"))
+    assert plan.changes == (
+        Change("change", "app.py"),
+        Change("disappear", "extra.txt"),
+        Change("return", "lib/util.py"),
+    )
     assert (project.root / "extra.txt").exists()
-    assert (await store.restore(saved.id, run="r")).changes == plan
-    assert await store.plan(saved.id) == ()
+    assert (await store.restore(saved.id, run="r")).changes == plan.changes
+    assert (await store.plan(saved.id)).changes == ()
 
 
 async def test_nothing_of_the_users_is_touched(project, clock):
@@ -137,7 +141,8 @@ async def test_ids_are_the_time_and_unique(project, clock):
         ids.append((await store.create("x", run="r")).id)
     other = project.root.parent / "linked"
     project.git("worktree", "add", "-q", "--detach", str(other))
-    linked = CheckpointStore(other, project.root / ".git" / "w", await project.repository(), clock=clock)
+    repository = await project.repository()
+    linked = CheckpointStore(other, project_home(project.root, repository), repository, clock=clock)
     ids.append((await linked.create("x", run="r")).id)
     assert ids == ["chk-20270115-080000", "chk-20270115-080000-2", "chk-20270115-080000-3", "chk-20270115-080000-4"]
     assert [checkpoint.id for checkpoint in await store.list()] == ids[:3]
@@ -179,10 +184,10 @@ async def test_an_ignored_file_in_the_way_is_saved_first(project, clock):
     project.write({".gitignore": "config\ndata\nplace\n"})
     project.write({"config/precious": "one", "data": "two", "place/below": "three"})
     plan = await store.plan(saved.id)
-    assert Change("disappear", "config/precious") in plan
-    assert Change("change", "place/below") in plan
+    assert Change("disappear", "config/precious") in plan.changes
+    assert Change("change", "place/below") in plan.changes
     restored = await store.restore(saved.id, run="r")
-    assert restored.changes == plan
+    assert restored.changes == plan.changes
     assert (project.root / "config").read_text() == "saved\n"
     assert (project.root / "place" / "below").read_text() == "saved\n"
     await store.restore(restored.safety.id, run="r")
@@ -329,7 +334,7 @@ async def test_a_damaged_private_index_is_built_again(project, clock, damage):
     """What a crash left behind in our own directory heals by itself."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
-    [index] = (project.root / ".git" / "unstuck" / "checkpoints").glob("*.git/index")
+    [index] = (project.root / ".git" / "unstuck" / "checkpoints").glob("store.git/worktrees/*/index")
     if damage == "locked":
         index.with_name("index.lock").write_text("")
     elif damage == "gone":

@@ -68,7 +68,7 @@ async def changed_project(project, clock):
 
 
 def lock_is_held(root: Path) -> bool:
-    [lock] = (root / ".git" / "unstuck" / "checkpoints").glob("*.lock")
+    lock = root / ".git" / "unstuck" / "checkpoints" / "store.lock"
     with lock.open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -87,8 +87,8 @@ async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
     if row.baseline in ("", "none"):
         return ()
     done = {"change": "changed", "return": "deleted", "disappear": "added"}
-    changes = await core.checkpoints(tree).plan(row.baseline)
-    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in changes[:_NAMED])
+    plan = await core.checkpoints(tree).plan(row.baseline)
+    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:_NAMED])
 
 
 async def save(core: Core, row: TaskRow, reason: str) -> None:

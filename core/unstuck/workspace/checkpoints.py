@@ -1,51 +1,44 @@
 """Checkpoints: the files of a work tree as they were, to look at and to go back to.
 
-Every checkpoint is a parentless commit pinned by one reference ``refs/unstuck/checkpoints/<id>``, with what we know of
-it as JSON in its message; git alone is enough to list and to restore them. The user's index, HEAD, branches, stash,
-reflogs, hooks and configuration are never touched.
+The user's index, HEAD, branches, stash, reflogs, hooks, configuration and objects are never touched.
 """
 
 from __future__ import annotations
 
-import itertools
+import asyncio
 import json
-from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from unstuck.clock import Clock
-from unstuck.errors import CheckpointUnknown, GitError
-from unstuck.text import Clean, admit
+from unstuck.errors import CheckpointUnknown, WorkspaceError
+from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.catalogue import Catalogue, Checkpoint
+from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import Repository
-from unstuck.workspace.restoring import Change, changes, obstacles, parse_changes
+from unstuck.workspace.restoring import (
+    Change,
+    Difference,
+    Plan,
+    changes,
+    obstacles,
+    parse_differences,
+    sizes_of,
+)
+from unstuck.workspace.retention import Bounds, outdated
 from unstuck.workspace.side import SideRepository, Snapshot
+from unstuck.workspace.store import ObjectStore
+from unstuck.workspace.undoing import LastRestore, read_last, write_last
 
-__all__ = ["Change", "Checkpoint", "CheckpointStore", "Restored"]
+__all__ = ["Bounds", "Change", "Checkpoint", "CheckpointStore", "LeftOut", "Plan", "Restored", "find_checkpoints"]
 
-_PINS = "refs/unstuck/checkpoints/"
 _DIFF_LIMIT = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """One saved state. ``files`` counts what it covers; ``not_covered`` names what it could not hold.
-
-    ``created_at`` is in seconds since 1970. ``is_new`` is off where nothing had changed and this is an earlier one.
-    """
-
-    id: str
-    commit: str
-    tree: str
-    reason: str
-    run: str
-    task: str
-    created_at: float
-    files: int
-    not_covered: tuple[str, ...] = ()
-    is_new: bool = True
+_NAMED = 200
+_NEEDED = "needed.json"
+_USED = "used"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,159 +51,253 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
+    target: Checkpoint
     now: Snapshot
     goal: str
     in_the_way: frozenset[str]
-    changes: tuple[Change, ...]
+    plan: Plan
+
+    @property
+    def is_done(self) -> bool:
+        return self.now.tree == self.goal and not self.in_the_way
 
 
 class CheckpointStore:
     """The checkpoints of ``tree``, kept below ``home``.
 
-    Not covered, and left alone by a restore: ignored files that were never committed, files over ``file_limit`` bytes,
-    other repositories inside the tree, empty directories, owners and times. Every method may raise WorkspaceError.
+    Not covered, and left alone by a restore: ignored files that were never committed, files over the size limit, other
+    repositories inside the tree, empty directories, pipes and sockets, owners and times. Every method may raise
+    WorkspaceError.
     """
 
     def __init__(
-        self, tree: Path, home: Path, repo: Repository | None, *, clock: Clock, file_limit: int = 100 * 2**20
+        self, tree: Path, home: Path, repo: Repository | None, *, clock: Clock, bounds: Bounds | None = None
     ) -> None:
-        self._side = SideRepository(tree, home, repo, file_limit)
+        self.bounds = bounds or Bounds()
+        self._store = ObjectStore(home, repo)
+        self._catalogue = Catalogue(self._store)
+        limits = {"file_limit": self.bounds.file_limit, "most_bytes": self.bounds.size}
+        self._side = SideRepository(tree, self._store, **limits)
         self._clock = clock
 
-    async def create(self, reason: str, *, run: str, task: str = "") -> Checkpoint:
-        """Save the files as they are; the last checkpoint is returned again where nothing has changed since."""
+    async def create(self, reason: str, *, run: str, task: str = "", yes: bool = False) -> Checkpoint:
+        """Save the files as they are; the last checkpoint is returned again where nothing has changed since.
+
+        Raises TreeTooLarge for a home directory or a huge tree without a ``yes``, which holds from then on.
+        """
         async with self._side.held():
-            return await self._record(await self._side.snapshot(), reason, run, task)
+            if yes:
+                self._side.allow()
+            now, known = await asyncio.gather(self._side.snapshot(), self._catalogue.all())
+            saved = await self._record(now, known, reason, run, task)
+            if task:
+                self._need(run, f"{task} {reason}", saved.id)
+        if saved.is_new:
+            await self._trim((*known, saved))
+        return saved
 
     async def list(self) -> tuple[Checkpoint, ...]:
         """All checkpoints of this tree, oldest first."""
-        return tuple(checkpoint for _, checkpoint in await self._numbered())
+        return self._own(await self._catalogue.all())
 
     async def get(self, id: str) -> Checkpoint:
         """The checkpoint ``id``. Raises CheckpointUnknown."""
         for checkpoint in await self.list():
             if checkpoint.id == id:
                 return checkpoint
-        raise CheckpointUnknown(f"no checkpoint {id}: `unstuck checkpoints list` shows them")
+        raise CheckpointUnknown(f"no checkpoint {one_line(id)}: `unstuck checkpoints list` shows them")
 
-    async def plan(self, id: str) -> tuple[Change, ...]:
-        """What ``restore`` would do to the files, sorted by path; changes nothing. Raises CheckpointUnknown."""
+    async def plan(self, id: str, *, paths: Collection[str] = ()) -> Plan:
+        """What ``restore`` would do to the files; changes nothing. Raises CheckpointUnknown."""
         async with self._side.held():
-            return (await self._move(await self.get(id))).changes
+            return (await self._move(await self.get(id), paths)).plan
 
-    async def restore(self, id: str, *, run: str) -> Restored:
-        """Set the files back to checkpoint ``id``, after saving what is there now.
+    async def restore(self, id: str, *, run: str, paths: Collection[str] = ()) -> Restored:
+        """Set the files back to checkpoint ``id``, after saving what is there now; with ``paths`` only these.
 
-        Nothing is deleted or overwritten that the safety checkpoint does not hold. Run again after a kill, it ends in
-        the same state. Raises CheckpointUnknown.
+        A path is a file, or a folder with all that is in it, relative to the tree. Nothing is deleted or overwritten
+        that the safety checkpoint does not hold. Run again after a kill, it ends in the same state. Raises
+        CheckpointUnknown.
         """
         async with self._side.held():
-            target = await self.get(id)
-            move = await self._move(target)
-            now = move.now
-            if now.tree == move.goal and not move.in_the_way:
-                return Restored(replace(target, is_new=False), ())
-            if move.in_the_way:
-                left_out = tuple(path for path in now.not_covered if path not in move.in_the_way)
-                now = Snapshot(await self._side.save(move.in_the_way), left_out)
-            safety = await self._record(now, f"before restoring {id}", run, target.task)
-            await self._side.move(now.tree, move.goal)
-            return Restored(safety, move.changes)
+            return await self._restore(await self.get(id), run, tuple(sorted(paths)))
 
-    async def diff(self, a: str, b: str | None = None) -> Clean:
+    async def undo(self, *, run: str) -> Restored:
+        """Take the last restore back, also one that was cut off. An undo can be undone. Raises WorkspaceError."""
+        async with self._side.held():
+            last = read_last(self._side.place)
+            if last is None:
+                raise WorkspaceError("there is no restore to undo in this tree")
+            return await self._restore(await self.get(last.safety), run, last.paths)
+
+    def last_restore(self) -> LastRestore | None:
+        """The last restore of this tree; its ``done`` is off where it was cut off."""
+        return read_last(self._side.place)
+
+    async def differences(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> tuple[Difference, ...]:
+        """In which files checkpoint ``b``, or the tree as it is now, differs from ``a``. Raises CheckpointUnknown."""
+        async with self._side.held():
+            old, new = await self._both(a, b)
+            return await self._compare(old, new, paths)
+
+    async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> Clean:
         """The unified diff from checkpoint ``a`` to ``b``, or to the files as they are. Raises CheckpointUnknown."""
         async with self._side.held():
-            old = (await self.get(a)).tree
-            new = (await self.get(b)).tree if b else (await self._side.snapshot()).tree
-            result = await self._side.git("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", old, new)
+            old, new = await self._both(a, b)
+            options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv")
+            result = await self._side.reading(*options, old, new, "--", *paths)
             return admit(result.out, limit=_DIFF_LIMIT)
 
     async def delete(self, id: str) -> None:
-        """Let go of checkpoint ``id``; git's own clean-up frees its objects. Raises CheckpointUnknown."""
+        """Let go of checkpoint ``id``. Raises CheckpointUnknown."""
         async with self._side.held():
-            checkpoint = await self.get(id)
-            await self._side.references("update-ref", "-d", _PINS + id, checkpoint.commit)
+            await self._catalogue.drop([await self.get(id)])
 
-    async def _move(self, target: Checkpoint) -> _Move:
+    async def _both(self, a: str, b: str | None) -> tuple[str, str]:
+        old = (await self.get(a)).tree
+        return old, (await self.get(b)).tree if b else (await self._side.snapshot()).tree
+
+    async def _compare(self, old: str, new: str, paths: Collection[str] = ()) -> tuple[Difference, ...]:
+        options = ("--literal-pathspecs", "diff-tree", "-r", "-z", "--no-renames", "--raw")
+        return parse_differences((await self._side.git(*options, old, new, "--", *paths)).out)
+
+    async def _restore(self, target: Checkpoint, run: str, paths: tuple[str, ...]) -> Restored:
+        move, last = await self._move(target, paths), read_last(self._side.place)
+        again = last is not None and not last.done and (last.target, last.paths) == (target.id, paths)
+        # What was there before a restore that was cut off undoes it, not what it had half done.
+        first = await self._known(last.safety) if again and last is not None else None
+        if move.is_done:
+            self._finish(target, first or target, paths, if_begun=again)
+            return Restored(replace(first or target, is_new=False), ())
+        now = move.now
+        if move.in_the_way:
+            left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
+            now = Snapshot(await self._side.save(move.in_the_way), left_out, now.size)
+        known = await self._catalogue.all()
+        safety = await self._record(now, known, f"before restoring {target.id}", run, target.task, target.id)
+        undoes = first or safety
+        write_last(self._side.place, LastRestore(target.id, undoes.id, paths))
+        await self._side.move(now.tree, move.goal)
+        self._finish(target, undoes, paths)
+        return Restored(undoes, move.plan.changes)
+
+    def _finish(self, target: Checkpoint, safety: Checkpoint, paths: tuple[str, ...], *, if_begun: bool = True) -> None:
+        if if_begun:
+            write_last(self._side.place, LastRestore(target.id, safety.id, paths, done=True))
+
+    async def _known(self, id: str) -> Checkpoint | None:
+        with suppress(CheckpointUnknown):
+            return await self.get(id)
+        return None
+
+    async def _move(self, target: Checkpoint, paths: Collection[str]) -> _Move:
         now = await self._side.snapshot()
-        goal = await self._side.without(target.tree, target.not_covered, now.tree)
-        result = await self._side.git("diff-tree", "-r", "-z", "--no-renames", "--name-status", now.tree, goal)
-        differences = parse_changes(result.out)
-        returning = [change.path for change in differences if change.status == "return"]
+        goal = await self._side.mixed(target.tree, now.tree, target.not_covered)
+        if paths:
+            goal = await self._side.mixed(now.tree, goal, await self._existing(target, now, goal, paths))
+        differences = await self._compare(now.tree, goal)
+        returning = [entry.path for entry in differences if entry.status == "return"]
         covered = await self._side.covered() if returning else frozenset()
         in_the_way = obstacles(self._side.tree, returning, covered)
-        return _Move(now, goal, in_the_way, changes(differences, in_the_way))
+        sizes = await sizes_of(self._side.reading, differences)
+        planned = changes(self._side.tree, differences, in_the_way, sizes)
+        return _Move(target, now, goal, in_the_way, Plan(target.id, planned, self._side.count()))
 
-    async def _record(self, now: Snapshot, reason: str, run: str, task: str) -> Checkpoint:
-        earlier = await self._numbered()
-        number, last = earlier[-1] if earlier else (0, None)
-        if last and (last.tree, last.not_covered) == (now.tree, now.not_covered):
+    async def _existing(self, target: Checkpoint, now: Snapshot, goal: str, paths: Collection[str]) -> Collection[str]:
+        """``paths``, all of which the checkpoint or the tree must have. Raises WorkspaceError."""
+        for path in paths:
+            for tree in (goal, now.tree):
+                if (await self._side.git("--literal-pathspecs", "ls-tree", "-z", tree, "--", path)).out:
+                    break
+            else:
+                raise WorkspaceError(f"{target.id} has no file {one_line(path)}, and neither has the tree now")
+        return paths
+
+    def _own(self, checkpoints: Collection[Checkpoint]) -> tuple[Checkpoint, ...]:
+        own = (checkpoint for checkpoint in checkpoints if checkpoint.root == self._side.tree)
+        return tuple(sorted(own, key=lambda checkpoint: checkpoint.number))
+
+    async def _record(
+        self, now: Snapshot, known: Collection[Checkpoint], reason: str, run: str, task: str, target: str = ""
+    ) -> Checkpoint:
+        own = self._own(known)
+        last = own[-1] if own else None
+        if last and (last.tree, last.left_out) == (now.tree, now.left_out):
             return replace(last, is_new=False)
-        moment = self._clock.now()
-        known = {
-            "place": self._side.name,
-            "number": number + 1,
+        moment, ignored = self._clock.now(), await self._side.ignored()
+        described = {
+            "root": str(self._side.tree),
+            "number": last.number + 1 if last else 1,
             "reason": reason,
             "run": run,
             "task": task,
             "created_at": moment,
-            "files": len(await self._side.covered()),
-            "not_covered": now.not_covered,
+            "files": self._side.count(),
+            "left_out": [(entry.path, entry.why) for entry in now.left_out],
+            "ignored": ignored[:_NAMED],
+            "ignored_count": len(ignored),
+            "size": now.size,
+            "target": target,
+            "base": self._side.base,
         }
-        commit = await self._commit(now.tree, known)
-        return _checkpoint(
-            await self._pin(commit, moment, {checkpoint.id for _, checkpoint in earlier}), commit, now.tree, known
-        )
+        return await self._catalogue.add(now.tree, moment, described, {checkpoint.id for checkpoint in known})
 
-    async def _commit(self, tree: str, known: dict[str, Any]) -> str:
-        message = f"unstuck checkpoint\n\n{json.dumps(known)}\n".encode()
-        return (await self._side.git("commit-tree", "--no-gpg-sign", tree, "-F", "-", stdin=message)).line
+    def _need(self, run: str, use: str, id: str) -> None:
+        """Remember what a run has to be able to go back to, whatever is dropped: the last of each use."""
+        known = _needed(self._side.place)
+        uses: dict[str, str] = known["uses"] if known.get("run") == run else {}
+        if uses.get(use) != id:
+            (self._side.place / _NEEDED).write_text(json.dumps({"run": run, "uses": {**uses, use: id}}))
 
-    async def _pin(self, commit: str, moment: float, known: AbstractSet[str]) -> str:
-        """Make the commit findable under the first free id of this second; only then does it count."""
-        for id in _ids(moment):
-            if id in known:
-                continue
-            result = await self._side.references("update-ref", _PINS + id, commit, "", check=False)
-            if result.code == 0:
-                return id
-            taken = await self._side.references("rev-parse", "--verify", "--quiet", _PINS + id, check=False)
-            if taken.code:
-                raise GitError(("update-ref", _PINS + id), result.code, result.err.strip())
-        raise AssertionError("ids do not end")
+    async def _trim(self, known: tuple[Checkpoint, ...]) -> None:
+        """Keep the bounds: what is dropped goes from the disk at once, unless somebody else is just saving."""
+        used = self._store.directory / _USED
+        total = _number(used) + known[-1].size
+        over = total > self.bounds.size
+        if over:
+            total = await asyncio.to_thread(self._store.size)
+        needed = self._all_needed()
+        while dropped := outdated(
+            known, self.bounds, now=self._clock.now(), needed=needed, over=total > self.bounds.size
+        ):
+            async with self._store.alone() as alone:
+                if not alone:
+                    return
+                await self._catalogue.drop(dropped)
+                await asyncio.to_thread(self._store.forget_trees)
+                await self._store.prune()
+            known = tuple(checkpoint for checkpoint in known if checkpoint not in dropped)
+            await self._store.unpin({checkpoint.base for checkpoint in known} | self._bases())
+            total = await asyncio.to_thread(self._store.size)
+        used.write_text(str(total))
 
-    async def _numbered(self) -> tuple[tuple[int, Checkpoint], ...]:
-        layout = "--format=%(refname)%00%(objectname)%00%(tree)%00%(contents:body)%00"
-        result = await self._side.references("for-each-ref", layout, _PINS)
-        fields = result.out.decode("utf-8", "replace").split("\0")
-        found = []
-        for name, commit, tree, body in zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False):
-            try:
-                known = json.loads(body)
-                if known["place"] == self._side.name:
-                    id = name.strip().removeprefix(_PINS)
-                    found.append((int(known["number"]), _checkpoint(id, commit, tree, known)))
-            except (ValueError, KeyError, TypeError):
-                continue  # somebody else's reference
-        return tuple(sorted(found, key=lambda entry: entry[0]))
+    def _all_needed(self) -> frozenset[str]:
+        ids: set[str] = set()
+        for place in self._store.trees():
+            ids.update(_needed(place).get("uses", {}).values())
+            if last := read_last(place):
+                ids.update((last.target, last.safety))
+        return frozenset(ids)
 
-
-def _checkpoint(id: str, commit: str, tree: str, known: dict[str, Any]) -> Checkpoint:
-    return Checkpoint(
-        id=id,
-        commit=commit,
-        tree=tree,
-        reason=known["reason"],
-        run=known["run"],
-        task=known["task"],
-        created_at=known["created_at"],
-        files=known["files"],
-        not_covered=tuple(known["not_covered"]),
-    )
+    def _bases(self) -> set[str]:
+        return {(place / "base").read_text().strip() for place in self._store.trees() if (place / "base").is_file()}
 
 
-def _ids(moment: float) -> Iterator[str]:
-    name = datetime.fromtimestamp(moment, UTC).strftime("chk-%Y%m%d-%H%M%S")
-    yield name
-    for number in itertools.count(2):
-        yield f"{name}-{number}"
+async def find_checkpoints(home: Path, repo: Repository | None) -> tuple[Checkpoint, ...]:
+    """All checkpoints of a project in whatever tree of it, oldest first; those of its tasks' own work trees, too."""
+    return await Catalogue(ObjectStore(home, repo)).all()
+
+
+def _needed(place: Path) -> dict[str, Any]:
+    try:
+        known = json.loads((place / _NEEDED).read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _number(file: Path) -> int:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return 0

@@ -4,41 +4,95 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from unstuck.errors import WorkspaceError
+from unstuck.text import one_line
+from unstuck.workspace.git import Result
 
-__all__ = ["Change", "changes", "obstacles", "parse_changes"]
+__all__ = ["Change", "Difference", "Plan", "changes", "obstacles", "parse_differences", "sizes_of"]
 
 Status = Literal["change", "return", "disappear"]
 _STATUS: dict[str, Status] = {"A": "return", "D": "disappear"}
+_ALWAYS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one path: its content changes, it returns, or it disappears."""
+    """What becomes of one path: its content changes, it returns, or it disappears; its sizes in bytes then and now."""
 
     status: Status
     path: str
+    before: int | None = field(default=None, compare=False)
+    after: int | None = field(default=None, compare=False)
 
 
-def parse_changes(out: bytes) -> tuple[Change, ...]:
-    """Read ``git diff-tree --no-renames --name-status -z``."""
-    fields = [os.fsdecode(field) for field in out.split(b"\0")[:-1]]
-    return tuple(
-        Change(_STATUS.get(status[:1], "change"), path) for status, path in zip(fields[::2], fields[1::2], strict=True)
-    )
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a restore of ``checkpoint`` does, sorted by path. ``files`` is how many files the tree has now."""
+
+    checkpoint: str
+    changes: tuple[Change, ...]
+    files: int
+
+    def is_within(self, share: float) -> bool:
+        """Whether at most this share of the tree is overwritten or removed; twenty files are never too many."""
+        lost = sum(change.status != "return" for change in self.changes)
+        return lost <= max(_ALWAYS, share * self.files)
 
 
-def changes(differences: Iterable[Change], in_the_way: Collection[str]) -> tuple[Change, ...]:
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One path in which two trees differ, with the ids of its contents; a missing one is empty."""
+
+    status: Status
+    path: str
+    old: str
+    new: str
+
+
+def parse_differences(out: bytes) -> tuple[Difference, ...]:
+    """Read ``git diff-tree --no-renames --raw -z``."""
+    fields = [os.fsdecode(part) for part in out.split(b"\0")[:-1]]
+    found = []
+    for told, path in zip(fields[::2], fields[1::2], strict=True):
+        _, _, old, new, letter = told.split(" ")
+        ids = ("" if not id.strip("0") else id for id in (old, new))
+        found.append(Difference(_STATUS.get(letter[:1], "change"), path, *ids))
+    return tuple(found)
+
+
+async def sizes_of(reading: Callable[..., Awaitable[Result]], differences: Iterable[Difference]) -> dict[str, int]:
+    """The sizes of all contents by id, in bytes. Raises WorkspaceError where one that has to be written is missing."""
+    differences = tuple(differences)
+    ids = {id: "" for entry in differences for id in (entry.old, entry.new) if id}
+    if not ids:
+        return {}
+    asked = await reading("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin="\n".join(ids).encode())
+    rows = [line.split(" ") for line in asked.out.decode().splitlines()]
+    sizes = {row[0]: int(row[1]) for row in rows if row[1].isdigit()}
+    for entry in differences:
+        if entry.new and entry.new not in sizes:
+            raise WorkspaceError(f"the checkpoint is damaged: what {one_line(entry.path)} was is not there any more")
+    return sizes
+
+
+def changes(
+    tree: Path, differences: Iterable[Difference], in_the_way: Collection[str], sizes: Mapping[str, int]
+) -> tuple[Change, ...]:
     """The differences between two trees, corrected by the uncovered files that a restore would replace; sorted."""
-    found = {change.path: change.status for change in differences}
+    found = {
+        entry.path: Change(entry.status, entry.path, sizes.get(entry.old), sizes.get(entry.new))
+        for entry in differences
+    }
     for path in in_the_way:
-        found[path] = "change" if found.get(path) == "return" else "disappear"
-    return tuple(Change(found[path], path) for path in sorted(found))
+        returning = found.get(path)
+        status: Status = "change" if returning is not None and returning.status == "return" else "disappear"
+        found[path] = Change(status, path, _size(tree / path), returning.after if returning else None)
+    return tuple(found[path] for path in sorted(found))
 
 
 def obstacles(tree: Path, returning: Iterable[str], covered: Collection[str]) -> frozenset[str]:
@@ -77,6 +131,13 @@ def _savable(tree: Path, path: str, mode: int) -> Iterator[str]:
     if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
         raise WorkspaceError(f"a special file stands in the way of the restore: move {tree / path} away first")
     yield path
+
+
+def _size(place: Path) -> int | None:
+    try:
+        return place.lstat().st_size
+    except OSError:
+        return None
 
 
 def _mode(place: Path) -> int | None:

@@ -1,7 +1,7 @@
-"""The private git directory behind the checkpoints of one work tree.
+"""The private index behind the checkpoints of one work tree.
 
-It has its own index, settings and attributes, and borrows the object store of the user's repository where there is
-one; so a checkpoint costs what changed and touches nothing that is the user's.
+To git it is a linked work tree of the checkpoints' own repository, with its own index; so a checkpoint costs what
+changed since the last one, and touches nothing that is the user's.
 """
 
 from __future__ import annotations
@@ -9,104 +9,144 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import stat
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import shutil
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
-from unstuck.workspace.git import Repository, Result, path_hash, run_git, split_paths
+from unstuck.workspace.coverage import LeftOut, out_of_reach, refuse_home, refuse_huge
+from unstuck.workspace.git import Result, path_hash, run_git, split_paths
 from unstuck.workspace.staging import scan, stage
+from unstuck.workspace.store import ObjectStore
 
 __all__ = ["SideRepository", "Snapshot"]
 
-# Bytes are kept as they are on disk: no line ending, keyword, filter or encoding is converted either way.
-_ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
+_GITLINK = "160000"
+_YES = "allowed"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The id of a git tree, and the paths it could not hold."""
+    """The id of a git tree, what it could not hold, and about how many bytes were saved for it."""
 
     tree: str
-    not_covered: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+    size: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The paths that it could not hold."""
+        return tuple(entry.path for entry in self.left_out)
 
 
 class SideRepository:
-    """The private index over ``tree``. Everything but ``references`` needs ``held`` around it."""
+    """The private index over ``tree``. Everything needs ``held`` around it."""
 
-    def __init__(self, tree: Path, home: Path, repo: Repository | None, file_limit: int) -> None:
+    def __init__(self, tree: Path, store: ObjectStore, *, file_limit: int, most_bytes: int) -> None:
         self.tree = tree.resolve()
         self.name = path_hash(self.tree)
-        self._directory = home.resolve() / "checkpoints" / f"{self.name}.git"
-        self._home = home.resolve()
-        self._repo = repo
-        self._file_limit = file_limit
+        self.place = store.directory / "worktrees" / self.name
+        self._store = store
+        self._file_limit, self._most_bytes = file_limit, most_bytes
         self._lock = asyncio.Lock()
-        self._descriptor = -1
-        self._ready = False
-        self._options: tuple[str, ...] = ()
+        self._descriptors: tuple[int, ...] = ()
+        self._user_index: Path | None = None
+        self._tracked: tuple[tuple[int, ...], frozenset[str]] = ((), frozenset())
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Hold the store alone: among our tasks, and among processes until the last git of ours has ended."""
-        if self._repo is None and self.tree in (Path(self.tree.anchor), Path.home().resolve()):
-            raise WorkspaceError(f"no checkpoints of {self.tree}: work in a project's own directory")
-        self._directory.parent.mkdir(parents=True, exist_ok=True)
-        async with self._lock:
-            descriptor = os.open(self._directory.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        """Hold the tree alone: among our tasks, and among processes until the last git of ours has ended."""
+        async with self._lock, self._store.shared() as shared:
+            path = self._store.directory.with_name(f"{self.name}.lock")
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
-                self._descriptor = descriptor
-                await self._open()
+                self._descriptors = (shared, descriptor)
                 yield
             finally:
-                self._descriptor = -1
+                self._descriptors = ()
                 os.close(descriptor)
 
-    async def git(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
-        """Run git with the private directory over the tree."""
-        return await self._run({}, arguments, stdin, check)
+    def allow(self) -> None:
+        """Take the yes of a person for a tree that is a home directory or huge."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        (self.place / _YES).touch()
 
-    async def references(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
-        """Run git where the pins live: in the user's repository, so that its own clean-up keeps what they hold."""
-        place = self._repo.common if self._repo else self._directory
-        if not place.is_dir():
-            return Result(0, b"", "")
-        return await run_git(place, *arguments, environment={"GIT_DIR": str(place)}, stdin=stdin, check=check)
+    async def git(
+        self, *arguments: str, stdin: bytes | None = None, check: bool = True, index: Path | None = None
+    ) -> Result:
+        """Run git with the private index (or ``index``) over the tree, on what was saved here."""
+        return await self._run(arguments, stdin, check, self._environment(index))
+
+    async def reading(
+        self, *arguments: str, stdin: bytes | None = None, check: bool = True, index: Path | None = None
+    ) -> Result:
+        """The same, on the user's objects too: for what reads the contents of files that were never changed."""
+        return await self._run(arguments, stdin, check, self._environment(index) | self._store.borrowed())
 
     async def snapshot(self) -> Snapshot:
-        """The tree as it is now; a damaged or outdated private index is thrown away and built again, once."""
+        """The tree as it is now; a damaged or outdated private index is thrown away and built again, once.
+
+        Raises TreeTooLarge.
+        """
+        if not self._allowed:
+            refuse_home(self.tree)
+        await self._open()
         try:
             return await self._snapshot()
         except GitError:
-            (self._directory / "index").unlink(missing_ok=True)
-            (self._directory / "index.lock").unlink(missing_ok=True)
+            for name in ("index", "index.lock"):
+                (self.place / name).unlink(missing_ok=True)
+            await self._seed()
             return await self._snapshot()
+
+    async def ignored(self) -> tuple[str, ...]:
+        """What lies in the tree and is ignored; a folder in which all is ends in a slash. Sorted."""
+        arguments = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        own = self._store.home
+        found = split_paths((await self.git(*arguments)).out)
+        return tuple(sorted(path for path in found if not own.is_relative_to(self.tree / path)))
+
+    def count(self) -> int:
+        """How many files the index has."""
+        with suppress(OSError), (self.place / "index").open("rb") as index:
+            return int.from_bytes(index.read(12)[8:12], "big")
+        return 0
+
+    @property
+    def base(self) -> str:
+        """The user's commit from which files are borrowed; empty where there is none."""
+        try:
+            return (self.place / "base").read_text().strip()
+        except OSError:
+            return ""
 
     async def save(self, paths: Iterable[str]) -> str:
         """Put ``paths`` into the index, ignored or large as they may be, and return the new tree."""
         await stage(self.git, present=paths)
-        return (await self.git("write-tree")).line
+        return await self._write_tree()
 
     async def covered(self) -> frozenset[str]:
         """Every path the index has."""
         return frozenset(split_paths((await self.git("ls-files", "-z")).out))
 
-    async def without(self, goal: str, untouched: tuple[str, ...], now: str) -> str:
-        """The tree ``goal``, but with whatever ``now`` has at the paths ``untouched``."""
-        if not untouched:
-            return goal
-        kept = await self.git("--literal-pathspecs", "ls-tree", "-r", "-z", now, "--", *untouched)
-        if not kept.out:
-            return goal
-        scratch = self._directory / "goal-index"
+    async def mixed(self, base: str, other: str, paths: Collection[str]) -> str:
+        """The tree ``base``, but with whatever ``other`` has at and below ``paths``."""
+        if not paths:
+            return base
+        literal = ("--literal-pathspecs", "ls-tree", "-r", "-z")
+        theirs = (await self.git(*literal, other, "--", *paths)).out
+        ours = (await self.git(*literal, "--name-only", base, "--", *paths)).out
+        if not theirs and not ours:
+            return base
+        scratch = self.place / "goal-index"
         scratch.unlink(missing_ok=True)
-        environment = {"GIT_INDEX_FILE": str(scratch)}
-        await self._run(environment, ("read-tree", goal))
-        await self._run(environment, ("update-index", "--replace", "-z", "--index-info"), kept.out)
-        return (await self._run(environment, ("write-tree",))).line
+        await self.git("read-tree", base, index=scratch)
+        await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=ours, index=scratch)
+        await self.git("update-index", "--replace", "-z", "--index-info", stdin=theirs, index=scratch)
+        return (await self.git("write-tree", "--missing-ok", index=scratch)).line
 
     async def move(self, now: str, goal: str) -> None:
         """Turn the files of ``now`` into those of ``goal``; git refuses beforehand where a file is not as in ``now``.
@@ -114,94 +154,102 @@ class SideRepository:
         Raises GitError, or WorkspaceError where the files are not those of ``goal`` afterwards.
         """
         await self.git("update-index", "-q", "--refresh", check=False)
-        await self.git("read-tree", "-m", "-u", now, goal)
+        await self.reading("read-tree", "-m", "-u", now, goal)
         found = await scan(self.git)
-        if not found.clean or (await self.git("write-tree")).line != goal:
+        if not found.clean or await self._write_tree() != goal:
             odd = sorted(found.removed | found.changed)[:3]
             raise WorkspaceError(f"the restore is not complete, run it again: {', '.join(odd) or 'unexpected index'}")
 
+    @property
+    def _allowed(self) -> bool:
+        return (self.place / _YES).exists()
+
     async def _open(self) -> None:
-        (self._directory / "index.lock").unlink(missing_ok=True)  # its owner is dead: we hold the lock that git held
-        if self._ready and self._directory.is_dir():
+        await self._store.open(self.tree)
+        (self.place / "index.lock").unlink(missing_ok=True)  # its owner is dead: we hold the lock that git held
+        if (self.place / "index").exists():
             return
-        format_, ignore = "sha1", ""
-        if self._repo:
-            asked = await run_git(self._repo.root, "rev-parse", "--show-object-format", check=False)
-            format_ = asked.line if asked.code == 0 else format_
-            ignore = _read(self._repo.common / "info" / "exclude")
-            self._options = await self._user_ignore_file(self._repo)
-        if self._home.is_relative_to(self.tree):
-            ignore += f"\n/{self._home.relative_to(self.tree).as_posix()}/\n"
-        await run_git(
-            self._directory.parent,
-            "init",
-            "--quiet",
-            "--bare",
-            "--template=",
-            f"--object-format={format_}",
-            self._directory.name,
-        )
-        information = self._directory / "info"
-        information.mkdir(exist_ok=True)
-        (information / "attributes").write_text(_ATTRIBUTES)
-        (information / "exclude").write_text(ignore, errors="surrogateescape")
-        self._ready = True
+        self.place.mkdir(parents=True, exist_ok=True)
+        (self.place / "commondir").write_text("../..\n")
+        (self.place / "gitdir").write_text(f"{self.tree}/.git\n", errors="surrogateescape")
+        (self.place / "HEAD").write_text("ref: refs/heads/none\n")
+        await self._seed()
 
-    @staticmethod
-    async def _user_ignore_file(repo: Repository) -> tuple[str, ...]:
-        """The user's own ``core.excludesFile``, which a private directory would not know of."""
-        asked = await run_git(
-            repo.root, "config", "--type=path", "--get", "core.excludesFile", check=False, user_config=True
-        )
-        return ("-c", f"core.excludesFile={asked.line}") if asked.code == 0 else ()
+    async def _seed(self) -> None:
+        """Begin with the files of the commit that is checked out, so that only what differs has to be read and saved.
 
-    async def _run(
-        self, extra: dict[str, str], arguments: tuple[str, ...], stdin: bytes | None = None, check: bool = True
-    ) -> Result:
-        environment = {"GIT_DIR": str(self._directory), "GIT_WORK_TREE": str(self.tree), **extra}
-        if self._repo:
-            environment["GIT_OBJECT_DIRECTORY"] = str(self._repo.common / "objects")
-        inherit = (self._descriptor,) if self._descriptor >= 0 else ()
-        command = (*self._options, *arguments)
-        return await run_git(self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=inherit)
+        What the user's own index knows of sizes and times comes with it, its conflicts and its marks do not.
+        """
+        directory, base = await self._checked_out()
+        if not base:
+            return
+        await self._store.pin(base)
+        (self.place / "base").write_text(base + "\n")
+        index = self.place / "index"
+        with suppress(OSError):
+            # With its time: what was written in the same instant as a file is looked at again.
+            await asyncio.to_thread(shutil.copy2, directory / "index", index)
+        if (await self.reading("read-tree", "--reset", base, check=False)).code:
+            index.unlink(missing_ok=True)
+            await self.reading("read-tree", base)
+        # A submodule is another repository; what git was told to overlook may differ all the same.
+        listed = split_paths((await self.git("ls-files", "-v", "-s", "-z")).out)
+        rows = [(row[0], row[2:8], row.split("\t", 1)[1]) for row in listed]
+        await stage(self.git, removed=[path for tag, mode, path in rows if mode == _GITLINK or tag != "H"])
+
+    async def _checked_out(self) -> tuple[Path, str]:
+        """The tree's own git directory, and the commit that is checked out in it or nothing."""
+        if self._store.repo is None:
+            return self.tree, ""
+        asked = await run_git(self.tree, "rev-parse", "--absolute-git-dir", check=False)
+        head = await run_git(self.tree, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
+        return Path(asked.line), head.line if head.code == 0 else ""
 
     async def _snapshot(self) -> Snapshot:
         found, tracked = await asyncio.gather(scan(self.git), self._tracked_though_ignored())
         candidates = found.present | tracked
-        left_out = await asyncio.to_thread(self._beyond_reach, candidates)
-        await stage(self.git, removed=found.removed | left_out, present=candidates - left_out - found.removed)
-        tree = (await self.git("write-tree")).line
-        return Snapshot(tree, tuple(sorted(left_out | found.nested)))
+        left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
+        names = {entry.path for entry in left_out}
+        present = candidates - names - found.removed
+        if not self._allowed:
+            refuse_huge(self.tree, len(present), size, self._most_bytes)
+        await stage(self.git, removed=found.removed | names, present=present)
+        nested = {LeftOut(path, "repository") for path in found.nested}
+        return Snapshot(await self._write_tree(), tuple(sorted(left_out | nested)), size)
+
+    async def _write_tree(self) -> str:
+        return (await self.git("write-tree", "--missing-ok")).line
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
-        """What the user has committed in spite of an ignore rule: it is work like any other."""
-        if self._repo is None:
+        """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""
+        if self._store.repo is None:
             return frozenset()
-        listed = await run_git(
-            self.tree, *self._options, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard", check=False
-        )
-        return frozenset(path for path in split_paths(listed.out) if _is_file(self.tree / path))
+        if self._user_index is None:
+            self._user_index = (await self._checked_out())[0] / "index"
+        try:
+            status = self._user_index.stat()
+        except OSError:
+            return frozenset()
+        print_ = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if print_ != self._tracked[0]:
+            arguments = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+            listed = await run_git(self.tree, *self._store.options, *arguments, check=False)
+            self._tracked = print_, frozenset(split_paths(listed.out))
+        there = frozenset(path for path in self._tracked[1] if _is_file(self.tree / path))
+        return there - await self.covered() if there else there  # a change of what we have is found by itself
 
-    def _beyond_reach(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those that are too large or may not be read."""
-        left_out = set()
-        for path in paths:
-            place = self.tree / path
-            try:
-                status = place.lstat()
-            except OSError:
-                continue  # gone since; the index will say so
-            if stat.S_ISREG(status.st_mode) and (status.st_size > self._file_limit or not os.access(place, os.R_OK)):
-                left_out.add(path)
-        return frozenset(left_out)
+    def _environment(self, index: Path | None) -> dict[str, str]:
+        environment = {"GIT_DIR": str(self.place), "GIT_WORK_TREE": str(self.tree)}
+        return environment | ({"GIT_INDEX_FILE": str(index)} if index else {})
+
+    async def _run(
+        self, arguments: tuple[str, ...], stdin: bytes | None, check: bool, environment: dict[str, str]
+    ) -> Result:
+        command = (*self._store.options, *arguments)
+        return await run_git(
+            self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=self._descriptors
+        )
 
 
 def _is_file(place: Path) -> bool:
     return place.is_symlink() or place.is_file()
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(errors="surrogateescape")
-    except OSError:
-        return ""

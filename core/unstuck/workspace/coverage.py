@@ -1,0 +1,70 @@
+"""What a checkpoint does not hold and why, and which trees are not saved without a yes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from unstuck.errors import TreeTooLarge
+
+__all__ = ["LeftOut", "Why", "out_of_reach", "refuse_home", "refuse_huge"]
+
+Why = Literal["large", "repository", "unreadable"]
+_TOLD: dict[Why, str] = {
+    "large": "over the size limit",
+    "repository": "a repository of its own",
+    "unreadable": "may not be read",
+}
+_MOST_FILES = 100_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LeftOut:
+    """A path that a checkpoint does not hold; a repository inside the tree ends in a slash."""
+
+    path: str
+    why: Why
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return _TOLD[self.why]
+
+
+def out_of_reach(tree: Path, paths: Iterable[str], file_limit: int) -> tuple[frozenset[LeftOut], int]:
+    """Those of ``paths`` that are over ``file_limit`` bytes or may not be read; and the bytes of all the others."""
+    left_out, total = set(), 0
+    for path in paths:
+        place = tree / path
+        try:
+            status = place.lstat()
+        except OSError:
+            continue  # gone since; the index will say so
+        if stat.S_ISREG(status.st_mode):
+            if status.st_size > file_limit:
+                left_out.add(LeftOut(path, "large"))
+                continue
+            if not os.access(place, os.R_OK):
+                left_out.add(LeftOut(path, "unreadable"))
+                continue
+        total += status.st_size
+    return frozenset(left_out), total
+
+
+def refuse_home(tree: Path) -> None:
+    """Raise TreeTooLarge for a home directory, the root of all files, and whatever holds a home directory."""
+    if Path.home().resolve().is_relative_to(tree):
+        raise TreeTooLarge(f"no checkpoints of {tree} without a yes: work in a project's own directory, or")
+
+
+def refuse_huge(tree: Path, files: int, size: int, most_bytes: int) -> None:
+    """Raise TreeTooLarge where one checkpoint would copy more than 100,000 files or ``most_bytes`` bytes."""
+    if files > _MOST_FILES or size > most_bytes:
+        raise TreeTooLarge(
+            f"no checkpoint of {tree} without a yes: {files:,} files with {size / 2**20:,.0f} MiB would be copied; "
+            "ignore what need not be kept (.gitignore), or"
+        )
