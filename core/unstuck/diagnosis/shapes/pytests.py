@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 from unstuck.diagnosis.shapes.python import traceback
@@ -28,14 +31,16 @@ USAGE = (
     "ERROR: could not ",
     "ImportError while loading conftest",
 )
+BORDERS = ("___", "===")
+BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
 TESTS_KEPT = 50
 MARKS = ("E", "F", "I", "_", "=")
 
 
 def failing_test(text: str, lines: list[str]) -> Finding | None:
-    """The first section of the failures, with the tests that the summary names."""
+    """One section of the failures, with the tests that the summary names."""
     reader = _Reader()
-    for number, line in enumerate(lines):
+    for number, line in enumerate(_with_one_section(lines)):
         # Most lines are of tests that passed, and none of those has both a file and no test's name.
         if line[:1] in MARKS or (".py" in line and "::" not in line):
             reader.feed(line, number)
@@ -48,19 +53,37 @@ def internal_error(text: str, lines: list[str]) -> Finding | None:
     return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
 
 
+def _with_one_section(lines: list[str]) -> list[str]:
+    """``lines`` with the failure whose test stands first in the code, in whatever order the workers were done."""
+    borders = [number for number, line in enumerate(lines) if line[:3] in BORDERS and BORDER.match(line)]
+    sections = [section for section in pairwise((*borders, len(lines))) if lines[section[0]][0] == "_"]
+    if len(sections) < 2:
+        return lines
+    told = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
+    dropped = {number for section in sections if section != told for number in range(*section)}
+    return [line for number, line in enumerate(lines) if number not in dropped]
+
+
+def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
+    """Where a section belongs: what could not even start comes first, then files and lines of the tests."""
+    places = (SPOT.match(line) or FRAME.match(line) for line in section if ".py" in line)
+    file, number = next(((spot[1], int(spot[2])) for spot in places if spot and not is_library(spot[1])), ("", 0))
+    return not title.lstrip("_").startswith(" ERROR "), file, number, title
+
+
 class _Reader:
-    """Sees every line once; sections after the first only count as failed tests."""
+    """Sees every line once."""
 
     def __init__(self) -> None:
-        self._active = self._failures = False
-        self._section = 0
+        self._active = self._failures = self._told = False
+        self._title = ""
         self._head = ""
         self._indent = 0
         self._said: list[str] = []
         self._spots: list[tuple[str, str, str]] = []
         self._block_ends = -1
-        self._failed: list[str] = []
-        self._reason = ""
+        self._failed: list[tuple[str, str]] = []
+        self._one_line: re.Match[str] | None = None
         self._broken = False
         self._usage = ""
 
@@ -69,32 +92,34 @@ class _Reader:
         if first == "E" and (line == "E" or line.startswith("E  ")) and not PROGRESS.match(line):
             self._error_line(line[1:], number)
         elif first == "_":
-            self._section += TITLE.match(line) is not None
+            title = TITLE.match(line)
+            self._title = title[1] if title else self._title
         elif first == "F" or first == "E" or first == "I":
             self._summary(line)
         elif first == "=":
             self._rule(line)
-        elif self._section <= 1 and ".py" in line:
+        elif not self._told and ".py" in line:
             self._place(line, first)
 
     def _place(self, line: str, first: str) -> None:
         if first == " ":
-            spot = FRAME.match(line) if 'File "' in line and self._section else None
+            spot = FRAME.match(line) if 'File "' in line and self._title else None
         elif first == "f" and line.startswith("file "):
             spot = WANTED.match(line)
         else:
             spot = SPOT.match(line)
-            if spot is None and self._failures and self._section == 0 and (told := ONE_LINE.match(line)):
-                # --tb=line has no sections: the line with the place ends a failure.
-                self._section = 2
-                self._head = self._head or told[3]
-                spot = told
+            if spot is None and self._failures and not self._title and (told := ONE_LINE.match(line)):
+                # --tb=line has no sections but one line for each failure.
+                self._one_line = min(self._one_line or told, told, key=_place_of)
+                spot = None
         if spot and not is_library(spot[1]):
-            function = (spot[3] or "") if spot.re.groups > 2 and self._section <= 1 else ""
+            function = (spot[3] or "") if spot.re.groups > 2 else ""
             self._spots.append((spot[1], spot[2], function))
 
     def _rule(self, line: str) -> None:
-        self._failures = self._failures or " FAILURES " in line
+        if " FAILURES " in line:
+            # What could not even start stands above it and was told already.
+            self._failures, self._told = True, bool(self._head)
         if self._failures or "test session starts" in line or "short test summary" in line:
             self._active = True
         if "no tests ran" in line and not self._usage:
@@ -104,7 +129,7 @@ class _Reader:
         said = raw.strip()
         goes_on, self._block_ends = number == self._block_ends + 1, number
         self._active = True
-        if self._section > 1 or not said:
+        if not said or self._told:
             return
         if not goes_on:
             self._said = []
@@ -128,16 +153,18 @@ class _Reader:
             return
         self._active = True
         self._broken = self._broken or (summary[1] == "ERROR" and "::" not in summary[2])
-        self._reason = self._reason or summary[3] or ""
-        if len(self._failed) < TESTS_KEPT:
-            self._failed.append(summary[2])
+        self._failed.append((summary[2], summary[3] or ""))
 
     def finding(self) -> Finding | None:
         if not self._active:
             return None
+        if self._one_line is not None:
+            self._spots, self._said = [(self._one_line[1], self._one_line[2], "")], []
+            self._head = self._one_line[3]
         if not self._failed and not self._head:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
-        headline = self._head or self._reason or f"{len(self._failed)} failed"
+        self._failed.sort()
+        headline = self._head or self._reason() or f"{len(self._failed)} failed"
         file, number, function = self._spots[-1] if self._spots else ("", "", "")
         return Finding(
             weight=100,
@@ -145,11 +172,20 @@ class _Reader:
             name=_name(headline),
             location=place(file, number) if file else None,
             function=function or next((spot[2] for spot in reversed(self._spots) if spot[2]), ""),
-            test=" ".join(sorted(self._failed)),
+            test=" ".join(test for test, _ in self._failed[:TESTS_KEPT]),
             detail=" ".join(self._said[1:3]),
             kind="build" if self._broken else "test",
             files=tuple(dict.fromkeys(spot[0] for spot in self._spots)),
         )
+
+    def _reason(self) -> str:
+        """What the summary says of the section that was read, else of the first test."""
+        own = [said for test, said in self._failed if test.replace("::", ".").endswith(f".{self._title}")]
+        return next((said for said in (*own, *(said for _, said in self._failed)) if said), "")
+
+
+def _place_of(told: re.Match[str]) -> tuple[str, int, str]:
+    return told[1], int(told[2]), told[3]
 
 
 def _name(headline: str) -> str:

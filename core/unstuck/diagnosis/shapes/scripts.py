@@ -20,6 +20,7 @@ TEST = Lazy(
     r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (.{1,300}?)(?: \([\d.]+ ?m?s\))?|\d{1,4}\) (.{1,300}):?)$"
 )
 SUITE = Lazy(r"\s*FAIL\s+(\S+\.[cm]?[jt]sx?)(?: \[.*\])?$")
+TEST_STARTS = " FR0123456789✖"
 ERROR_WORD = Lazy(r"(?:Error|Exception|Failure|Warning|Fault|Panic)$")
 CODE = Lazy(r"\s*code: '(\w+)'")
 MESSAGE_LINES = 12
@@ -45,13 +46,14 @@ class _Reader:
         self._thrown: tuple[str, str] | None = None
         self._frames: list[tuple[str, str, str]] = []
         self._done: Finding | None = None
+        self._failed: list[Finding] = []
         self._placeless: Finding | None = None
         self._in_frames = False
         self._last = ""
         self._code = ""
 
     def feed(self, line: str) -> None:
-        if self._done is not None:
+        if self._done is not None and not self._is_next_test(line):
             # What node prints below the frames may say which system error it was.
             if not self._done.code and "code: '" in line and (code := CODE.match(line)):
                 self._done.code = code[1]
@@ -63,6 +65,15 @@ class _Reader:
             self._close(line)
         else:
             self._text(line)
+
+    def _is_next_test(self, line: str) -> bool:
+        """Whether ``line`` begins another failed test; what was found of the one before is put aside."""
+        if self._done is None or self._done.kind != "test" or line[0] not in TEST_STARTS or not TEST.match(line):
+            return False
+        self._failed.append(self._done)
+        self._done = self._placeless = self._thrown = self._head = None
+        self._in_frames, self._frames, self._code = False, [], ""
+        return True
 
     @staticmethod
     def _frame(line: str) -> tuple[str, str, str] | None:
@@ -83,7 +94,7 @@ class _Reader:
         if head and (ERROR_WORD.search(head[1]) or head[1] == "Error"):
             self._head = (head[1], head[2] or "", f"{head[1]}: {head[3]}")
             self._message, self._frames = [], []
-        elif line[0] in " FR0123456789✖" and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
+        elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
             self._test = (test[1] or test[2] or test[3] or test[4]).strip()
             self._head, self._message, self._frames = ("", "", ""), [], []
         elif line.lstrip().startswith("FAIL") and (suite := SUITE.match(line)):
@@ -108,7 +119,10 @@ class _Reader:
             self._last = line
 
     def finding(self) -> Finding | None:
-        return self._done or self._placeless or self._current()
+        """The only error, or of many failed tests the one that stands first, in whatever order they were done."""
+        last = self._done or self._placeless or self._current()
+        tests = [*self._failed, last] if last is not None and last.location else self._failed
+        return min(tests, key=_place_of) if self._failed else last
 
     def _current(self) -> Finding | None:
         if self._head is None or not (self._frames or self._thrown):
@@ -134,6 +148,11 @@ class _Reader:
             kind="test" if tested else "run",
             files=tuple(dict.fromkeys(frame[0] for frame in own)),
         )
+
+
+def _place_of(found: Finding) -> tuple[str, int]:
+    file, _, line = (found.location or "").rpartition(":")
+    return file, int(line or 0)
 
 
 def _code_in(lines: list[str]) -> str:

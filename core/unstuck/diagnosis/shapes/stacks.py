@@ -125,20 +125,21 @@ RUST_MESSAGE_LINES = 3
 
 
 def rust_panic(text: str, lines: list[str]) -> Finding | None:
-    """The first panic; its message is on the next line, or in quotes before Rust 1.73."""
-    panic, frame = None, None
-    message: list[str] = []
-    for line in lines:
-        if panic is None:
-            panic = RUST_PANIC.match(line.strip()) if "panicked at" in line else None
-            message = [panic[2]] if panic and panic[2] else []
-        elif len(message) < RUST_MESSAGE_LINES and not line.startswith(("note: ", "stack backtrace")):
+    """The first panic, of tests the one that stands first in the code, because threads end in any order."""
+    said = ((number, RUST_PANIC.match(line.strip())) for number, line in enumerate(lines) if "panicked at" in line)
+    panics = [(number, panic) for number, panic in said if panic]
+    if not panics:
+        return None
+    tested = "\ntest result: FAILED" in text
+    number, panic = min(panics, key=lambda one: (one[1][3], int(one[1][4]))) if tested else panics[0]
+    end = next((later for later, _ in panics if later > number), len(lines))
+    # The message is on the next line, or in quotes before Rust 1.73.
+    message, frame = [panic[2]] if panic[2] else [], None
+    for line in lines[number + 1 : end]:
+        if len(message) < RUST_MESSAGE_LINES and not line.startswith(("note: ", "stack backtrace")):
             message.append(line.strip())
         elif frame is None and " at " in line and (at := RUST_AT.match(line)) and not is_library(at[1]):
             frame = at
-    if panic is None:
-        return None
-    tested = "\ntest result: FAILED" in text
     # A helper of the library panics for its caller, which the backtrace names.
     spot = (panic[3], panic[4]) if not is_library(panic[3]) else (frame[1], frame[2]) if frame else None
     headline = next((said for said in message if said), "panicked")
