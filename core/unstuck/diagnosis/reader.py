@@ -8,6 +8,7 @@ from unstuck.diagnosis.context import says_context_exhausted
 from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
+from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.text import Clean, admit, shorten
@@ -20,6 +21,7 @@ LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000
 SURE = 90
+TOLD = 30
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 # What a test runner says in the end: a part that must be in the line, and the line.
@@ -73,12 +75,24 @@ EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such
 def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
     text = _without_own_words(_bounded(output))
-    best = _best(text, exit_code)
+    best = _best_of_step(text) if NOT_BUILT in text else None
+    best = best or _best(text, exit_code)
     if best.kind == "run" and _is_test_run(text):
         best.kind = "test"
     if best.location is None:
         best.location = _place_below(text, best)
     return _reading(text, best, root, exit_code)
+
+
+def _best_of_step(text: str) -> Finding | None:
+    """What the failing step of an image's build says, where it says what failed."""
+    step, instruction = failed_step(text)
+    best = _best(step, None) if step else None
+    if best is None or best.weight < TOLD:
+        return None
+    best.kind = "build" if best.kind == "run" and not _is_test_run(step) else best.kind
+    best.location = best.location or instruction
+    return best
 
 
 def _best(text: str, exit_code: int | None) -> Finding:

@@ -7,21 +7,25 @@ from unstuck.diagnosis.kinds import ErrorType
 __all__ = ["CLASSES", "CODES", "CURL", "ENDINGS", "GENERIC", "LIBRARIES"]
 
 _CLASSES: dict[ErrorType, str] = {
-    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError",
-    ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException",
+    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError "
+    "TokenMissingError MismatchedDelimiterError",
+    ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException "
+    "FunctionClauseError BadMapError BadArityError BadFunctionError BadBooleanError UndefinedError",
     ErrorType.IMPORT_ERROR: (
         "ImportError ModuleNotFoundError ClassNotFoundException NoClassDefFoundError LoadError "
         "PackageNotFoundError UnsatisfiedLinkError"
     ),
     ErrorType.ATTRIBUTE_ERROR: (
-        "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException FrozenInstanceError"
+        "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException FrozenInstanceError "
+        "UndefinedFunctionError"
     ),
     ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException",
     ErrorType.VALUE_ERROR: (
         "ValueError JSONDecodeError UnicodeDecodeError UnicodeEncodeError NumberFormatException "
         "RangeError IllegalArgumentException ArgumentError DecimalException InvalidOperation URIError "
         "FormatException DateTimeParseException UnsupportedEncodingException invalid_argument "
-        "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema"
+        "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
+        "WithClauseError"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
@@ -52,7 +56,7 @@ _CLASSES: dict[ErrorType, str] = {
         "DatabaseError OperationalError IntegrityError ProgrammingError DataError InterfaceError "
         "SQLException SqlException NotSupportedError SQLSyntaxErrorException PostgresError "
         "UndefinedTable UniqueViolation DoesNotExist SequelizeDatabaseError "
-        "PrismaClientKnownRequestError InvalidRequestError SqliteError"
+        "PrismaClientKnownRequestError InvalidRequestError SqliteError NoResultsError"
     ),
     ErrorType.VALIDATION_ERROR: (
         "ValidationError ZodError ValidationException SchemaError ConstraintViolationException "
@@ -63,7 +67,7 @@ _CLASSES: dict[ErrorType, str] = {
         "OSError FileNotFoundError PermissionError IsADirectoryError NotADirectoryError "
         "FileExistsError MemoryError NotImplementedError SystemError NullPointerException "
         "IllegalStateException RuntimeException StackOverflowError OutOfMemoryError "
-        "ArithmeticException OverflowError StopIteration EOFError IOException FileNotFoundException "
+        "ArithmeticException ArithmeticError OverflowError StopIteration EOFError IOException FileNotFoundException "
         "CalledProcessError UnsupportedOperationException ConcurrentModificationException "
         "EnvironmentError BlockingIOError ProcessLookupError NoSuchFileException AccessDeniedException "
         "UnsupportedOperation InterruptedException LinkageError bad_alloc runtime_error logic_error"
@@ -87,7 +91,20 @@ ENDINGS = (
 )
 # Libraries all of whose errors are of one type, where the class is not known.
 LIBRARIES = dict.fromkeys(
-    ("sqlalchemy", "psycopg", "psycopg2", "sqlite3", "asyncpg", "pymysql", "MySQLdb", "pymongo", "redis", "cassandra"),
+    (
+        "sqlalchemy",
+        "psycopg",
+        "psycopg2",
+        "sqlite3",
+        "asyncpg",
+        "pymysql",
+        "MySQLdb",
+        "pymongo",
+        "redis",
+        "cassandra",
+        "Postgrex",
+        "MyXQL",
+    ),
     ErrorType.DATABASE_ERROR,
 )
 GENERIC = frozenset({"Error", "Exception", "panic", "Throwable", "SystemExit", "InternalError"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.context import CONTEXT_GATES
-from unstuck.diagnosis.shapes import blocks, plain, pytests, python, scripts, stacks
+from unstuck.diagnosis.shapes import blocks, docker, elixir, plain, pytests, python, scripts, stacks
 from unstuck.diagnosis.shapes.finding import Finding, Shape, place
 from unstuck.diagnosis.shapes.located import LOCATED
 from unstuck.diagnosis.shapes.plain import PLAIN
@@ -13,6 +13,7 @@ __all__ = ["RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "pl
 
 SHAPES: tuple[Shape, ...] = (
     Shape(100, ("\nE  ", "\nFAILED ", "\nERROR", "test session starts", "\nImportError while"), pytests.failing_test),
+    Shape(92, (") test ", ") doctest ", ") property ", "** (", "└─ "), elixir.elixir),
     Shape(91, ("\nnot ok ", " not ok "), scripts.tap),
     Shape(90, (" at ", "❯ "), scripts.stack),
     Shape(90, ('File "', python.TITLE), python.traceback),
@@ -22,13 +23,15 @@ SHAPES: tuple[Shape, ...] = (
     Shape(86, ("in `", "in '"), blocks.ruby),
     Shape(86, ("Sanitizer: ",), blocks.sanitizer),
     Shape(85, ("INTERNALERROR> ",), pytests.internal_error),
+    Shape(84, (" - error: ",), blocks.pyright),
     Shape(84, ("terminate called", "libc++abi: "), blocks.terminated),
     Shape(83, ("\nCMake Error at ",), blocks.cmake),
     Shape(82, ("--> ",), blocks.pointed),
+    Shape(82, ("\n  on ", "│   on "), blocks.terraform),
     Shape(82, ("\nIn ",), blocks.shellcheck),
     Shape(81, ("\nERROR in ",), blocks.webpack),
     Shape(80, ("error  ", "✖  ", ":\n  "), blocks.listed),
     Shape(71, CONTEXT_GATES, plain.context_exhausted),
-    Shape(62, ("failed to solve",), blocks.docker),
+    Shape(62, (docker.NOT_BUILT,), docker.docker),
 )
 RULES: tuple[Rule, ...] = tuple(sorted((*LOCATED, *PLAIN), key=lambda rule: -rule.weight))

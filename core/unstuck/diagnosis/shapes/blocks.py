@@ -5,7 +5,18 @@ from __future__ import annotations
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
-__all__ = ["cmake", "docker", "listed", "pointed", "ruby", "sanitizer", "shellcheck", "terminated", "webpack"]
+__all__ = [
+    "cmake",
+    "listed",
+    "pointed",
+    "pyright",
+    "ruby",
+    "sanitizer",
+    "shellcheck",
+    "terminated",
+    "terraform",
+    "webpack",
+]
 
 CODED = Lazy(
     r"(?:error(?:\[(?P<code>[A-Z]\d{1,5})\])?: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
@@ -96,17 +107,6 @@ def cmake(text: str, lines: list[str]) -> Finding | None:
     return None
 
 
-DOCKER = Lazy(r"((?:\S*/)?(?:Docker|Container)file\S{0,40}):(\d{1,7})$")
-
-
-def docker(text: str, lines: list[str]) -> Finding | None:
-    """An image that was not built: the daemon's last word, and the instruction's line."""
-    said = next((line for line in lines if "failed to solve" in line), "")
-    spot = next((found for line in lines if "file" in line and (found := DOCKER.match(line))), None)
-    where = place(spot[1], spot[2]) if spot else None
-    return Finding(62, said, location=where, kind="build") if said else None
-
-
 RUBY = Lazy(
     r"(?P<file>\S{1,300}):(?P<line>\d{1,7}):in [`'](?P<function>.{1,200}?)': (?P<msg>.*?) \((?P<name>[\w:]{1,80})\)$"
 )
@@ -178,4 +178,56 @@ def webpack(text: str, lines: list[str]) -> Finding | None:
         if head is not None:
             where = place(head["file"], head["line"]) if head["line"] else None
             return Finding(81, lines[number + 1].strip() or line, location=where, kind="build")
+    return None
+
+
+PYRIGHT = Lazy(r"(?P<indent>\s*)(?P<file>[^\s:(][^:(\n]{0,400}?):(?P<line>\d{1,7}):\d{1,7} - error: (?P<msg>\S.*)$")
+PYRIGHT_RULE = Lazy(r"(.*?) ?\((report\w{1,80})\)$")
+
+
+def pyright(text: str, lines: list[str]) -> Finding | None:
+    """``file:line:column - error: message``, which may go on below it, and at its very end the rule's name."""
+    for number, line in enumerate(lines):
+        head = PYRIGHT.match(line) if " - error: " in line else None
+        if head is None:
+            continue
+        said, deeper = [head["msg"]], head["indent"] + "  "
+        for below in lines[number + 1 :]:
+            if PYRIGHT_RULE.match(said[-1]) or not below.startswith(deeper):
+                break
+            said.append(below.strip())
+        ruled = PYRIGHT_RULE.match(said[-1])
+        said[-1] = ruled[1] if ruled else said[-1]
+        where = place(head["file"], head["line"])
+        code = ruled[2] if ruled else ""
+        return Finding(84, said[0], "TypeError", code, where, detail=" ".join(said[1:]), kind="build")
+    return None
+
+
+TERRAFORM_HEAD = Lazy(r"(?:│ )?Error: (?P<msg>\S.*)$")
+TERRAFORM_PLACE = Lazy(r"(?:│ )?\s+on (?P<file>\S{1,300}) line (?P<line>\d{1,7})(?:, in (?P<function>.{1,200}?))?:$")
+TERRAFORM_LINES = 6
+
+
+def terraform(text: str, lines: list[str]) -> Finding | None:
+    """``Error: summary``, ``on file line n, in block:`` with the source below it, and a paragraph that explains."""
+    head, acting = "", False
+    for number, line in enumerate(lines):
+        if "Error: " in line and (said := TERRAFORM_HEAD.match(line)):
+            head, acting = said["msg"], False
+        elif head and line.removeprefix("│ ").startswith("  with "):
+            # Only what exists, or is being made, has an address.
+            acting = True
+        elif head and " line " in line and (spot := TERRAFORM_PLACE.match(line)):
+            below = [text.removeprefix("│").strip(" ") for text in lines[number : number + 30]]
+            source_ends = below.index("") + 1 if "" in below else len(below)
+            explained = below[source_ends : source_ends + TERRAFORM_LINES]
+            explained = explained[: explained.index("")] if "" in explained else explained
+            return Finding(
+                weight=82,
+                headline=": ".join(filter(None, (head, " ".join(explained).strip("╵ ")))),
+                location=place(spot["file"], spot["line"]),
+                function=spot["function"] or "",
+                kind="run" if acting else "build",
+            )
     return None

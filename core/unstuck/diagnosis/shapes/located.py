@@ -12,11 +12,10 @@ SOURCE = r"(?P<file>[^\s:]{1,300}\.[A-Za-z]\w{0,7})"
 OTHER = r"(?!(?:note|warning|info|help|hint|remark)\b|in (?:function|file)\b|\d\d:\d\d|[A-Z]+\s*$)"
 
 LOCATED: tuple[Rule, ...] = (
-    # TypeScript, plain and pretty, with and without a place; pyright writes the same with a rule's name at the end
+    # TypeScript, plain and pretty, with and without a place
     rule(84, "error TS", r"FILE\(LINE,\d+\): error CODE: MSG$"),
     rule(84, "error TS", r"\s*FILE:LINE:\d+ - error CODE: MSG$"),
     rule(83, "error TS", r"error CODE: MSG$"),
-    rule(84, " - error: ", r"\s*FILE:LINE:\d+ - error: MSG(?: \((?P<code>report\w+)\))?$", name="TypeError"),
     # Linters and formatters
     rule(83, "::error ", r"::error title=[^,\n]{1,60}\((?P<code>\S+)\),file=FILE,line=LINE,.*?::(?:.*: )?MSG$", "lint"),
     rule(83, "[SC", r"FILE:LINE:\d+: (?:error|warning|note): MSG \[CODE\]$", "lint"),
@@ -83,7 +82,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(50, ".go:", r"\d{4}/\d\d/\d\d [\d:.]{8,15} (?P<file>[^\s:]{1,300}\.go):LINE: MSG$", "run"),
     # Shells, make and what writes like them
     rule(66, ": line ", r"FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$", "run"),
-    rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: MSG: not found$", "run", code="exit 127"),
+    rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
     rule(65, ": ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
     rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*"),

@@ -41,6 +41,9 @@ PLAIN: tuple[Rule, ...] = (
     rule(62, "Could not open requirements file", r"ERROR: MSG"),
     rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
     rule(61, "No matching distribution", r"ERROR: (?P<msg>No matching distribution found for .*)"),
+    rule(
+        61, "E: ", r"E: (?P<msg>(?:Unable to locate|Package .{1,80} has no|Version .{1,80} was not found|Could not).*)"
+    ),
     rule(61, "ResolutionImpossible", r"ERROR: MSG", code="ERESOLVE"),
     rule(61, "onflicting dependencies", r"ERROR: MSG", code="ERESOLVE"),
     rule(61, "metadata-generation-failed", r".*"),
