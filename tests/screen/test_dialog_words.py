@@ -178,3 +178,11 @@ def test_what_a_person_writes_is_admitted() -> None:
     question = question_of(state_of(task("web")), gate("stuck"))
     answer = to_answer(question.gate, option(question, "show_me"), "\x1b[31mred\x1b[0m\nline two  ")
     assert answer == Answer(choice="show_me", text=admit("red\nline two"))
+
+
+def test_an_answer_is_never_cut() -> None:
+    """What is longer than an agent can be told is refused with both lengths, not shortened behind one's back."""
+    stuck = question_of(state_of(task("web")), gate("stuck"))
+    with pytest.raises(AnswerRefused, match="at most 20,000 characters; this one has 20,001"):
+        to_answer(stuck.gate, option(stuck, "show_me"), "x" * 20_001)
+    assert len(to_answer(stuck.gate, option(stuck, "show_me"), "x" * 20_000).text) == 20_000

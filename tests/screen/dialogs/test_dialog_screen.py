@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
+from textual import events
 from textual.widgets import Input, TextArea
 
 from unstuck import Answer, AnswerRefused, Task, admit
@@ -236,6 +237,32 @@ async def test_a_pasted_text_is_only_text(opening: Opening) -> None:
         world.dialog.query_one(Input).value = "\x1b[31mred[/nope]\x07"
         await world.press("enter")
         assert await world.answered(gate) == Answer(choice="retry", text=admit("red[/nope]"))
+
+
+async def test_pasted_lines_become_one(opening: Opening) -> None:
+    """An approach of two lines that is pasted where one line is written reaches the agent whole."""
+    async with opening() as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.retry")
+        world.app.post_message(events.Paste("use the\nendpoint secret\n"))
+        await world.pilot.pause()
+        await world.press("enter")
+        assert (await world.answered(gate)).text == "use the endpoint secret"
+
+
+async def test_a_megabyte_is_pasted(opening: Opening) -> None:
+    """Of what is too long for an answer the beginning is taken, and that is said; nothing hangs meanwhile."""
+    async with opening() as world:
+        gate = await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.show_me")
+        for text in ("first ", "word " * 200_000):
+            world.app.post_message(events.Paste(text))
+            await world.pilot.pause()
+        assert world.notices == [
+            "Of the 1,000,000 characters that were pasted, 19,994 were taken: there is room for 20,000."
+        ]
+        await world.choose("dialog.send")
+        assert (await world.answered(gate)).text == ("first " + "word " * 4_000)[:20_000].strip()
 
 
 async def test_answered_elsewhere_under_another_dialog(opening: Opening) -> None:

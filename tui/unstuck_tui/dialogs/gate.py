@@ -14,6 +14,7 @@ from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.questions import Option, Question, to_answer
+from unstuck_tui.widgets.fields import LineField, LinesField
 
 __all__ = ["Drafts", "GateDialog"]
 
@@ -65,8 +66,8 @@ class GateDialog(Dialog[Answer, Option]):
                 yield Static(Content(text), classes="text", markup=False)
 
     def compose_fields(self) -> ComposeResult:
-        yield TextArea(id="lines", show_line_numbers=False, tab_behavior="focus")
-        yield Input(id="line")
+        yield LinesField(id="lines", show_line_numbers=False, tab_behavior="focus")
+        yield LineField(id="line")
 
     def on_mount(self) -> None:
         super().on_mount()

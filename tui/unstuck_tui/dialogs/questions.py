@@ -13,6 +13,7 @@ from unstuck.settings import parse_duration
 from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.text import Clean, admit, one_line
 from unstuck_tui.actions import Area, actions_of
+from unstuck_tui.asking import ANSWER_LIMIT
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.render.format import span, time_of_day
 
@@ -76,6 +77,8 @@ def to_answer(gate: Gate, option: Option, text: str) -> Answer:
     """The answer that ``option`` and what was typed for it make. Raises AnswerRefused with a line for the person."""
     if option.refused:
         raise AnswerRefused(option.refused)
+    if len(text) > ANSWER_LIMIT:
+        raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
     number = option.number
     said = Clean("") if option.takes in ("", "duration") else admit(text.strip())
     if option.takes == "duration":

@@ -17,6 +17,7 @@ from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
+from unstuck_tui.widgets.fields import LineField
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.heading import Heading
 from unstuck_tui.widgets.key_hints import KeyHints
@@ -50,7 +51,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield Heading(self._table, id="heading")
         yield self._table
         yield Detail(self._tracker, self._supervisor, self._limits, id="detail")
-        yield Input(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
+        yield LineField(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
         yield KeyHints(show_command_palette=True)
         yield SmallNotice(id="small", markup=False)
 

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from unstuck.record.state import State
 from unstuck_tui.actions import bindings_of
-from unstuck_tui.render.format import flat
+from unstuck_tui.render.format import fit, flat
 from unstuck_tui.render.order import Sorting, arranged, next_sorting
 from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells
 from unstuck_tui.tracker import Changes, Tracker
@@ -94,9 +94,10 @@ class TaskTable(Lines, can_focus=True):
         room = self.scrollable_content_region.width or width
         if not self._words:
             return header_cells(self._columns(room), self._sorting)
-        said = f" /{self._words}  {len(self._order)} of {len(self._state.tasks)}"
+        words = fit(self._words, min(width // 3, cell_len(flat(self._words))))
+        said = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
         (names,) = header_cells(self._columns(room), self._sorting)
-        return Cell(names.text[: max(0, width - len(said) - 2)], names.tone), Cell(f"{said} ", "wait")
+        return Cell(fit(names.text, width - cell_len(said) - 2), names.tone), Cell(f"{said} ", "wait")
 
     def _columns(self, width: int) -> Columns:
         return columns_for(width, self._task_width, self._agent_width)

@@ -1,0 +1,41 @@
+"""Fields to write in. They take no more than an agent is told, and say so: a megabyte would hold up the whole run."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from unstuck_tui.asking import ANSWER_LIMIT
+
+__all__ = ["LineField", "LinesField"]
+
+
+class LineField(Input):
+    """One line; what is pasted as several becomes one, and nothing of it is left out."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default().stop()
+        text = event.text.strip("\n").replace("\n", " ").replace("\t", " ")
+        super()._on_paste(events.Paste(_fitting(self, text, len(self.value))))
+
+
+class LinesField(TextArea):
+    """Several lines."""
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default().stop()
+        await super()._on_paste(events.Paste(_fitting(self, event.text, len(self.text))))
+
+
+def _fitting(field: Widget, text: str, held: int) -> str:
+    """The beginning of ``text`` that still fits; the person is told where that is not all."""
+    room = max(0, ANSWER_LIMIT - held)
+    if len(text) > room:
+        field.notify(
+            f"Of the {len(text):,} characters that were pasted, {room:,} were taken: there is room for {ANSWER_LIMIT:,}.",
+            severity="warning",
+            timeout=20,
+            markup=False,
+        )
+    return text[:room]
