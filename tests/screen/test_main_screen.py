@@ -306,6 +306,22 @@ async def test_filter_shows_and_hides(showing: Showing) -> None:
         assert len(shown(stage)) == 8
 
 
+async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
+    """It says so, no other task's story stands below it, and esc brings everything back."""
+    async with showing() as stage:
+        assert "no tasks yet" in stage.text
+        stage.story.task("web")
+        await stage.settled()
+        assert "web · ready" in stage.text
+        await stage.press("table.filter")
+        await stage.write("(" * 90)
+        assert "no task passes the filter" in stage.text
+        assert "0 of 1" in stage.text
+        assert "web" not in stage.text
+        await stage.press("view.back")
+        assert "web · ready" in stage.text
+
+
 async def test_letters_typed_into_the_filter_do_nothing_else(showing: Showing) -> None:
     """While one types, q does not quit and a does not answer."""
     async with showing(story=True) as stage:

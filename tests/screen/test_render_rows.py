@@ -184,10 +184,13 @@ def test_a_blocked_task_names_what_it_needs() -> None:
 
 
 def test_filter_words_and_their_opposite() -> None:
-    """All words have to be there, in name, agent, state or failure; with ! what has them is hidden."""
+    """All words have to be there, in name, agent, state or failure, sign by sign; with ! what has them is hidden."""
     found = state(row("cart"), row("web", state="running", diagnosis=diagnose(TRACE)), row("search"))
     assert arranged(found, "backend WORK", "plan", now=NOW) == ["web"]
     assert arranged(found, "unsupported", "plan", now=NOW) == ["web"]
+    assert "TypeError  shop/cart.py:18" in line(found)
+    assert arranged(found, "typeerror shop/cart.py:18", "plan", now=NOW) == ["web"]
+    assert arranged(found, ".*([", "plan", now=NOW) == []
     assert arranged(found, "!ready", "plan", now=NOW) == ["web"]
     assert arranged(found, "!", "plan", now=NOW) == ["cart", "web", "search"]
 

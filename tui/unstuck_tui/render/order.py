@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.render.rows import time_left
+from unstuck_tui.render.rows import failure_of, time_left
 from unstuck_tui.render.words import needs_person, word_of
 
 __all__ = ["Sorting", "arranged", "next_sorting"]
@@ -37,8 +37,8 @@ def _passes(state: State, row: TaskRow, words: str) -> bool:
     wanted = words.removeprefix("!").lower().split()
     if not wanted:
         return True
-    headline = row.diagnosis.headline if row.diagnosis else ""
-    text = " ".join((row.id, row.task.agent, row.task.agent_type, word_of(state, row), row.level, headline)).lower()
+    failure = (row.diagnosis.headline, *failure_of(row.diagnosis)) if row.diagnosis else ()
+    text = " ".join((row.id, row.task.agent, row.task.agent_type, word_of(state, row), row.level, *failure)).lower()
     return all(word in text for word in wanted) != inverse
 
 

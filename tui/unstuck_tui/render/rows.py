@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
+from unstuck.diagnosis import Diagnosis
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.render.format import bar, clock, fit, span
 from unstuck_tui.render.words import Tone, glyph_of, needs_person, rung_of, tone_of, word_of
 
-__all__ = ["NARROW", "Cell", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
+__all__ = ["NARROW", "Cell", "Columns", "columns_for", "failure_of", "header_cells", "task_cells", "time_left"]
 
 NARROW = 84
 _WIDE = 150
@@ -154,7 +155,7 @@ def _failure(state: State, row: TaskRow, width: int) -> str:
     diagnosis = row.diagnosis
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else ""
-    name, where = error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
+    name, where = failure_of(diagnosis)
     if not where:
         return f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline)
     room = width - len(name) - 2
@@ -162,6 +163,11 @@ def _failure(state: State, row: TaskRow, width: int) -> str:
         return name
     # Of a place that is too long the end says more: the file and its line.
     return f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip()
+
+
+def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:
+    """A failure's type and its ``file:line`` as the table shows them; either may be empty."""
+    return error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
 
 
 def error_name(value: str) -> str:

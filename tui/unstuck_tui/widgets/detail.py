@@ -26,6 +26,7 @@ from unstuck_tui.widgets.lines import Lines
 __all__ = ["Detail", "Page"]
 
 _TAIL = 16_384
+_PAGES = ("timeline", "failure", "output")
 
 
 class Page(Lines, can_focus=True):
@@ -146,12 +147,16 @@ class Detail(Vertical):
 
     def draw(self, *, anew: bool = False) -> None:
         """Draw it all again."""
-        row, state = self._row, self._tracker.state
-        if row is None or not self.display:
+        if not self.display:
             return
-        title = fit(f" {story_title(state, row, self._limits)}", max(1, self.size.width))
+        row, state = self._row, self._tracker.state
+        title = fit(f" {story_title(state, row, self._limits)}", max(1, self.size.width)) if row is not None else ""
         self.query_one("#story-title", Static).update(Content(title), layout=False)
-        timeline, failure, output = (self.query_one(f"#{name}", Page) for name in ("timeline", "failure", "output"))
+        timeline, failure, output = pages = [self.query_one(f"#{name}", Page) for name in _PAGES]
+        if row is None:
+            for page in pages:
+                page.fill((), anew=True)
+            return
         moments = self._tracker.history.of(row.id)
         now = self._tracker.clock.monotonic()
         timeline.fill(timeline_lines(moments, now=now, width=_inner(timeline)), anew=anew)

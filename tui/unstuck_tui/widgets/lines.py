@@ -50,6 +50,10 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         """The cells of line ``index``, at most ``width`` wide."""
         raise NotImplementedError
 
+    def nothing_here(self) -> str:
+        """What is said where there are no lines."""
+        return ""
+
     def is_cursor(self, index: int) -> bool:
         """Whether line ``index`` is the selected one."""
         return False
@@ -84,7 +88,8 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         index = self.scroll_offset.y + y
         plain = self.get_component_rich_style("lines--plain")
         if index >= self.line_total():
-            return Strip.blank(width, plain)
+            said = Segment(self.nothing_here() if index == 0 else "", self.get_component_rich_style("lines--quiet"))
+            return Strip([said]).adjust_cell_length(width, plain)
         over = self._cursor_style() if self.is_cursor(index) else Style.null()
         segments = [
             Segment(cell.text, self.get_component_rich_style(f"lines--{cell.tone}") + over)

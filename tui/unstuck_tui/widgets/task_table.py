@@ -82,6 +82,9 @@ class TaskTable(Lines, can_focus=True):
     def line_total(self) -> int:
         return len(self._order)
 
+    def nothing_here(self) -> str:
+        return "  no task passes the filter; esc forgets it" if self._state.tasks else "  no tasks yet"
+
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         row = self._state.tasks.get(self._order[index])
         if row is None:
