@@ -7,13 +7,16 @@ read, and never returns once writing fails; then no time-out would fire and no a
 from __future__ import annotations
 
 import asyncio
+import codecs
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from io import TextIOWrapper
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import IO
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
@@ -21,7 +24,7 @@ from textual.message import Message
 
 from unstuck.text import sanitise
 
-__all__ = ["Outlet", "TerminalDriver"]
+__all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
 
 BEHIND = 4_000_000  # characters
 CLOSING_S = 1.0
@@ -29,6 +32,19 @@ CLOSING_S = 1.0
 _PLAIN = (
     "\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[?1049l\x1b[?25h"
 )
+IN_CELLS = "unstuck-in-cells"
+"""How a stream spells what its encoding lacks: sign for sign as wide, so that every column stays in its place."""
+_SPELLED = dict(zip("▶▷✓✗×○◌◷‖…↯↻━╸▕▏╭╮╰╯─│┌┐└┘·›→⏎", ">)vXxoc@=.z@=-[]++++-|++++->>^", strict=True))
+
+
+def _in_cells(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_SPELLED.get(sign, "?" * cell_len(sign)) for sign in lacking), error.end
+
+
+codecs.register_error(IN_CELLS, _in_cells)
 
 
 class Outlet:
@@ -133,6 +149,8 @@ class TerminalDriver(LinuxDriver):
             return tell
 
         assert sys.__stderr__ is not None
+        if isinstance(sys.__stderr__, TextIOWrapper):
+            sys.__stderr__.reconfigure(errors=IN_CELLS)
         self._repaint = later(lambda: app.refresh(repaint=True, layout=True))
         self._outlet = Outlet(sys.__stderr__, lost=later(app.exit), caught_up=self._repaint)
         self._file = self._outlet  # type: ignore[assignment]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from unstuck_tui.actions import key_of
+from unstuck_tui.terminal import IN_CELLS
 
 
 def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
@@ -71,3 +73,24 @@ def test_lines_where_they_are_asked_for(desk: Any) -> None:
     assert rows.ended() == 0
     assert json.loads(bytes(rows.raw).splitlines()[-1])["exit_code"] == 0
     assert b"\x1b[?1049h" not in plain.raw + rows.raw
+
+
+def test_a_terminal_without_unicode(desk: Any) -> None:
+    """Where the terminal's encoding has only letters, every sign is a letter as wide: no column moves."""
+    desk.environment["PYTHONIOENCODING"] = "ascii"
+    go = desk.pipe("go")
+    terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"))
+    rows = terminal.until("LAST FAILURE", "> 1 working", "[======").splitlines()
+    heading, line = next((above, row) for above, row in pairwise(rows) if row.startswith("> task"))
+    assert line.index("working") == heading.index("STATE")
+    go.write_text("on", encoding="utf-8")
+    terminal.until("v 1 done")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+    assert bytes(terminal.raw).isascii()
+    assert b"\\u" not in terminal.raw
+
+
+def test_what_an_encoding_lacks_takes_as_many_cells() -> None:
+    """A wide sign is two letters wide, an accent of its own takes none, and what there is stays as it is."""
+    assert "▶ é 日本 ü e\u0301".encode("latin-1", IN_CELLS) == "> é ???? ü e".encode("latin-1")
