@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import psutil
 import yaml
+from click.testing import CliRunner
 
 from unstuck.testing import Part, Rehearsal, load_scenario
+from unstuck_tui.cli import cli
 
 if TYPE_CHECKING:
     from conftest import Stage
@@ -207,3 +210,11 @@ def test_its_check_is_found_by_whoever_goes_on_later(tmp_path: Path) -> None:
         (task,) = yaml.safe_load(rehearsal.plan.read_text(encoding="utf-8"))["tasks"]
         assert task["verify"].startswith(f"{python}")
         assert task["verify"].endswith(" -m pytest -q tests/test_cart.py")
+
+
+def test_the_list_of_scenarios_for_programs() -> None:
+    """``demo --list --json`` has the same scenarios as ``demo --list``, one object a line."""
+    told = CliRunner().invoke(cli, ["demo", "--list"]).stdout.splitlines()
+    rows = [json.loads(line) for line in CliRunner().invoke(cli, ["demo", "--list", "--json"]).stdout.splitlines()]
+    assert [f"{row['scenario']:<24} {row['about']}" for row in rows] == told
+    assert "hangs-silently" in [row["scenario"] for row in rows]

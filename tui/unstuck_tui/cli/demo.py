@@ -17,7 +17,7 @@ from unstuck.errors import UsageError
 from unstuck.runs.running import RunOptions
 from unstuck.supervision.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
-from unstuck_tui.cli.common import echo
+from unstuck_tui.cli.common import echo, print_json
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
@@ -41,8 +41,7 @@ def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **o
     answer as you like.
     """
     if wants_list:
-        for name in scenario_names():
-            echo(f"{name:<24} {load_scenario(name).about}")
+        _list(as_json=options["as_json"])
         return
     if isnan(options["speed"]):
         raise UsageError("--speed is a number from 0.1 to 100")
@@ -50,6 +49,15 @@ def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **o
         raise UsageError(f"--scenario {twice} is given twice")
     cast = [Part(_task_of(name), load_scenario(name)) for name in names] or list(curated())
     ctx.exit(asyncio.run(_demo(cast, options)).exit_code)
+
+
+def _list(*, as_json: bool) -> None:
+    rows = [{"scenario": name, "about": load_scenario(name).about} for name in scenario_names()]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        echo(f"{row['scenario']:<24} {row['about']}")
 
 
 def _task_of(name: str) -> str:
