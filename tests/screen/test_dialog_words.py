@@ -186,3 +186,10 @@ def test_an_answer_is_never_cut() -> None:
     with pytest.raises(AnswerRefused, match="at most 20,000 characters; this one has 20,001"):
         to_answer(stuck.gate, option(stuck, "show_me"), "x" * 20_001)
     assert len(to_answer(stuck.gate, option(stuck, "show_me"), "x" * 20_000).text) == 20_000
+
+
+def test_what_happens_while_it_is_left_open() -> None:
+    """About a task, its agent takes no step; a question about the whole run speaks of no agent."""
+    assert "the agent takes no step" in question_of(state_of(task("web")), gate("stuck")).leaving
+    for kind in ("remediation", "budget"):
+        assert "agent" not in question_of(state_of(), gate(kind, task="", attempts=0)).leaving

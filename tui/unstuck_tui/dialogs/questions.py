@@ -69,7 +69,7 @@ def question_of(state: State, row: GateRow) -> Question:
         where=one_line(str(gate.context.get("location") or "")),
         facts=tuple((label, text) for label, text in _facts(state, row) if text),
         options=tuple(_options(state, row)),
-        leaving=f"esc leaves it open: {_MEANWHILE[gate.standing if gate.attempt else 'waits']}",
+        leaving=f"esc leaves it open: {_MEANWHILE[_standing(gate)]}",
     )
 
 
@@ -92,6 +92,11 @@ def to_answer(gate: Gate, option: Option, text: str) -> Answer:
     check_answer(gate, answer)
     effect_of(gate, answer)
     return answer
+
+
+def _standing(gate: Gate) -> str:
+    """What becomes of the gate's agent meanwhile; empty where it is about no single task."""
+    return "" if not gate.task else gate.standing if gate.attempt else "waits"
 
 
 # --- what is the matter ----------------------------------------------------------------------------------------------
@@ -147,7 +152,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Phase", _said(context.get("phase"))
     yield "Agent", _said(context.get("agent_id"))
     yield "Since", _since(context.get("started_at") or context.get("detected_at"))
-    yield "Attempts", _said(context.get("attempts") if row.gate.type == "remediation" else "")
+    yield "Attempts", _said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
     yield "Files", ", ".join(_each(context.get("paths")))
     yield "Tree", _said(context.get("tree"))
