@@ -1,15 +1,28 @@
-"""A disk under the log that fails when it is told to."""
+"""A disk under the log that fails when it is told to, a run to look at, and the command line program to look with."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
+import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from unstuck.clock import SystemClock
+from unstuck.contract import Task
+from unstuck.record import events as e
 from unstuck.record import files, writer
+from unstuck.record.journal import Journal
+from unstuck.runs.plan import one_task_plan
+from unstuck.text import Clean
+
+RUN = "20270115-080000"
+Said = Callable[..., tuple[int, str, str]]
 
 
 class Disk:
@@ -75,3 +88,36 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     for module in (files, writer):
         monkeypatch.setattr(module, "os", disk)
     return disk
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run with three tasks, in a project without git, which is the working directory."""
+    folder = tmp_path / ".unstuck" / "runs" / RUN
+    plan = one_task_plan(("true",), task="Do a.", verify=None, agent_type=None, timeout=None, project=None)
+
+    async def write() -> None:
+        journal = await Journal.open(folder, run=RUN, clock=SystemClock())
+        journal.append(e.RunStarted(project="p", plan=plan.as_dict()))
+        for name in ("a", "b", "c"):
+            work = Task(id=name, prompt=Clean(f"Do {name}."), agent="true")
+            journal.append(e.TaskAdded(work=work), task=name)
+        await journal.close()
+
+    asyncio.run(write())
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
+    """What the command line program ends with and prints, in this very process: a start takes its time."""
+    from unstuck_tui.cli import main
+
+    def run(*command: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["unstuck", *command])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (int(ended.value.code or 0), *capsys.readouterr())
+
+    return run

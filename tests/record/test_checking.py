@@ -4,57 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from unstuck.clock import SystemClock
-from unstuck.contract import Task
 from unstuck.errors import RecordDamaged
-from unstuck.record import events as e
 from unstuck.record import snapshot
 from unstuck.record.checking import check, readable
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
 from unstuck.record.log import framed, read_lines
-from unstuck.text import Clean
-from unstuck_tui.cli import main
+
+if TYPE_CHECKING:
+    from conftest import Said
 
 RUN = "20270115-080000"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a run with three tasks, in a project without git, which is the working directory."""
-    folder = tmp_path / ".unstuck" / "runs" / RUN
-
-    async def write() -> None:
-        journal = await Journal.open(folder, run=RUN, clock=SystemClock())
-        journal.append(e.RunStarted(project="p"))
-        for name in ("a", "b", "c"):
-            journal.append(e.TaskAdded(work=Task(id=name, prompt=Clean(f"Do {name}."))), task=name)
-        await journal.close()
-
-    asyncio.run(write())
-    monkeypatch.chdir(tmp_path)
-    return folder
-
-
-Said = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
-    """What the command line program ends with and prints, in this very process: a start takes its time."""
-
-    def run(*command: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["unstuck", *command])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
 
 
 def flip(path: Path, place: int) -> None:

@@ -16,11 +16,15 @@ from unstuck.record.state import State, dump
 __all__ = ["Checked", "check", "readable"]
 
 
+SnapshotWord = Literal["none", "good", "ahead", "ignored"]
+
+
 class Checked(NamedTuple):
     """A record that can be trusted: ``bytes`` of whole records, then ``torn`` ones that were never acknowledged.
 
     ``later`` records are of a schema that this version does not know, ``unknown`` of an event that it does not know.
-    ``snapshot`` is ``none``, ``good`` (it says what the log says) or ``ignored`` (it fits no place in this log).
+    ``snapshot`` is ``none``, ``good`` (it says what the log says), ``ahead`` (of a record behind the log's end: that is
+    missing, or this is an older copy of the log) or ``ignored`` (it fits no place in this log).
     """
 
     records: int
@@ -28,7 +32,7 @@ class Checked(NamedTuple):
     torn: int
     later: int
     unknown: int
-    snapshot: Literal["none", "good", "ignored"]
+    snapshot: SnapshotWord
 
 
 def check(folder: Path) -> Checked:
@@ -39,7 +43,7 @@ def check(folder: Path) -> Checked:
     path = folder / LOG_NAME
     kept, place, safe = restored(folder / SNAPSHOT_NAME, path)
     state, end, later = State(), START, 0
-    snapshot: Literal["none", "good", "ignored"] = "ignored" if (folder / SNAPSHOT_NAME).exists() else "none"
+    snapshot: SnapshotWord = "ignored" if (folder / SNAPSHOT_NAME).exists() else "none"
     for line in read_lines(path, safe=safe):
         end = line.end
         later += line.version != SCHEMA
@@ -49,6 +53,8 @@ def check(folder: Path) -> Checked:
                 said = "it says something else than the log, which is the truth: delete it"
                 raise RecordDamaged(folder / SNAPSHOT_NAME, 1, 0, said)
             snapshot = "good"
+    if safe > end.seq:
+        snapshot = "ahead"
     return Checked(end.seq, end.offset, path.stat().st_size - end.offset, later, state.unknown, snapshot)
 
 

@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
+from typing import IO
 
-__all__ = ["sync_directory", "write_all"]
+__all__ = ["open_for_reading", "open_for_writing", "open_fresh", "sync_directory", "write_all"]
+
+
+def open_for_reading(path: Path) -> IO[bytes]:
+    """The plain file at ``path``; OSError for anything else: a pipe would be waited for, and a device has no end."""
+    return open(_plain(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)), "rb")
+
+
+def open_for_writing(path: Path, flags: int) -> int:
+    """The plain file at ``path``, made where there is none and for its owner only; OSError for anything else.
+
+    Nothing is written through a link: whoever may make one here need not be allowed to write where it leads.
+    """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a symbolic link, and nothing is written through one")
+    return _plain(os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600))
+
+
+def open_fresh(path: Path) -> int:
+    """A new file at ``path``, for its owner only, in place of what an interrupted try has left there."""
+    path.unlink(missing_ok=True)
+    return open_for_writing(path, os.O_WRONLY | os.O_EXCL)
+
+
+def _plain(fd: int) -> int:
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise OSError(errno.EINVAL, "it is no plain file")
 
 
 def write_all(fd: int, data: bytes) -> None:

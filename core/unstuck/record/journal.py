@@ -15,6 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from pydantic import ValidationError
+
 from unstuck import __version__
 from unstuck.clock import Clock, iso
 from unstuck.contract import Actor
@@ -48,9 +50,17 @@ def decoded(path: Path, line: Line) -> Record:
     """The record in a line of the log at ``path``. Raises RecordDamaged."""
     try:
         return decode(line.raw)
-    except ValueError as error:
-        said = str(error).splitlines()[0]
-        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {said}") from error
+    except (RecursionError, ValueError) as error:
+        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    """What is wrong, in a line: the first field that does not fit, and why."""
+    if not isinstance(error, ValidationError):
+        return str(error).splitlines()[0]
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
 def replay(path: Path) -> State:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from unstuck.errors import ProjectError, ProjectLocked
+from unstuck.record.files import open_for_reading, open_for_writing
 
 __all__ = ["Holder", "ProjectLock", "read_holder"]
 
@@ -72,7 +73,7 @@ class ProjectLock:
     def _take(self) -> int:
         """The descriptor of the locked file, which still has its name: a deleted one would lock nobody out."""
         while True:
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = open_for_writing(self.path, os.O_RDWR)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_named(fd):
@@ -98,7 +99,7 @@ class ProjectLock:
 def read_holder(path: Path) -> Holder | None:
     """Who wrote the lock last, None where nothing sensible is written. Says nothing about whether it is held."""
     try:
-        with path.open("rb") as file:
+        with open_for_reading(path) as file:
             said = json.loads(file.read(_READ_LIMIT))
         return Holder(int(said["pid"]), float(said["started"]), str(said["run"]))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):

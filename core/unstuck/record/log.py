@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from unstuck.errors import RecordDamaged, RecordError
+from unstuck.record.files import open_for_reading
 from unstuck.record.holes import SECTOR, was_never_synced
 
 __all__ = [
@@ -92,7 +93,7 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int
     """
     seq, offset, crc = start
     try:
-        with path.open("rb") as file:
+        with open_for_reading(path) as file:
             if not _seek(file, start):
                 raise RecordDamaged(path, seq, offset, f"record {seq} does not end here")
             while raw := file.readline(LINE_LIMIT + 1):
@@ -121,7 +122,7 @@ def verify(path: Path, *, start: Position = START, safe: int = 0) -> Inspection:
 def holds(path: Path, position: Position) -> bool:
     """Whether a record with this checksum ends at ``position``; False too where the file cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_for_reading(path) as file:
             return _seek(file, position)
     except OSError:
         return False

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from unstuck.errors import RecordError
-from unstuck.record.files import sync_directory, write_all
+from unstuck.record.files import open_for_reading, open_for_writing, sync_directory, write_all
 from unstuck.text import Clean, admit
 
 __all__ = ["ENTRIES_LIMIT", "Kind", "Memory", "Remembered", "Result"]
@@ -117,7 +117,7 @@ class Memory:
     def _lines(self) -> Iterator[bytes]:
         """Whole lines; one that is too long comes in pieces, none of which makes sense."""
         try:
-            with self.path.open("rb") as file:
+            with open_for_reading(self.path) as file:
                 yield from iter(lambda: file.readline(_LINE_LIMIT), b"")
         except FileNotFoundError:
             return
@@ -126,7 +126,7 @@ class Memory:
 
     def _append(self, line: bytes) -> None:
         fresh = not self.path.exists()
-        fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = open_for_writing(self.path, os.O_RDWR | os.O_APPEND)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             # A line that a crash cut short must not swallow this one.

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from unstuck.record.files import open_for_reading
+
 __all__ = ["KEPT_ALWAYS", "Ended", "ended", "new_run", "outdated", "remove", "run_names"]
 
 KEPT_ALWAYS = 10
@@ -38,7 +40,8 @@ def run_names(folder: Path) -> list[str]:
         names = [name for name in os.listdir(folder) if not name.startswith(".")]
     except OSError:
         return []
-    return sorted((name for name in names if (folder / name / _LOG).is_file()), key=_order)
+    # Also where the log is no plain file: reading it says so, and no run vanishes from sight.
+    return sorted((name for name in names if os.path.lexists(folder / name / _LOG)), key=_order)
 
 
 def new_run(folder: Path, now: float) -> str:
@@ -62,7 +65,7 @@ def _order(run: str) -> tuple[str, int]:
 def ended(folder: Path, run: str) -> Ended | None:
     """The run, where its log's last record says that it has ended; one to be gone on with, or damaged, is None."""
     try:
-        with (folder / run / _LOG).open("rb") as log:
+        with open_for_reading(folder / run / _LOG) as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
             *_, last, rest = log.read().split(b"\n")
         said = json.loads(last)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unstuck.errors import RecordError
-from unstuck.record.files import sync_directory, write_all
+from unstuck.record.files import open_for_reading, open_fresh, sync_directory, write_all
 from unstuck.record.log import Position
 
 __all__ = ["Snapshot", "load", "save"]
@@ -21,6 +21,7 @@ __all__ = ["Snapshot", "load", "save"]
 _HEAD = re.compile(
     rb'\{"v":1,"seq":(\d{1,18}),"offset":(\d{1,18}),"crc":"([0-9a-f]{8})","sha256":"([0-9a-f]{64})","state":'
 )
+_HEAD_LIMIT = 256
 _END = b"}\n"
 
 
@@ -60,7 +61,7 @@ def load(path: Path) -> Snapshot | None:
     """The newest whole snapshot, or None where there is none. Whether it fits a log, ``log.holds`` can tell."""
     for candidate in (path, _previous(path)):
         with suppress(OSError):
-            if snapshot := _decode(candidate.read_bytes()):
+            if snapshot := _read(candidate):
                 return snapshot
     return None
 
@@ -69,8 +70,20 @@ def _previous(path: Path) -> Path:
     return path.with_name(path.name + ".1")
 
 
+def _read(path: Path) -> Snapshot | None:
+    with open_for_reading(path) as file:
+        # Its two ends come first: a file of any size may lie here, and only a snapshot is worth reading as a whole.
+        if _HEAD.match(file.read(_HEAD_LIMIT)) is None:
+            return None
+        file.seek(-len(_END), os.SEEK_END)
+        if file.read() != _END:
+            return None
+        file.seek(0)
+        return _decode(file.read())
+
+
 def _write(path: Path, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    fd = open_fresh(path)
     try:
         write_all(fd, data)
         os.fsync(fd)

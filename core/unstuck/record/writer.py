@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import os
-import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unstuck.errors import RecordWriteFailed
-from unstuck.record.files import sync_directory, write_all
+from unstuck.record.files import open_for_writing, sync_directory, write_all
 from unstuck.record.log import START, Position, check_body, framed, verify
 
 __all__ = ["BURST", "LogWriter", "Torn"]
@@ -27,6 +27,8 @@ BURST = 256
 
 # A size limit of the process (EFBIG) is raised like a quota, and a program that was refused space can be told later.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+_BLOCK = 1 << 20
 
 _Lines = Sequence[tuple[bytes, int]]
 
@@ -100,8 +102,9 @@ class LogWriter:
         Raises RecordDamaged, RecordError and RecordWriteFailed.
         """
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = open_for_writing(path, os.O_WRONLY | os.O_APPEND)
             try:
+                _lock(fd)
                 end = verify(path, start=start, safe=safe).end
                 repaired = _repair(fd, path, end.offset)
                 # A killed process may have left whole records that only the page cache knows.
@@ -251,9 +254,7 @@ class LogWriter:
             self._tell(partial(self._hold, f"{self.path}: {problem.strerror}"))
             self._wait_for_room(problem)
         os.fdatasync(self._fd)
-        # What is written to a file that has lost its name goes with it.
-        if not _is_named(self._fd, self.path):
-            raise FileNotFoundError(errno.ENOENT, "somebody has deleted or replaced it")
+        _require_whole(self._fd, self.path, self._written.offset + len(data))
         if held:
             self._tell(partial(self._hold, ""))
 
@@ -264,7 +265,7 @@ class LogWriter:
         except OSError as problem:
             if problem.errno not in _NO_ROOM:
                 raise
-            os.ftruncate(self._fd, self._written.offset)
+            _cut(self._fd, self._written.offset)
             return problem
         return None
 
@@ -278,7 +279,7 @@ class LogWriter:
 
     def _give_up(self, problem: Exception) -> None:
         with suppress(OSError):
-            os.ftruncate(self._fd, self._written.offset)
+            _cut(self._fd, self._written.offset)
         said = problem.strerror if isinstance(problem, OSError) else repr(problem)
         with self._changed:
             self._refused = f"{self.path}: could not be written: {said}"
@@ -323,11 +324,14 @@ def _repair(fd: int, path: Path, end: int) -> Torn | None:
     if size == end:
         return None
     names = (path.with_name(f"{path.name}.torn.{number}") for number in count(1))
-    aside = next(name for name in names if not name.exists())
+    aside = next(name for name in names if not os.path.lexists(name))
     target = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with path.open("rb") as torn, open(target, "wb") as file:
         torn.seek(end)
-        shutil.copyfileobj(torn, file)
+        for block in iter(lambda: torn.read(_BLOCK), b""):
+            # Zeros take no room there: as many as you like may have been added here.
+            file.seek(len(block), os.SEEK_CUR) if not block.strip(b"\0") else file.write(block)
+        file.truncate(size - end)
         file.flush()
         os.fsync(target)
     sync_directory(path.parent)
@@ -335,8 +339,28 @@ def _repair(fd: int, path: Path, end: int) -> Torn | None:
     return Torn(end, size - end, aside)
 
 
-def _is_named(fd: int, path: Path) -> bool:
+def _lock(fd: int) -> None:
+    """Be this file's only writer, by whatever name others know it: another link to it, another mount."""
     try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OSError(errno.EBUSY, "another process writes to it") from None
+
+
+def _require_whole(fd: int, path: Path, size: int) -> None:
+    """Raise OSError where somebody else was at the file: what is written to one without a name goes with it."""
+    known = os.fstat(fd)
+    try:
+        is_named = os.path.samestat(known, os.stat(path))
     except OSError:
-        return False
+        is_named = False
+    if not is_named:
+        raise FileNotFoundError(errno.ENOENT, "somebody has deleted or replaced it")
+    if known.st_size != size:
+        raise OSError(errno.EIO, "somebody has made it shorter or longer")
+
+
+def _cut(fd: int, size: int) -> None:
+    """Take away what follows byte ``size``; a file that is shorter already stays so."""
+    if os.fstat(fd).st_size > size:
+        os.ftruncate(fd, size)

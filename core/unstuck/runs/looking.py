@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from unstuck.channel import call, socket_path
@@ -22,7 +21,7 @@ from unstuck.errors import (
     UsageError,
 )
 from unstuck.record.checking import readable
-from unstuck.record.journal import LOG_NAME, Journal, replay
+from unstuck.record.journal import LOG_NAME, Journal
 from unstuck.record.lock import ProjectLock
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
@@ -164,14 +163,14 @@ async def _acquire(lock: ProjectLock) -> None:
 
 
 def _run_with(place: Project, gate: str) -> str:
+    """The run that asked this. Raises GateUnknown, and RecordDamaged where nothing can be added to its log."""
     for run in reversed(run_names(place.runs)):
-        if _has_gate(place.runs / run / LOG_NAME, gate):
+        try:
+            state, damage = state_of(place, run)
+        except RecordError:
+            continue
+        if gate in state.gates:
+            if damage is not None:
+                raise damage
             return run
     raise GateUnknown(gate)
-
-
-def _has_gate(log: Path, gate: str) -> bool:
-    try:
-        return gate in replay(log).gates
-    except (RecordError, OSError):
-        return False

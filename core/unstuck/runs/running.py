@@ -8,12 +8,13 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from unstuck.agents.command import CommandAgent, CommandSpec, require_program
 from unstuck.clock import Clock
 from unstuck.contract import Agent
-from unstuck.errors import ProjectError, UsageError
+from unstuck.errors import ProjectError, RecordError, UsageError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import LOG_NAME, replay
@@ -107,7 +108,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         return ended
     if not state.run.plan:
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
-    plan = Plan.from_dict(state.run.plan)
+    plan = _recorded_plan(place.runs / run / LOG_NAME, state)
     _require_agents(plan, place, options)
     limits = _budget(place, options)
     async with Supervisor.open(
@@ -125,6 +126,20 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
             if _is_offered(row.status):
                 supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
         return await _work(supervisor, plan, options)
+
+
+def _recorded_plan(log: Path, state: State) -> Plan:
+    """The plan that the run was started with. Raises RecordError where it does not belong to the run's tasks."""
+    try:
+        plan = Plan.from_dict(state.run.plan)
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise RecordError(f"{log}: its plan makes no sense to this version ({problem!r})") from problem
+    used = {row.task.agent: row.id for row in state.tasks.values() if row.state != "ended"}
+    used |= {planned.task.agent: planned.task.id for planned in plan.tasks.values()}
+    used |= {plan.remediation: "remediation"} if plan.remediation else {}
+    for agent in sorted(used.keys() - plan.agents.keys()):
+        raise RecordError(f"{log}: {used[agent]} is for an agent {agent!r}, which its plan does not have")
+    return plan
 
 
 def finished(state: State) -> RunResult | None:

@@ -37,6 +37,8 @@ def _besides(found: Checked) -> str:
         said += f"; {found.later} of a later version, so this version only shows the run"
     elif found.unknown:
         said += f"; {found.unknown} of events that this version does not know"
+    if found.snapshot == "ahead":
+        said += "; its snapshot is of a later record, so the log has lost its end, or is an older copy"
     if found.snapshot == "ignored":
         said += "; its snapshot is of no use and will be passed over"
     return said
