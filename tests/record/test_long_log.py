@@ -1,0 +1,120 @@
+"""A very long run: it starts from its snapshot, and however it is read, one record is held at a time.
+
+``UNSTUCK_EVENTS=10000000 make test ARGS="tests/record/test_long_log.py -s --timeout 0"`` does it with so many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from unstuck.clock import ManualClock
+from unstuck.record import journal as journals
+from unstuck.record.checking import check
+from unstuck.record.journal import LOG_NAME, Journal, replay
+from unstuck.record.log import Line, verify
+from unstuck.record.writer import LogWriter
+
+EVENTS = int(os.environ.get("UNSTUCK_EVENTS", "0"))
+BATCH = 10_000
+BODY = json.dumps(
+    {
+        "time": "2026-11-21T20:14:09.565Z", "mono": 12.5, "run": "r", "actor": "agent", "task": "web",
+        "attempt": "web.1", "cause": 3, "event": "step_recorded", "data": {"kind": "action", "text": "x" * 60},
+    }
+).encode()  # fmt: skip
+
+
+async def write(folder: Path, count: int) -> None:
+    """A run's log with so many records."""
+    folder.mkdir(exist_ok=True)
+    log = LogWriter.open(folder / LOG_NAME)
+    for number in range(1, count + 1):
+        seq = log.append(BODY)
+        if number % BATCH == 0:
+            await log.durable(seq)
+    await log.close()
+
+
+def peak(action: Callable[[Path], object], folder: Path) -> int:
+    """The most bytes that ``action`` held at once."""
+    tracemalloc.start()
+    action(folder)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+async def test_a_start_reads_what_the_snapshot_does_not_stand_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three thousand records it looks at the seven that came after it was saved."""
+    await write(tmp_path, 3_000)
+    await (await Journal.open(tmp_path, run="r", clock=ManualClock())).close()
+    await write(tmp_path, 7)
+    read: list[int] = []
+
+    def counted(path: Path, line: Line) -> object:
+        read.append(line.seq)
+        return decoded(path, line)
+
+    decoded = journals.decoded
+    monkeypatch.setattr(journals, "decoded", counted)
+    journal = await Journal.open(tmp_path, run="r", clock=ManualClock())
+    await journal.close()
+    assert read == list(range(3_001, 3_008))
+
+
+async def test_reading_holds_no_more_of_a_longer_log(tmp_path: Path) -> None:
+    """Checking and replaying four times as many records takes no more memory."""
+    for name, count in (("warm", 10), ("short", 500), ("long", 2_000)):
+        await write(tmp_path / name, count)
+    for read in (lambda folder: verify(folder / LOG_NAME), lambda folder: replay(folder / LOG_NAME), check):
+        _, short, long = (peak(read, tmp_path / name) for name in ("warm", "short", "long"))
+        assert long < short + 64 * 1024
+
+
+FRESH = """
+import asyncio, sys, time
+from pathlib import Path
+from unstuck.clock import SystemClock
+from unstuck.record.checking import check
+from unstuck.record.journal import Journal
+
+async def open_it(folder):
+    journal = await Journal.open(folder, run="r", clock=SystemClock())
+    return time.perf_counter(), journal
+
+before = time.perf_counter()
+if sys.argv[1] == "check":
+    check(Path(sys.argv[2]))
+    after = time.perf_counter()
+else:
+    loop = asyncio.new_event_loop()
+    after, journal = loop.run_until_complete(open_it(Path(sys.argv[2])))
+    loop.run_until_complete(journal.close())
+# Not getrusage: its peak is also that of whoever started this process.
+(peak,) = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print(f"{after - before:.2f} s, {int(peak) // 1024} MB")
+"""
+
+
+@pytest.mark.skipif(not EVENTS, reason="set UNSTUCK_EVENTS to their number")
+def test_a_run_of_millions_of_events(tmp_path: Path) -> None:
+    """A fresh process opens it without and with its snapshot, and checks it; how long and how large is printed."""
+    asyncio.run(write(tmp_path, EVENTS))
+    size = (tmp_path / LOG_NAME).stat().st_size
+    print(f"\n{EVENTS:,} events, {size / 2**20:,.0f} MB")
+    for what in ("replayed", "started from its snapshot", "check"):
+        command = [sys.executable, "-c", FRESH, what, str(tmp_path)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        print(f"{what}: {said.strip()}")
+    assert check(tmp_path).snapshot == "good"
