@@ -42,7 +42,9 @@ __all__ = [
 
 Actor = Literal["human", "timer", "policy", "agent"]
 Level = Literal["first", "retry", "pivot", "research", "human", "continue"]
-Choice = Literal["show_me", "skip", "abandon", "retry", "extend", "continue", "stop", "choose", "allow", "deny", "done"]
+Choice = Literal[
+    "show_me", "skip", "abandon", "retry", "extend", "continue", "stop", "choose", "allow", "deny", "done", "adopt"
+]
 GateTypeName = Literal[
     "stuck", "timeout", "loop_detected", "question", "permission",
     "remediation", "budget", "integration", "recovery", "disk",

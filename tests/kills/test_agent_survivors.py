@@ -54,10 +54,10 @@ def test_an_agent_never_works_beside_its_successor(repo: Path, outside: Path, wi
     assert not agent.is_running() or agent.status() == psutil.STATUS_ZOMBIE
     records = list(read_records(run / LOG_NAME))
     assert [record.attempt for record in records if record.name == "attempt_interrupted"] == ["only.1"]
-    if with_the_shim:
-        (receipt,) = [record.event for record in records if isinstance(record.event, e.StopReceipt)]
-        assert [ended[0] for ended in receipt.ended] == [agent.pid]
-        assert receipt.alive == ()
+    # Also what the helper has ended while nobody was there to hear of it is listed.
+    (receipt,) = [record.event for record in records if isinstance(record.event, e.StopReceipt)]
+    assert agent.pid in [ended[0] for ended in receipt.ended]
+    assert receipt.alive == ()
 
 
 async def test_a_process_that_only_has_the_same_number_is_left_alone(tmp_path: Path) -> None:

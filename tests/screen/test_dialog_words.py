@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from unstuck import Answer, AnswerRefused, Gate, Task, admit
 from unstuck.record.state import GateRow, State, TaskRow
-from unstuck.supervision.gates import CHOICES
+from unstuck.supervision.gates import CHOICES, SURVIVOR_CHOICES
 from unstuck_tui.actions import ACTIONS
 from unstuck_tui.asking import TYPING_S, Asking, next_to_answer
 from unstuck_tui.dialogs.questions import Option, Question, question_of, to_answer
@@ -105,6 +106,17 @@ def test_try_again_takes_no_text_where_nobody_would_read_it(kind: str) -> None:
     """Only an agent reads an approach; a merge does not."""
     question = question_of(state_of(task("web")), gate(kind))
     assert to_answer(question.gate, option(question, "retry"), "") == Answer(choice="retry")
+
+
+def test_an_agent_that_is_still_at_work_is_a_question_of_its_own() -> None:
+    """Only what can be done about it is offered, and the question names the processes."""
+    row = gate("recovery", problem="a process of this attempt is still at work", processes=["12 (since 3.00)"])
+    survivors = question_of(
+        state_of(task("web")), GateRow(gate=replace(row.gate, choices=SURVIVOR_CHOICES), opened=row.opened)
+    )
+    assert {shown.name for shown in survivors.options} == set(SURVIVOR_CHOICES)
+    assert survivors.title == "web has outlived its supervisor"
+    assert ("Processes", "12 (since 3.00)") in survivors.facts
 
 
 def test_what_cannot_be_says_why() -> None:

@@ -51,7 +51,15 @@ EFFECTS = {
     "integration": {"retry": "integrate", "skip": "skipped", "abandon": "abandoned"},
     "disk": {"retry": "prepare", "skip": "skipped", "abandon": "abandoned"},
     "budget": {"extend": "go_on", "stop": "stop"},
-    "recovery": {"continue": "go_on", "retry": "prepare", "done": None, "skip": "skipped", "abandon": "abandoned"},
+    "recovery": {
+        "continue": "go_on",
+        "retry": "prepare",
+        "done": None,
+        "skip": "skipped",
+        "abandon": "abandoned",
+        "adopt": "go_on",
+        "stop": "stop",
+    },
 }
 
 

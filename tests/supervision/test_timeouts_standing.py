@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -16,8 +17,9 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Observation, Observer
 from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, read_records
+from unstuck.record.journal import LOG_NAME, Journal, read_records
 from unstuck.supervision.remediation import NullObserver
+from unstuck.supervision.supervisor import locate
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
@@ -136,6 +138,50 @@ def test_the_systems_own_clock_knows_of_sleep() -> None:
     first = clock.asleep()
     assert first >= -0.001
     assert clock.asleep() - first < 1.0
+
+
+@pytest.mark.parametrize(
+    ("ran", "written", "held", "used"),
+    [
+        (None, None, False, 10.0),  # only its last record is known
+        (50.0, None, False, 50.0),  # its helper has left an account
+        (None, 70.0, False, 70.0),  # it was still printing then
+        (None, 1e6, False, 100.0),  # the computer's clock was set: never more than there was
+        (50.0, -1e6, False, 50.0),
+        (50.0, 70.0, True, 10.0),  # it stood still at a question, and so did its time
+    ],
+)
+async def test_what_a_killed_supervisor_did_not_write_down(
+    repo: Path, clock: ManualClock, ran: float | None, written: float | None, held: bool, used: float
+) -> None:
+    """After kill -9 the time used is what is known of the agent, not only what was recorded; never past its limit."""
+    place = await locate(repo)
+    folder, spawned = place.runs / "20261121-201409", 1_800_000_000.0
+    folder.mkdir(parents=True)
+    journal = await Journal.open(folder, run=folder.name, clock=clock)
+    journal.append(e.RunStarted(project="p", pid=1))
+    journal.append(e.TaskAdded(work=Task(id="t", prompt=admit("Work."), timeout_s=100)), task="t")
+    guidance = Guidance(attempt="t.1", number=1, level="first", text=admit("Work."), workdir=repo)
+    journal.append(e.AttemptStarted(guidance=guidance, limit_s=100), task="t", attempt="t.1")
+    journal.append(e.AgentSpawned(pid=2**22 + 1, start=spawned), task="t", attempt="t.1")
+    await clock.advance(10)
+    if held:
+        journal.append(e.GateOpened(gate="g", type="loop_detected", attempt_id="t.1"), task="t", attempt="t.1")
+    else:
+        journal.append(e.StepRecorded(kind="message"), task="t", attempt="t.1")
+    await journal.close()
+    output = folder / "output" / "t.1.log"
+    output.parent.mkdir()
+    if written is not None:
+        output.touch()
+        os.utime(output, (spawned + written, spawned + written))
+    if ran is not None:
+        account = {"exited": {"seconds": ran}, "ended": [[7, 1.0, "killed"]], "alive": []}
+        output.with_name("t.1.log.end").write_text(json.dumps(account), encoding="utf-8")
+    async with Supervisor.open(place, clock=clock, resume=folder.name) as supervisor:
+        assert supervisor.core.row("t").used == used
+    receipts = [r.event.ended for r in read_records(folder / LOG_NAME) if isinstance(r.event, e.StopReceipt)]
+    assert receipts == ([((7, 1.0, "killed"),)] if ran is not None else [])
 
 
 @pytest.mark.parametrize("killed", [False, True])

@@ -131,6 +131,8 @@ ACTIONS: tuple[Action, ...] = (
     _choice("recovery", "abandon", "3", "Abandon the task", "The task ends for good."),
     _choice("recovery", "retry", "4", "Begin afresh", "The files go back to where the task began."),
     _choice("recovery", "done", "5", "It is done", "The check runs on the files as they are."),
+    _choice("recovery", "adopt", "6", "Let it work on", "The same attempt goes on; the check judges its end."),
+    _choice("recovery", "stop", "7", "Stop it and begin again", "It is ended, and its attempt begins again."),
     _choice("quit", "stop", "1", "Stop all agents", "Every agent is ended; the run can be resumed."),
     _choice("quit", "leave", "2", "Leave them at work", "The run goes on without a screen."),
     _choice("quit", "stay", "3", "Stay", "Back to the screen."),

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.inside import working_in
+from unstuck.processes.remains import Account, Remains, account_of, helpers_done
 from unstuck.processes.runner import Exit, Launch, Process, run
 from unstuck.processes.survivors import end_survivors, is_alive, is_ours
 from unstuck.processes.vitals import Vitals, sample
 
 __all__ = [
+    "Account",
     "Exit",
     "Launch",
     "Process",
+    "Remains",
     "Vitals",
+    "account_of",
     "clean_environment",
     "end_survivors",
+    "helpers_done",
     "is_alive",
     "is_ours",
     "run",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from unstuck.processes.survivors import find, is_shim
+from unstuck.processes.survivors import family_of, find, is_shim
 
 __all__ = ["Vitals", "sample"]
 
@@ -29,14 +29,15 @@ class Vitals:
 def sample(pid: int, start: float) -> Vitals | None:
     """Look at the process that started at ``start`` (seconds since 1970) and at its descendants.
 
-    None where it is gone or may not be looked at.
+    None where they are gone or may not be looked at.
     """
-    agent = find(pid, start)
-    if agent is None:
-        return None
     try:
-        family, cpu = _family(agent)
+        agent = find(pid, start)
+        # The agent itself may have gone from what has outlived its supervisor.
+        family, cpu = _family(agent) if agent else (list(family_of(frozenset({(pid, start)}))), 0.0)
     except psutil.Error:
+        return None
+    if not family:
         return None
     moved: dict[int, int] = {}
     known, states = True, list[str]()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from unstuck.contract import Actor, Answer, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
 from unstuck.diagnosis import Diagnosis
@@ -234,11 +234,11 @@ class RunRow:
 class State:
     """A run as its log tells it. ``unknown`` counts events of a later version.
 
-    ``seq`` and ``mono`` are the number and the monotonic time of its last record; a snapshot does not keep the latter.
+    ``seq`` and ``mono`` are the number and the monotonic time of its last record.
     """
 
     seq: int = 0
-    mono: Annotated[float, Field(exclude=True)] = field(default=0.0, compare=False)
+    mono: float = field(default=0.0, compare=False)
     run: RunRow = field(default_factory=RunRow)
     tasks: dict[str, TaskRow] = field(default_factory=dict)
     attempts: dict[str, AttemptRow] = field(default_factory=dict)

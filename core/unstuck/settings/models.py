@@ -212,6 +212,7 @@ class Settings(_Frozen):
     """Everything a user may set. Times are seconds, ``output_limit`` (per attempt) and ``prompt_limit`` bytes.
 
     ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
+    ``survivors`` says what becomes of an agent that has outlived a killed supervisor where nobody can be asked;
     ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
     ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
     that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
@@ -233,6 +234,7 @@ class Settings(_Frozen):
     window_size: Annotated[int, BeforeValidator(_whole(2, 100))] = 3
     max_parallel: Annotated[int, BeforeValidator(_whole(1, 64))] = 2
     ask: Literal["always", "never"] = "always"
+    survivors: Literal["stop", "adopt"] = "stop"
     unverified: Literal["reject", "accept"] = "reject"
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
     prompt_limit: Annotated[int, BeforeValidator(_whole(1_000, 130_000))] = 100_000

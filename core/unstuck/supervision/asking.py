@@ -38,11 +38,12 @@ def open_gate(
     standing: Standing = "",
     report: str = "",
     found: tuple[int, Answer] | None = None,
+    choices: tuple[str, ...] = (),
 ) -> str:
     """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
 
     ``standing`` is what the live agent does meanwhile. ``found`` is what the rules have said already: asking them uses
-    a rule up.
+    a rule up. ``choices`` are those of the gate's type unless given.
     """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
@@ -53,7 +54,7 @@ def open_gate(
         type=gate_type,
         key=key,
         context=context,
-        choices=CHOICES[gate_type],
+        choices=choices or CHOICES[gate_type],
         attempt_id=attempt,
         report=report,
         standing=standing,

@@ -59,10 +59,10 @@ class CallableAgent:
 
 
 async def run_attempt(
-    core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, observer: Observer
+    core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, observer: Observer, asked: str = ""
 ) -> Report:
-    """The attempt's report; a stop from outside or by a clock is part of it."""
-    return await _Running(core, deadlines, agent, task, guidance).report(observer)
+    """The attempt's report; a stop from outside or by a clock is part of it. ``asked`` is a gate that holds it now."""
+    return await _Running(core, deadlines, agent, task, guidance, asked).report(observer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,9 @@ class _Due:
 
 
 class _Running:
-    def __init__(self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance) -> None:
+    def __init__(
+        self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, asked: str
+    ) -> None:
         self._core, self._deadlines, self._agent, self._task, self._guidance = core, deadlines, agent, task, guidance
         self._changed = core.changed(f"attempt {guidance.attempt}")
         self._key, self._began = guidance.attempt, core.clock.now()
@@ -90,10 +92,11 @@ class _Running:
         )
         self._idles = self._row.deadline is not None
         self._armed: tuple[float | None, float | None] = (None, None)
-        self._held = (False, 0)
+        # One that is at work already may stand still, and is let go on if nothing holds it.
+        self._held = (bool(self._row.pid), 0)
         self._due: _Due | None = None
         self._timed_out = False
-        self._gate = ""
+        self._gate = asked
         self._receipt: Receipt | None = None
 
     @property
@@ -101,6 +104,8 @@ class _Running:
         return self._core.head.attempts[self._guidance.attempt]
 
     async def report(self, observer: Observer) -> Report:
+        if self._row.pid:  # it is at work already
+            self._idle.spawned(self._row.pid, self._row.spawned)
         if self._idles:
             self._idle.run()
         self._keep_time()
@@ -166,8 +171,11 @@ class _Running:
 
     def _keep_time(self) -> None:
         """Let both clocks run as the record says: they stand while a question holds the attempt or the disk is full."""
-        row, held = self._row, self._row.state == "held" or bool(self._core.journal.held)
-        before, self._held = self._held, (held, row.pid)
+        row, before = self._row, self._held
+        held = row.state == "held" or bool(self._core.journal.held)
+        # What stands still and has to end is woken by the stop alone, so that it takes no step in between.
+        held = held or (before[0] and self._must_stop())
+        self._held = held, row.pid
         # A question may be open before the process is there: that stands still from its first moment on.
         if self._held != before and (held or before[0]):
             self._freeze(held)
@@ -263,7 +271,7 @@ class _Running:
         answer = gate.answer
         assert answer is not None
         self._gate = ""
-        if gate.effect == "stop" and not answer.text:
+        if gate.gate.type == "timeout" and gate.effect == "stop" and not answer.text:
             self._timed_out = True
         self._keep_time()
         if gate.gate.key == "idle" and gate.effect == "go_on":

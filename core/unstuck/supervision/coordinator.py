@@ -42,7 +42,7 @@ class Coordinator:
         core = self._supervisor.core
         workers: dict[asyncio.Future[Outcome], str] = {}
         for row in list(core.head.tasks.values()):
-            if row.state != "ended":
+            if row.state != "ended" or row.attempt in core.survivors:
                 work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
                 workers[work] = row.id
         ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None

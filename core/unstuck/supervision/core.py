@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unstuck.clock import Clock
-from unstuck.contract import Actor, Answer, Gate, Task
+from unstuck.contract import Actor, Agent, Answer, Gate, Task
 from unstuck.detection import LoopDetector
 from unstuck.escalation.levels import Limits
 from unstuck.record.events import Event
@@ -45,7 +45,11 @@ def limits_of(settings: Settings) -> Limits:
 
 @dataclass(slots=True, kw_only=True)
 class Core:
-    """One run's parts. ``policy`` answers gates by rule; ``person`` says whether somebody watches."""
+    """One run's parts. ``policy`` answers gates by rule; ``person`` says whether somebody watches.
+
+    ``survivors`` are the attempts that have outlived a killed supervisor, until their task is taken up, with the gate
+    about each.
+    """
 
     root: Path
     home: Path
@@ -65,6 +69,7 @@ class Core:
     setup: str = ""
     policy: GatePolicy = lambda gate: None
     person: bool = False
+    survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
     baseline_check: Callable[[], Awaitable[None]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)
     _changed: dict[str, asyncio.Event] = field(default_factory=dict)

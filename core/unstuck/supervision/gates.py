@@ -13,7 +13,7 @@ from typing import Any, Literal
 from unstuck.contract import QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 
-__all__ = ["CHOICES", "Effect", "GateManager", "GateType", "check_answer", "effect_of", "gate_id"]
+__all__ = ["CHOICES", "SURVIVOR_CHOICES", "Effect", "GateManager", "GateType", "check_answer", "effect_of", "gate_id"]
 
 Effect = Literal[
     "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt",
@@ -30,8 +30,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "integration": ("retry", "skip", "abandon"),
     "disk": ("retry", "skip", "abandon"),
     "budget": ("extend", "stop"),
-    "recovery": ("continue", "retry", "done", "skip", "abandon"),
+    "recovery": ("continue", "retry", "done", "skip", "abandon", "adopt", "stop"),
 }
+SURVIVOR_CHOICES = ("adopt", "stop", "skip", "abandon")
+"""Those of a ``recovery`` gate about an agent that is still at work."""
 
 
 class GateType(str, Enum):
@@ -94,6 +96,10 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
         case "timeout", "extend" | "continue":
             return "go_on"
         case "timeout", "stop" | "retry":
+            return "stop"
+        case "recovery", "adopt":
+            return "go_on"
+        case "recovery", "stop":
             return "stop"
         case "budget", "extend":
             return "go_on"

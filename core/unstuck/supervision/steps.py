@@ -172,8 +172,10 @@ def pending_answer(state: State, row: TaskRow) -> str:
 def can_progress(state: State, row: TaskRow, *, accept_unverified: bool = False) -> bool:
     """Whether ``row`` can go on without a person."""
     step = next_step(state, row, max_parallel=len(state.tasks) + 1, tree="", accept_unverified=accept_unverified)
+    attempt = state.attempts.get(row.attempt)
+    if attempt is not None and attempt.state == "stopping":
+        return True  # its receipt is still to come, also where its task has ended
     if step.kind == "wait_attempt":
-        attempt = state.attempts.get(row.attempt)
         return not (attempt is not None and attempt.state == "held" and (row.gate or state.run.over))
     if step.kind == "wait_needs":
         return False

@@ -11,7 +11,7 @@ from typing import Any
 
 from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
-from unstuck.contract import Actor, Agent, Answer, Capabilities, Gate, Guidance, Outcome, Report, Task
+from unstuck.contract import Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
 from unstuck.detection import LoopDetector
 from unstuck.errors import ChannelError
 from unstuck.record import events as e
@@ -30,7 +30,7 @@ from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.preparing import set_up
-from unstuck.supervision.recovery import interrupt_running
+from unstuck.supervision.recovery import interrupt_running, take_over
 from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
 from unstuck.supervision.timers import Timers, keep_open, start_timer
@@ -120,6 +120,7 @@ class Supervisor:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
             stack.push_async_callback(supervisor.room.stop)
+            stack.push_async_callback(supervisor._end_survivors)
             await supervisor._begin(start, policy, limits)
             stack.push_async_callback(supervisor._deadlines.stop)
             await stack.enter_async_context(supervisor._serving(environ))
@@ -190,10 +191,12 @@ class Supervisor:
             update = {"settings": core.settings.frozen(), "version": __version__, "pid": os.getpid()}
             core.append(event.model_copy(update=update))
         else:
-            await interrupt_running(core)
+            kept = await interrupt_running(core)
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             withdraw_old(core)
-            for row in core.head.open_gates():
+            before = core.head.open_gates()
+            take_over(core, kept)
+            for row in before:
                 # An answer to another may have closed it.
                 if core.head.gates[row.id].status == "open" and not apply_policy(core, row.gate):
                     start_timer(core, row.gate)
@@ -202,6 +205,11 @@ class Supervisor:
         self.room.patient = True
         await self._remove_old_runs()
         await self._deadlines.start()
+
+    async def _end_survivors(self) -> None:
+        """Nobody has taken them up, and nobody is left who would."""
+        for attempt, (survivor, _) in self.core.survivors.items():
+            await survivor.stop(attempt)
 
     def _note_sleep(self) -> None:
         """The machine has slept when the time without its sleep has fallen behind."""
@@ -287,7 +295,7 @@ class Supervisor:
         """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure."""
         agent: Agent = attempt if isinstance(attempt, Agent) else CallableAgent(attempt)
         session = self.session(task, agent.can)
-        directive = await session.begin()
+        directive = await self._taken_over(session) or await session.begin()
         while directive.kind == "start" and directive.guidance is not None:
             guidance = directive.guidance
             report = await session.unless_stopped(set_up(self.core, session.row, guidance.workdir))
@@ -303,6 +311,22 @@ class Supervisor:
                 directive = await session.end(guidance.attempt, report)
         assert directive.outcome is not None
         return directive.outcome
+
+    async def _taken_over(self, session: Session) -> Directive | None:
+        """Work on with an attempt that has outlived its supervisor; None where none has."""
+        row, core = session.row, self.core
+        if row.attempt not in core.survivors:
+            return None
+        survivor, gate = core.survivors.pop(row.attempt)
+        attempt = core.head.attempts[row.attempt]
+        try:
+            report = await run_attempt(core, self._deadlines, survivor, row.task, attempt.guidance, session, asked=gate)
+        except asyncio.CancelledError:
+            session.abandon(attempt.id, "the caller was cancelled")
+            raise
+        if core.head.run.state == "draining" or (report.how == "stopped" and session.row.state != "ended"):
+            return await session.interrupt(attempt.id, core.head.run.stopping or "the supervisor ended")
+        return await session.end(attempt.id, report)
 
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused."""

@@ -118,7 +118,7 @@ def _title(gate: Gate) -> str:
         "remediation": "The ground is broken: no task can start",
         "integration": f"{task} is done, but its result does not fit",
         "budget": "The budget is used up",
-        "recovery": f"{task} was interrupted",
+        "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
         "disk": "The disk is full",
     }
     return one_line(words.get(gate.type, f"{task} needs an answer"))
@@ -147,6 +147,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     if row.gate.type == "loop_detected":
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
     yield "Seen", "; ".join(_each(context.get("signals")))
+    yield "Processes", ", ".join(_each(context.get("processes")))
     yield "Last sign", _said(context.get("last_sign"))
     yield "Context", _said(context.get("context"))
     yield "Phase", _said(context.get("phase"))
@@ -192,6 +193,8 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
     for action in actions_of(_AREAS.get(gate.type) or _area(gate.type)):
         name = action.id.partition(".")[2]
         choice, scope = _meaning(name)
+        if gate.type == "recovery" and choice not in gate.choices:
+            continue  # an agent that is still at work is another question than one that is not
         yield Option(
             name=name,
             key=action.keys.partition(",")[0],

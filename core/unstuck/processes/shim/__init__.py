@@ -20,6 +20,7 @@ Reports (standard output)::
     {"exited": {"code", "signal", "seconds", "bytes", "start", "end", "lost"}, "ended": [[pid, start, how]],
      "alive": [[pid, start]]}
 
-The end of its standard input means that the supervisor died: the agent is stopped, quickly. The shim is the subreaper
+The end of its standard input means that the supervisor died: the agent is stopped, quickly, and the last report is left
+beside the output, in a file with ``.end`` after its name. The shim is the subreaper
 of all that the agent starts, so that nothing escapes by forking away or by opening a session of its own.
 """

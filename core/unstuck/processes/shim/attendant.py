@@ -24,6 +24,7 @@ PROGRESS_EVERY = 0.2
 QUIET, LINGER = 0.5, 2.0  # how long the pipe may stay silent, and stay open at all, once the agent has exited
 DESERTED = {"interrupt": 0.5, "terminate": 1.0}  # for an agent without a supervisor
 REMAINS = 4 * CHUNK  # more than any pipe holds
+ACCOUNT = ".end"
 UNREAD = 1 << 20  # bytes of reports; a supervisor that is further behind hears no more marked lines until it has read
 
 
@@ -216,7 +217,18 @@ class Attendant:
             "end": self.output.end,
             "lost": self.output.lost,
         }
-        self.reports.send({"exited": exited, "ended": ladder.ended, "alive": list(ladder.known.items())})
+        account = {"exited": exited, "ended": ladder.ended, "alive": list(ladder.known.items())}
+        self.reports.send(account)
+        if self.deserted:
+            self.leave(account)
+
+    def leave(self, account: dict[str, Any]) -> None:
+        """Write the account beside the output, for whoever goes on with the run: nobody hears it now."""
+        assert self.launch is not None
+        with suppress(OSError):
+            file = os.open(self.launch["output"] + ACCOUNT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.write(file, json.dumps(account).encode())
+            os.close(file)
 
 
 def main() -> None:

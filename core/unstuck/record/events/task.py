@@ -116,9 +116,9 @@ class AttemptInterrupted(Event):
 
 
 class RecoveryDecided(Event):
-    """What happens with an interrupted attempt."""
+    """What happens with an interrupted attempt; ``adopt``: it has survived its supervisor and goes on."""
 
-    choice: Literal["continue", "retry", "done", "skip", "abandon"]
+    choice: Literal["continue", "retry", "done", "skip", "abandon", "adopt"]
 
 
 class StepRecorded(Event):

@@ -1,0 +1,191 @@
+"""The supervisor is killed and its agent is not: the next start asks, or does as it was told beforehand."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck import Answer
+from unstuck.record import events as e
+from unstuck.record.journal import LOG_NAME, read_records, replay
+from unstuck.runs.running import RunOptions, resume_run
+from unstuck.supervision.supervisor import Supervisor, locate
+
+AGENT = Path(__file__).with_name("freed_agent.py")
+PATIENCE = 60
+VERIFY = "test -f result.txt"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Where the agent says what it does, and is told to end."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    os.mkfifo(folder / "started")
+    return folder
+
+
+@pytest.fixture
+def survivor(repo: Path, outside: Path) -> Iterator[psutil.Process]:
+    """An agent at work whose supervisor and helper were killed."""
+    unstuck = shutil.which("unstuck")
+    assert unstuck
+    agent_command = (sys.executable, str(AGENT), str(outside))
+    command = (unstuck, "run", "--headless", "--task", "Work.", "--verify", VERIFY, "--", *agent_command)
+    supervisor = subprocess.Popen(command, cwd=repo, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert (outside / "started").read_text() == "started"
+    agent = psutil.Process(int((outside / "pid").read_text()))
+    helper = agent.parent()
+    assert helper is not None
+    for victim in (supervisor.pid, helper.pid):
+        os.kill(victim, signal.SIGSTOP)
+    for victim in (supervisor.pid, helper.pid):
+        os.kill(victim, signal.SIGKILL)
+    supervisor.wait(PATIENCE)
+    assert agent.is_running()
+    yield agent
+    if agent.is_running():
+        agent.kill()
+
+
+def log_of(repo: Path) -> Path:
+    """The record of the only run."""
+    (run,) = (repo / ".git" / "unstuck" / "runs").iterdir()
+    return run / LOG_NAME
+
+
+def resumed(repo: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The end of ``unstuck run --resume last --headless``."""
+    command = ["unstuck", "run", "--headless", "--resume", "last", *options]
+    return subprocess.run(command, cwd=repo, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def events_of(log: Path, kind: type[Any]) -> list[Any]:
+    """The events of this kind."""
+    return [record.event for record in read_records(log) if isinstance(record.event, kind)]
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Whether it has ended."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_headless_a_survivor_is_stopped_with_a_receipt(repo: Path, outside: Path, survivor: psutil.Process) -> None:
+    """With nobody to ask the agent is ended, listed, and its attempt begins anew; so the settings say by default."""
+    done = resumed(repo)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert is_gone(survivor)
+    assert (outside / "second").exists()
+    (receipt,) = events_of(log_of(repo), e.StopReceipt)
+    assert [(pid, how) for pid, _, how in receipt.ended] == [(survivor.pid, "terminated")]
+    assert not events_of(log_of(repo), e.GateOpened)
+
+
+def test_a_rule_takes_it_over(repo: Path, outside: Path, survivor: psutil.Process, tmp_path: Path) -> None:
+    """`answer: adopt`: the very same attempt goes on, and the check judges its end."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("- gate: recovery\n  answer: adopt\n", encoding="utf-8")
+    command = ["unstuck", "run", "--json", "--resume", "last", "--answers", str(rules)]
+    with subprocess.Popen(command, cwd=repo, stdout=subprocess.PIPE, text=True) as resuming:
+        assert resuming.stdout is not None
+        assert any('"event":"gate_answered"' in line.replace(" ", "") for line in resuming.stdout)
+        (outside / "finish").touch()
+        resuming.communicate(timeout=PATIENCE)
+    assert resuming.returncode == 0
+    assert not (outside / "second").exists()
+    assert (repo / "result.txt").read_text() == "first\n"
+    state = replay(log_of(repo))
+    assert (state.tasks["task"].attempts, state.tasks["task"].status) == (1, "succeeded")
+    (gate,) = state.gates.values()
+    assert (gate.gate.type, gate.by, gate.status) == ("recovery", "policy", "delivered")
+    assert not events_of(log_of(repo), e.AttemptInterrupted)
+
+
+class Watching:
+    """A person at the screen: is asked, and answers as the test says."""
+
+    def __init__(self, decide: Callable[[Supervisor], Any]) -> None:
+        self._decide, self.deciding = decide, None
+
+    def attached(self, supervisor: Supervisor) -> Any:
+        return self._beside(supervisor)
+
+    def hears(self, name: str) -> bool:
+        return False
+
+    def _beside(self, supervisor: Supervisor) -> Any:
+        from contextlib import asynccontextmanager
+
+        @asynccontextmanager
+        async def beside() -> Any:
+            deciding = asyncio.ensure_future(self._decide(supervisor))
+            yield
+            await deciding
+
+        return beside()
+
+
+@pytest.mark.parametrize("choice", ["adopt", "stop", "skip"])
+async def test_a_person_is_asked_and_it_stands_still_meanwhile(
+    repo: Path, outside: Path, survivor: psutil.Process, choice: Any
+) -> None:
+    """At the screen the question names the process, which is frozen until I decide; then it does what I chose."""
+    seen: list[Any] = []
+
+    async def decide(supervisor: Supervisor) -> None:
+        async for record in supervisor.events():
+            if isinstance(record.event, e.GateOpened):
+                seen.append((record.event, survivor.status()))
+                (outside / "finish").touch()
+                await supervisor.answer(record.event.gate, Answer(choice=choice))
+                return
+
+    place = await locate(repo)
+    run = log_of(repo).parent.name
+    async with asyncio.timeout(PATIENCE):
+        result = await resume_run(run, place, RunOptions(beside=Watching(decide)))
+    ((asked, status),) = seen
+    assert asked.choices == ("adopt", "stop", "skip", "abandon")
+    assert str(survivor.pid) in asked.context["processes"][0]
+    assert (asked.standing, status) == ("frozen", psutil.STATUS_STOPPED)
+    assert is_gone(survivor)
+    assert result.exit_code == (1 if choice == "skip" else 0)
+    receipts = [pid for receipt in events_of(log_of(repo), e.StopReceipt) for pid, _, _ in receipt.ended]
+    assert receipts == ([] if choice == "adopt" else [survivor.pid])
+    assert (outside / "second").exists() == (choice == "stop")
+
+
+async def test_one_that_was_taken_over_is_under_the_clock(
+    repo: Path, outside: Path, survivor: psutil.Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken over and hanging, it is stopped at its time limit like any other; its time goes on from its start."""
+    log = log_of(repo)
+    started = next(record for record in read_records(log) if isinstance(record.event, e.AttemptStarted))
+    assert started.event.limit_s == 900
+
+    async def decide(supervisor: Supervisor) -> None:
+        async for record in supervisor.events():
+            if isinstance(record.event, e.GateOpened) and record.event.type == "recovery":
+                row = supervisor.state.attempts["task.1"]
+                assert row.deadline is not None
+                assert row.deadline == pytest.approx(started.mono + 900)
+                await supervisor.answer(record.event.gate, Answer(choice="adopt"))
+            if isinstance(record.event, e.GateAnswered):
+                await supervisor.stop("enough")
+                return
+
+    async with asyncio.timeout(PATIENCE):
+        result = await resume_run(log.parent.name, await locate(repo), RunOptions(beside=Watching(decide)))
+    assert result.exit_code == 130
+    assert is_gone(survivor)
+    assert replay(log).attempts["task.1"].state == "interrupted"
