@@ -64,6 +64,15 @@ def test_without_counters_and_without_a_readable_tree_the_processor_decides() ->
     assert judge(before, Look(at=2.5, vitals=Vitals(cpu=1.1, moved=None, alive=1))).verdict == "ACTIVE"
 
 
+def test_a_connection_is_named_and_work_counts_more() -> None:
+    """Who does nothing with a connection open is WAITING for its other end; who works beside it is ACTIVE."""
+    peers = ("203.0.113.7:443", "[2001:db8::1]:443")
+    waiting = judge(START, look(150.0, peers=peers))
+    assert (waiting.verdict, waiting.patient) == ("WAITING", False)
+    assert waiting.signals == (f"an open connection to {', '.join(peers)}", "2 processes alive", "CPU 0.00 s in 150 s")
+    assert judge(START, look(150.0, cpu=5.0, peers=peers)).verdict == "ACTIVE"
+
+
 def test_stopped_by_somebody_is_waiting() -> None:
     """An agent that I have stopped with SIGSTOP to look at it is not called stalled."""
     found = judge(START, look(150.0, stopped=True))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -239,6 +241,44 @@ async def test_an_agent_that_somebody_stopped_is_waiting(world: World) -> None:
     await world.until(lambda: world.of(e.LivenessJudged))
     assert [judged.verdict for judged in world.of(e.LivenessJudged)] == ["WAITING"]
     assert world.of(e.AgentTimeout) == []
+
+
+ASKS = (
+    "exec {python} -IS -c \"import socket; s = socket.create_connection(('127.0.0.1', {port})); "
+    "print('ready', flush=True); s.recv(1)\""
+)
+
+
+async def test_one_that_waits_for_its_model_has_longer_but_not_for_ever(world: World) -> None:
+    """A program with an open connection and not a byte on it is WAITING, and says for whom; three limits are enough."""
+    with socket.create_server(("127.0.0.1", 0)) as model:
+        port = model.getsockname()[1]
+        await world.spawned(ASKS.format(python=sys.executable, port=port))
+        for _ in range(2):
+            await world.pass_silently()
+            # It was looked into, and is counted anew.
+            await asyncio.wait_for(world.clock.slept_until(world.clock.monotonic() + IDLE / 2), PATIENCE)
+        (judged,) = world.of(e.LivenessJudged)
+        assert (judged.verdict, judged.signals[0]) == ("WAITING", f"an open connection to 127.0.0.1:{port}")
+        assert world.of(e.AgentTimeout) == []
+        await world.pass_silently()
+        await world.until(lambda: world.of(e.AgentTimeout))
+        stalled = world.of(e.AgentTimeout)[0]
+        assert (stalled.verdict, stalled.signals[0]) == ("STALLED", "nothing came in 3 times its limit")
+        assert f"an open connection to 127.0.0.1:{port}" in stalled.signals
+
+
+async def test_a_connection_within_the_family_waits_for_nobody(world: World) -> None:
+    """An agent and a child of its own that wait for each other are stalled: nobody else has anything to say to them."""
+    pair = (
+        "import os, socket; s = socket.create_server(('127.0.0.1', 0)); p = os.fork(); "
+        "c = s.accept()[0] if p else socket.create_connection(s.getsockname()); "
+        "p and print('ready', flush=True); c.recv(1)"
+    )
+    await world.spawned(f'exec {sys.executable} -IS -c "{pair}"')
+    await world.pass_silently()
+    await world.until(lambda: world.of(e.AgentTimeout))
+    assert world.of(e.AgentTimeout)[0].verdict == "STALLED"
 
 
 class Speaking:

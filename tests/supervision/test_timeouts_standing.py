@@ -140,6 +140,22 @@ def test_the_systems_own_clock_knows_of_sleep() -> None:
     assert clock.asleep() - first < 1.0
 
 
+async def test_what_is_to_be_stopped_is_not_let_go_on_first(
+    repo: Path, clock: ManualClock, reporting: Any, records: Any
+) -> None:
+    """An agent that stands still at a question takes no step between my *stop* and its end."""
+    agent = reporting()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = records(supervisor)
+        _, work = await begun(supervisor, agent)
+        await clock.advance(100)
+        (gate,) = supervisor.core.head.open_gates()
+        assert agent.frozen == [True]
+        await supervisor.answer(gate.id, Answer(choice="abandon"))
+        await work
+    assert (agent.frozen, len(record.of(e.StopReceipt))) == ([True], 1)
+
+
 @pytest.mark.parametrize(
     ("ran", "written", "held", "used"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
@@ -18,12 +19,14 @@ class Vitals:
 
     ``cpu`` is in seconds, with that of children who have ended; ``moved`` holds the bytes each living process has read
     and written, and is None where the platform does not say. ``stopped``: somebody has stopped all of them (SIGSTOP).
+    ``peers`` are the other ends of their open TCP connections, as ``address:port``; one between themselves is none.
     """
 
     cpu: float
     moved: Mapping[int, int] | None = field(default_factory=dict)
     alive: int = 0
     stopped: bool = False
+    peers: tuple[str, ...] = ()
 
 
 def sample(pid: int, start: float) -> Vitals | None:
@@ -55,7 +58,20 @@ def sample(pid: int, start: float) -> Vitals | None:
             known = False
         except psutil.Error:
             continue
-    return Vitals(cpu=cpu, moved=moved if known else None, alive=len(states), stopped=_stand_still(states))
+    return Vitals(
+        cpu=cpu, moved=moved if known else None, alive=len(states), stopped=_stand_still(states), peers=_peers(family)
+    )
+
+
+def _peers(family: list[psutil.Process]) -> tuple[str, ...]:
+    """Whom they are connected with; a connection whose other end is theirs, too, leads to nobody."""
+    ends: dict[tuple[str, int], tuple[str, int]] = {}
+    for process in family:
+        with suppress(psutil.Error):
+            for found in process.net_connections(kind="tcp"):
+                if found.status == psutil.CONN_ESTABLISHED and found.raddr:
+                    ends[found.laddr.ip, found.laddr.port] = found.raddr.ip, found.raddr.port
+    return tuple(sorted({f"{ip}:{port}" for ip, port in ends.values() if (ip, port) not in ends}))
 
 
 def _stand_still(states: list[str]) -> bool:

@@ -25,6 +25,8 @@ __all__ = ["Attentive", "IdleClock"]
 HALF, MOST, WHOLE = 0.5, 0.8, 1.0
 # A timer that comes so late says more about us than about the agent.
 LATE_S, LATE_SHARE = 5.0, 0.1
+WAITS = 3
+"""After so many whole limits an agent that only waits for an answer is as good as stalled: nobody may be there."""
 _EARLY = 1e-6
 
 Stalled = Callable[[Liveness], None]
@@ -47,7 +49,7 @@ class IdleClock:
         self._sign = "its start"
         self._stage, self._expected = HALF, 0.0
         self._runs, self._looks = False, 0
-        self._noticed, self._verdict = False, ""
+        self._noticed, self._verdict, self._waited = False, "", 0
         self._before: Look | None = None
         self._identity: tuple[int, float] | None = None
 
@@ -84,7 +86,7 @@ class IdleClock:
             event = e.SilenceEnded(seconds=round(self.silent, 3), sign=one_line(what))
             self._core.append(event, task=self._task, attempt=self._attempt, actor="agent")
         self._heard, self._sign = self._core.clock.monotonic(), what
-        self._noticed, self._verdict = False, ""
+        self._noticed, self._verdict, self._waited = False, "", 0
         self._begin(self.limit)
 
     def _begin(self, window: float) -> None:
@@ -138,12 +140,21 @@ class IdleClock:
         before, look = self._before, await self._look()
         if look is None or before is None:
             return
-        found = judge(before, look)
+        found = self._bounded(judge(before, look))
         if found.verdict == "STALLED":
             self.stand()
             self._stalled(found)
         else:
             self._found(found)
+
+    def _bounded(self, found: Liveness) -> Liveness:
+        """What was found, and not for ever."""
+        self._waited = 0 if found.patient else self._waited + 1
+        if self._waited < WAITS:
+            return found
+        signals = (f"nothing came in {self._waited} times its limit", *found.signals)
+        self._waited = 0
+        return Liveness(verdict="STALLED", signals=signals)
 
     def _found(self, found: Liveness) -> None:
         """Not stalled, so the silence is counted anew; it is only said when what is found differs."""

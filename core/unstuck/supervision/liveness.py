@@ -13,6 +13,8 @@ __all__ = ["Liveness", "Look", "judge"]
 BUSY_SHARE = 0.01
 """From this share of one processor on an agent works; an idle event loop's own timers stay below it."""
 
+_NAMED = 3
+
 MOVED_BYTES = 65_536
 """From so many bytes read and written on an agent works; a loop that only sleeps and looks stays below it."""
 
@@ -28,16 +30,21 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Liveness:
-    """A verdict, and in words the signals that it rests on."""
+    """A verdict, and in words the signals that it rests on.
+
+    ``patient``: this may last as long as it likes. An answer that an agent waits for may also never come.
+    """
 
     verdict: LivenessVerdict
     signals: tuple[str, ...]
+    patient: bool = True
 
 
 def judge(before: Look, after: Look) -> Liveness:
     """ACTIVE by any one sign of life, STALLED only where processes were seen and there was none.
 
-    WAITING is an agent that somebody has stopped; what could not be seen is UNKNOWN.
+    WAITING is an agent that somebody has stopped, or one that does nothing with a connection open, such as to the model
+    that thinks; what could not be seen is UNKNOWN.
     """
     seconds = max(after.at - before.at, 0.001)
     signs, stillness = _files(before.tree, after.tree)
@@ -57,6 +64,9 @@ def judge(before: Look, after: Look) -> Liveness:
     processes = f"{after.vitals.alive} process{'es' if after.vitals.alive != 1 else ''} alive"
     if after.vitals.stopped:
         return Liveness(verdict="WAITING", signals=(f"{processes}, all stopped by somebody",))
+    if after.vitals.peers:
+        named = ", ".join(after.vitals.peers[:_NAMED])
+        return Liveness(verdict="WAITING", signals=(f"an open connection to {named}", processes, cpu), patient=False)
     still = [processes, cpu]
     if moved is not None:
         still.append(f"{moved} bytes read and written")
