@@ -8,6 +8,7 @@ from pathlib import Path
 from unstuck import Guidance, Observation, Report, Supervisor, Task
 from unstuck.contract import Capabilities, Observer, Receipt
 from unstuck.record.journal import replay
+from unstuck.record.usage import Usage, usage_by_rung, usage_of
 from unstuck.settings import Settings
 from unstuck.text import Clean
 
@@ -38,3 +39,21 @@ async def test_what_agents_use_is_summed_up(repo: Path) -> None:
         assert (state.run.tokens, state.run.cost) == (3_000, 1.5)
         await supervisor.core.journal.committed()
         assert replay(log).run == state.run
+        assert usage_of(state, state.tasks["web"]) == Usage(attempts=1, tokens=1_500, cost=0.75)
+
+
+async def test_each_rung_has_its_own_sum(repo: Path) -> None:
+    """A task that climbs: what its first attempt, its retries and its pivots have used is told apart, and added up."""
+    handler = {"max_retries": 1, "max_pivots": 2, "max_research": 0}
+    settings = Settings.model_validate({"failure_handler": handler, "ask": "never"})
+    async with Supervisor.open(repo, settings) as supervisor:
+        task = Task(id="web", prompt=Clean("Mend it"), verify="echo 'assert 1 == 2'; exit 1")
+        await supervisor.supervise(task, Counting())
+        state = supervisor.core.head
+        row = state.tasks["web"]
+        by_rung = usage_by_rung(state, row)
+    assert list(by_rung) == ["first", "retry", "pivot"]
+    assert [used.attempts for used in by_rung.values()] == [1, 1, 2]
+    assert by_rung["pivot"] == Usage(attempts=2, tokens=3_000, cost=1.5)
+    assert usage_of(state, row) == Usage(attempts=4, tokens=6_000, cost=3.0)
+    assert (state.run.tokens, state.run.cost) == (6_000, 3.0)

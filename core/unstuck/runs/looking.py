@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from unstuck.channel import call, socket_path
@@ -25,6 +26,7 @@ from unstuck.record.journal import LOG_NAME, Journal
 from unstuck.record.lock import ProjectLock
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
+from unstuck.record.usage import usage_by_rung, usage_of
 from unstuck.settings import runtime_dir
 from unstuck.supervision.asking import answer_gate
 from unstuck.workspace.project import Project
@@ -82,9 +84,14 @@ def run_row(run: str, state: State) -> dict[str, Any]:
 
 def show_rows(run: str, state: State) -> Iterator[dict[str, Any]]:
     """The run, then its tasks, then its open gates."""
-    yield run_row(run, state)
+    yield run_row(run, state) | {
+        "tokens": state.run.tokens,
+        "cost": state.run.cost,
+        "seconds": round(state.run.used("time", state.mono), 1),
+        "budget": dict(state.run.limits),
+    }
     for row in state.tasks.values():
-        diagnosis = row.diagnosis
+        diagnosis, used = row.diagnosis, usage_of(state, row)
         yield {
             "task": row.id,
             "state": row.state,
@@ -97,6 +104,9 @@ def show_rows(run: str, state: State) -> Iterator[dict[str, Any]]:
             "error_type": diagnosis.signature.error_type.value if diagnosis else "",
             "reason": row.reason,
             "checkpoint": row.good,
+            "tokens": used.tokens,
+            "cost": used.cost,
+            "rungs": {rung: asdict(spent) for rung, spent in usage_by_rung(state, row).items()},
         }
     for gate in state.open_gates():
         yield {

@@ -11,6 +11,7 @@ from unstuck.errors import RecordDamaged
 from unstuck.runs.looking import find_run, show_rows, state_of
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.render.format import span
 
 __all__ = ["command"]
 
@@ -40,7 +41,13 @@ def command(run: str, project: Path, as_json: bool) -> None:
 
 def _lines(row: dict[str, Any]) -> list[str]:
     if "run" in row:
-        return [f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}"]
+        used = [*_used(row), f"{span(row['seconds'])} of work"]
+        limits = [f"{name} {limit:g}{' s' if name == 'time' else ''}" for name, limit in row["budget"].items()]
+        budget = f"; budget: {', '.join(limits)}" if limits else ""
+        return [
+            f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}",
+            f"  used: {', '.join(used)}{budget}",
+        ]
     if "gate" in row:
         context = row["context"]
         question = context.get("question") or context.get("problem") or context.get("error_signature") or ""
@@ -53,4 +60,14 @@ def _lines(row: dict[str, Any]) -> list[str]:
     where = f"  {row['location']}" if row["location"] else ""
     problem = f"  {one_line(row['headline'], 90)}{where}" if row["headline"] and row["status"] != "succeeded" else ""
     word = row["status"] or row["state"]
-    return [f"  {row['task']:<20} {word:<11} {row['level']:<9} {row['attempts']} attempts{problem}"]
+    spent = [f"{rung} {', '.join(_used(used))}" for rung, used in row["rungs"].items() if _used(used)]
+    return [
+        f"  {row['task']:<20} {word:<11} {row['level']:<9} {row['attempts']} attempts{problem}",
+        *([f"    used: {', '.join(_used(row))} ({'; '.join(spent)})"] if _used(row) else []),
+    ]
+
+
+def _used(row: dict[str, Any]) -> list[str]:
+    """What agents have said that they used; empty where none has."""
+    tokens = [f"{row['tokens']} tokens"] if row["tokens"] else []
+    return [*tokens, *([f"cost {row['cost']:.4g}"] if row["cost"] is not None else [])]

@@ -10,6 +10,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
+from unstuck.record.usage import Usage
 from unstuck_tui.render.format import clock, fit, flat, span
 from unstuck_tui.render.rows import Cell, time_left
 from unstuck_tui.render.words import GROUPS, Tone
@@ -43,13 +44,15 @@ def header_line(run: RunRow, counts: Mapping[str, int], *, elapsed: float, width
     return _cut((*left, blank, *right), width)
 
 
-def spent_of(run: RunRow) -> str:
+def spent_of(used: RunRow | Usage) -> str:
     """What the agents have said that they used: dollars, else tokens; empty where none of them says."""
-    if run.cost:
-        return f"${run.cost:,.2f}" if run.cost >= 0.01 else "<$0.01"
-    if run.tokens >= 1_000_000:
-        return f"{run.tokens / 1e6:,.1f}M tokens"
-    return f"{run.tokens / 1e3:,.1f}k tokens" if run.tokens >= 1_000 else f"{run.tokens} tokens" if run.tokens else ""
+    if used.cost:
+        return f"${used.cost:,.2f}" if used.cost >= 0.01 else "<$0.01"
+    if used.tokens >= 1_000_000:
+        return f"{used.tokens / 1e6:,.1f}M tokens"
+    if used.tokens >= 1_000:
+        return f"{used.tokens / 1e3:,.1f}k tokens"
+    return f"{used.tokens} tokens" if used.tokens else ""
 
 
 def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from unstuck.record.state import State, TaskRow
+from unstuck.record.usage import usage_of
 from unstuck_tui.history import Moment, Seen
 from unstuck_tui.render.format import fit, span, time_of_day, wrapped
+from unstuck_tui.render.header import spent_of
 from unstuck_tui.render.rows import Cell, error_name
 from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
 
@@ -28,7 +30,9 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
     kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
-    return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}"
+    used = spent_of(usage_of(state, row))
+    spent = f" · {used}" if used else ""
+    return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}{spent}"
 
 
 def timeline_lines(moments: Iterable[Moment], *, now: float, width: int) -> list[Line]:
