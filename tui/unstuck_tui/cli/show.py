@@ -11,7 +11,6 @@ from unstuck.errors import RecordDamaged
 from unstuck.runs.looking import find_run, show_rows, state_of
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.format import span
 
 __all__ = ["command"]
 
@@ -41,7 +40,7 @@ def command(run: str, project: Path, as_json: bool) -> None:
 
 def _lines(row: dict[str, Any]) -> list[str]:
     if "run" in row:
-        used = [*_used(row), f"{span(row['seconds'])} of work"]
+        used = [*_used(row), f"{row['seconds']:g} s of work"]
         limits = [f"{name} {limit:g}{' s' if name == 'time' else ''}" for name, limit in row["budget"].items()]
         budget = f"; budget: {', '.join(limits)}" if limits else ""
         return [
