@@ -196,7 +196,7 @@ def test_a_gate_of_a_later_version_is_shown(kind: str) -> None:
         ),
         ("run_ended", {"exit_reason": "incomplete", "counts": {"succeeded": 2, "skipped": 1}},
          "ended: incomplete (2 succeeded, 1 skipped)"),
-        ("stop_receipt", {"ended": ((1, 1.0, "x"),), "alive": ((2, 1.0),)}, "  stopped 1 process, 1 would not"),
+        ("stop_receipt", {"ended": ((1, 1.0, "x"),), "alive": ((2, 1.0),)}, "  stopped 1 process: 1 x; still alive: 2"),
         ("restore_done", {"target": "chk-1", "changed": 1}, "  files set back to chk-1 (1 file changed)"),
         ("checkpoint_created", {"id": "none", "reason": "no space"}, "  ! no checkpoint: no space"),
         ("gate_answered", {"gate": "g1", "choice": "show_me", "text": "so"}, "  g1 answered by a rule: show-me: so"),

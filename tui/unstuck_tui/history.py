@@ -9,7 +9,7 @@ from typing import Any
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck_tui.render.words import ACTORS, ENDED, Tone, rung_label
+from unstuck_tui.render.words import ACTORS, ENDED, Tone, receipt_words, rung_label
 
 __all__ = ["History", "Moment", "Seen", "failure_key"]
 
@@ -186,6 +186,9 @@ class History:
     def _withdrawn(self, record: Record, event: e.GateWithdrawn) -> None:
         self._add(record, "withdrawn", "·", "quiet", event.reason)
 
+    def _stopped(self, record: Record, event: e.StopReceipt) -> None:
+        self._add(record, "stopped", "■", "bad" if event.alive else "quiet", receipt_words(event))
+
     def _looped(self, record: Record, event: e.LoopWarned) -> None:
         self._add(record, "loop", "↻", "wait", f"{event.repeats} times: {event.evidence}")
 
@@ -237,6 +240,7 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.GateAnswered: History._answered,
     e.GateWithdrawn: History._withdrawn,
     e.LoopWarned: History._looped,
+    e.StopReceipt: History._stopped,
     e.InfrastructureBlocked: History._blocked,
     e.TaskEnded: History._over,
     e.TaskReopened: History._reopened,

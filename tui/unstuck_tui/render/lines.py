@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
-from unstuck_tui.render.words import ACTORS
+from unstuck_tui.render.words import ACTORS, receipt_words
 
 __all__ = ["lines_of", "no_room", "summary"]
 
@@ -277,12 +277,16 @@ def _task_ended(event: e.TaskEnded, record: Record) -> _Said:
 
 
 def _stopped(event: e.StopReceipt, record: Record) -> _Said:
-    alive = f", {len(event.alive)} would not" if event.alive else ""
-    return f"  stopped {_plural(len(event.ended), 'process', 'processes')}{alive}"
+    return f"  stopped {receipt_words(event)}"
 
 
 def _recovered(event: e.RecoveryDecided, record: Record) -> _Said:
-    words = {"continue": "goes on", "retry": "starts again from the baseline", "done": "is taken for done"}
+    words = {
+        "continue": "goes on",
+        "retry": "starts again from the baseline",
+        "done": "is taken for done",
+        "adopt": "has outlived its supervisor and works on",
+    }
     return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}"
 
 

@@ -7,12 +7,16 @@ from typing import Literal
 
 from unstuck.contract import Level
 from unstuck.escalation.climb import Climb
+from unstuck.record.events import StopReceipt
 from unstuck.record.state import State, TaskRow
+from unstuck.text import one_line
 
 __all__ = [
-    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "needs_person", "rung_label", "rung_of", "tone_of",
-    "word_of",
+    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "needs_person", "receipt_words", "rung_label",
+    "rung_of", "tone_of", "word_of",
 ]  # fmt: skip
+
+_NAMED = 6
 
 Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
 
@@ -117,3 +121,16 @@ def group_of(state: State, row: TaskRow) -> str:
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
     return "needs you" if needs_person(state, row) else _GROUPS[row.state]
+
+
+def receipt_words(event: StopReceipt) -> str:
+    """How many processes a stop has ended, which and how, and those that would not end."""
+    count = len(event.ended)
+    ended = [f"{pid} {one_line(how)}" for pid, _, how in event.ended]
+    alive = f"; still alive: {_some([str(pid) for pid, _ in event.alive])}" if event.alive else ""
+    return f"{count} process{'' if count == 1 else 'es'}{': ' if ended else ''}{_some(ended)}{alive}"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
