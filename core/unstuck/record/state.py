@@ -188,7 +188,9 @@ class GateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """The run itself. ``remediation`` is the number of the attempt under way, ``blocked`` the issue.
+    """The run itself. ``base`` and ``branch`` were checked out when it began; its results up to the commit
+    ``delivered`` need not go anywhere any more. ``remediation`` is the number of the attempt under way, ``blocked``
+    the issue.
 
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
     ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
@@ -204,6 +206,8 @@ class RunRow:
     settings: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, Any] = field(default_factory=dict)
     base: str = ""
+    branch: str = ""
+    delivered: str = ""
     baseline: str = ""
     baseline_identity: str = ""
     blocked: str = ""

@@ -24,11 +24,13 @@ from unstuck.runs.plan import Plan
 from unstuck.settings import Settings, default_user_file, load_settings
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.core import GatePolicy
+from unstuck.supervision.delivering import REFUSED
 from unstuck.supervision.remediation import Ground
 from unstuck.supervision.steps import fallen
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.supervision.verification import detect_check
 from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.condition import branch_of, under_way
 from unstuck.workspace.git import dirty, head
 from unstuck.workspace.project import Project
 
@@ -80,11 +82,15 @@ async def start_run(
             if place.repository is not None
             else f"{place.root} is not a git repository, so isolation: worktree is not possible"
         )
+    branch = await branch_of(place.root) if base is not None else None
+    if apart and branch is None and settings.results != "branch":
+        raise ProjectError("no branch is checked out that results could go to: check one out, or set results: branch")
     event = e.RunStarted(
         project=one_line(place.root.name),
         kind=kind,
         plan=plan.as_dict(),
         base=base or "",
+        branch=branch or "",
         warnings=tuple(await _warnings(plan, place, apart=apart)),
     )
     async with Supervisor.open(
@@ -146,7 +152,7 @@ def finished(state: State) -> RunResult | None:
     """The result of a run that has ended for good; None for one that can be gone on with."""
     if state.run.state != "ended" or state.run.exit_code is None:
         return None
-    if any(_is_offered(row.status) for row in state.tasks.values()):
+    if state.run.failed == REFUSED or any(_is_offered(row.status) for row in state.tasks.values()):
         return None
     if any(row.state != "ended" and not fallen(state, row) for row in state.tasks.values()):
         return None
@@ -183,9 +189,9 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
             shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
         )
     ground = None
-    if plan.verify and apart:
+    if core.head.run.base and (plan.verify or (plan.setup and apart)):
         mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
-        ground = Ground(core, plan.verify, mender, limit=core.settings.remediation_attempts)
+        ground = Ground(core, plan.verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
     return await Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground).run()
 
 
@@ -232,6 +238,8 @@ def _require_agents(plan: Plan, place: Project, options: RunOptions) -> None:
 
 async def _warnings(plan: Plan, place: Project, *, apart: bool) -> list[Clean]:
     warnings = []
+    if place.repository is not None and (what := under_way(place.repository.git_dir)):
+        warnings.append(admit(f"the repository is in the middle of {what}: work starts from what is checked out now"))
     if apart and place.repository is not None:
         changed = await dirty(place.repository)
         if changed:

@@ -21,8 +21,8 @@ _PREFIX = "UNSTUCK_"
 _NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")
-# What is kept of the record is not for the one whose doings it records.
-_USERS_ONLY = ("keep_runs", "keep_days", "keep_bytes")
+# What is kept of the record, and what reaches the user's branch, is not for the one whose doings they are.
+_USERS_ONLY = ("keep_runs", "keep_days", "keep_bytes", "results")
 
 
 @dataclass(frozen=True, slots=True)

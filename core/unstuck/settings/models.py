@@ -85,6 +85,10 @@ def _share(value: object) -> float:
     return share
 
 
+def _plain_word(value: object) -> object:
+    return plain_name(value) if isinstance(value, str) else value
+
+
 def _tokens(value: object) -> object:
     return None if value is None else _whole(0, 10**15)(value)
 
@@ -214,6 +218,8 @@ class Settings(_Frozen):
     ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
     ``survivors`` says what becomes of an agent that has outlived a killed supervisor where nobody can be asked;
     ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
+    ``results`` is the way of what tasks did in work trees of their own to the user's branch: left on the run's
+    ``branch``, by ``fast_forward`` only, or with a ``merge`` where that is not possible;
     ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
     that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
     old runs stay, each for itself. ``timers`` say by the type of a gate what answers it by itself; without one it waits
@@ -236,6 +242,7 @@ class Settings(_Frozen):
     ask: Literal["always", "never"] = "always"
     survivors: Literal["stop", "adopt"] = "stop"
     unverified: Literal["reject", "accept"] = "reject"
+    results: Annotated[Literal["branch", "fast_forward", "merge"], BeforeValidator(_plain_word)] = "branch"
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
     prompt_limit: Annotated[int, BeforeValidator(_whole(1_000, 130_000))] = 100_000
     hold_limit: Rungs = 3

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from unstuck.contract import Agent, Outcome, Task
+from unstuck.supervision.delivering import deliver
 from unstuck.supervision.ending import RunResult, record_end, result_of
 from unstuck.supervision.remediation import Ground
 from unstuck.supervision.steps import can_progress
@@ -48,6 +49,7 @@ class Coordinator:
         ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None
         try:
             await self._until_quiet(workers, ground)
+            await deliver(core)
         finally:
             everything: list[asyncio.Future[Any]] = [*workers, *([ground] if ground else [])]
             for future in everything:

@@ -71,6 +71,7 @@ class Core:
     person: bool = False
     survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
     baseline_check: Callable[[], Awaitable[None]] | None = None
+    setup_fails: Callable[[], Awaitable[bool]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)
     _changed: dict[str, asyncio.Event] = field(default_factory=dict)
     _busy: tuple[int, tuple[TaskRow, ...]] = (-1, ())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.record import events as e
 from unstuck.record.state import State, TaskRow
+from unstuck.supervision.cleaning import clean_own
 from unstuck.supervision.core import Core
 
 __all__ = ["RunResult", "record_end", "result_of"]
@@ -26,6 +27,8 @@ async def record_end(core: Core) -> RunResult:
     if result.exit_code == 3:
         core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
     else:
+        if result.exit_code in (0, 1):
+            await clean_own(core)
         counts = Counter(_word(row) for row in core.head.tasks.values())
         core.append(e.RunEnded(exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts)))
     await core.journal.committed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from unstuck.contract import QUOTA, Capabilities, Report
 from unstuck.detection import is_circular_fix
@@ -345,7 +346,7 @@ async def integrate(core: Core, row: TaskRow) -> None:
         )
     except IntegrationConflict as conflict:
         paths = [one_line(path) for path in conflict.paths]
-        context = {"paths": paths, "problem": admit(str(conflict), limit=2_000)}
+        context: dict[str, Any] = {"paths": paths, "problem": admit(str(conflict), limit=2_000)}
     except WorkspaceError as error:
         context = {"paths": [], "problem": admit(str(error), limit=500)}
     else:
@@ -353,10 +354,19 @@ async def integrate(core: Core, row: TaskRow) -> None:
         return
     if core.may_ask:
         # Where the person can resolve it, and what has to go in there.
-        context |= {"task_id": row.id, "tree": str(core.tree_of(row)), "branch": core.worktrees.branch}
+        tree, branch = str(core.tree_of(row)), core.worktrees.branch
+        context |= {"task_id": row.id, "tree": tree, "branch": branch, "answers": _what_answers_do(row.id, branch)}
         open_gate(core, "integration", task=row.id, key="integration", context=context)
     else:
         halt(core, row, "integration_conflict", str(context["problem"]))
+
+
+def _what_answers_do(task: str, branch: str) -> dict[str, str]:
+    return {
+        "retry": f"it is checked and brought to {branch} again: once you have resolved it in the task's tree",
+        "skip": "the result is left out; the task is offered again on resume",
+        "abandon": f"the result is left out for good; it stays on {branch.removesuffix('_run')}{task}",
+    }
 
 
 async def finish(core: Core, row: TaskRow) -> None:

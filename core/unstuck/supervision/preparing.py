@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aiofiles
 
-from unstuck.contract import Capabilities, Guidance, Report
+from unstuck.contract import Capabilities, Guidance
 from unstuck.errors import WorkspaceError
 from unstuck.escalation.prompts import Brief, compose, set_back
 from unstuck.escalation.report import format_stuck_question, stuck_report
@@ -17,10 +17,11 @@ from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
-from unstuck.text import admit, one_line
+from unstuck.supervision.verification import Check
+from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.gather import gather
 
-__all__ = ["ask", "first_guidance", "prepare", "research", "restore", "save", "set_up", "tree_ready"]
+__all__ = ["ask", "first_guidance", "prepare", "research", "restore", "save", "set_up", "setup_problem", "tree_ready"]
 
 
 _NAMED = 50
@@ -46,21 +47,46 @@ async def tree_ready(core: Core, row: TaskRow) -> Path:
     return workdir
 
 
-async def set_up(core: Core, row: TaskRow, workdir: Path) -> Report | None:
-    """Run the plan's ``setup`` once in a fresh work tree; a report of why the attempt could not start, or None."""
-    if not core.setup or row.set_up or row.task.isolation != "worktree":
-        return None
-    done = await core.verifier.check(core.setup, tree=workdir, label=f"{row.attempt}.setup", again=False)
+async def set_up(core: Core, row: TaskRow, workdir: Path) -> Clean:
+    """Run the plan's ``setup`` once in a fresh work tree. Why the attempt cannot start; empty where it can.
+
+    A setup that fails on the untouched base as well is nobody's fault: the run is blocked until the ground is mended.
+    """
+    trees = core.worktrees
+    if not core.setup or row.task.isolation != "worktree" or trees is None or trees.is_set_up(row.id):
+        return Clean("")
+    done = await core.verifier.check(core.setup, tree=workdir, label=f"{row.id}.{row.attempts + 1}.setup")
     passed = done.exit_code == 0
     if passed:
         # What was set up is part of what every attempt starts from.
         await _checkpoint(core, row, core.tree_of(row), "baseline", purpose="baseline")
-    core.append(e.SetupFinished(passed=passed, seconds=round(done.seconds, 3)), task=row.id, attempt=row.attempt)
-    if passed:
-        return None
-    return Report(
-        how="not_started", error=admit(f"setup failed: {core.setup}\n{done.evidence or done.problem}", limit=4_000)
+        trees.mark_set_up(row.id)
+    core.append(
+        e.SetupFinished(
+            passed=passed,
+            seconds=round(done.seconds, 3),
+            command=core.setup,
+            exit_code=done.exit_code,
+            output=done.output,
+            evidence=Clean("") if passed else done.evidence,
+        ),
+        task=row.id,
     )
+    if passed:
+        return Clean("")
+    if core.setup_fails is not None and await core.setup_fails():
+        if core.row(row.id).state == "ready":
+            event = e.InfrastructureBlocked(issue=setup_problem(core.setup, done), reported_by=row.id)
+            core.append(event, task=row.id)
+        return Clean("")
+    return admit(f"{setup_problem(core.setup, done)}\n{done.evidence}", limit=4_000)
+
+
+def setup_problem(setup: str, done: Check) -> Clean:
+    """What to say of a ``setup`` that did not do its work, in one line."""
+    said = next((line for line in reversed(done.text.splitlines()) if line.strip()), done.problem or "it said nothing")
+    code = "" if done.exit_code is None else f" (exit {done.exit_code})"
+    return admit(f"setup failed{code}: {one_line(setup)[:150]}: {one_line(said)}", limit=500)
 
 
 async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:

@@ -1,12 +1,13 @@
-"""The ground: the plan's shared check on the untouched base, and who mends it when it is broken.
+"""The ground: the plan's setup and shared check on the untouched base, and who mends it when it is broken.
 
-Where that check fails before any agent has done anything, no task is to blame and none is started: the remediation
+Where one of them fails before any agent has done anything, no task is to blame and none is started: the remediation
 agent is sent, a few times, then a person is asked, or the run halts where nobody may be.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.contract import Agent, Directive, Guidance, Observation, Task
@@ -15,6 +16,7 @@ from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.preparing import setup_problem
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees import REMEDIATION
@@ -32,41 +34,83 @@ Event log: {log}
 Human intervention required."""
 
 
-class Ground:
-    """Watches over the run's base. ``agent`` is the plan's remediation agent, None where it has none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What setup and check say of a tree: ``ok`` where both do, ``identity`` of the check's failure where it fails."""
 
-    def __init__(self, core: Core, verify: str, agent: Agent | None, *, limit: int) -> None:
-        self._core, self._verify, self._agent, self._limit = core, verify, agent, limit
+    ok: bool
+    check: Check
+    identity: str = ""
+    headline: Clean = Clean("")
+
+
+class Ground:
+    """Watches over the run's base. ``agent`` is the plan's remediation agent, None where it has none.
+
+    ``apart`` says that tasks have trees of their own: the ground is then mended in one, too, else in the shared tree.
+    """
+
+    def __init__(self, core: Core, verify: str, agent: Agent | None, *, limit: int, apart: bool = True) -> None:
+        self._core, self._verify, self._agent, self._limit, self._apart = core, verify, agent, limit, apart
         self._changed = core.changed("ground")
         self._checking = asyncio.Lock()
-        self._set_up = False
-        core.baseline_check = self.check_baseline
+        self._setup_failed: bool | None = None
+        self._evidence = Clean("")
+        if verify:
+            core.baseline_check = self.check_baseline
+        core.setup_fails = self.setup_fails
 
     async def check_baseline(self) -> None:
         """Run the shared check once on the base and record what it says."""
         async with self._checking:
             if not self._core.head.run.baseline:
-                check, identity, headline = await self._judge_base("baseline")
-                self._core.append(e.BaselineChecked(result=check.result, identity=identity, headline=headline))
+                base = await self._judge_base()
+                event = e.BaselineChecked(result=base.check.result, identity=base.identity, headline=base.headline)
+                self._core.append(event)
 
-    async def _judge_base(self, label: str) -> tuple[Check, str, Clean]:
-        worktrees = self._core.worktrees
-        if worktrees is None:
-            return Check(result="none"), "", Clean("")
+    async def setup_fails(self) -> bool:
+        """Whether the plan's setup fails on the untouched base, too; never once the ground was mended."""
+        async with self._checking:
+            if self._setup_failed is None and not self._core.head.run.restored:
+                self._setup_failed = (await self._judge_base(check=False)).check.result == "could_not_run"
+            return bool(self._setup_failed) and not self._core.head.run.restored
+
+    async def _judge_base(self, *, check: bool = True) -> _Judged:
+        """What the base says, in a tree of its own that is thrown away: never in one in which somebody works."""
+        core = self._core
+        if core.worktrees is None:
+            return _Judged(ok=False, check=Check(result="none"))
         try:
-            async with worktrees.baseline() as tree:
-                if self._core.setup:
-                    await self._core.verifier.check(
-                        self._core.setup, tree=self._core.workdir(tree), label=f"{label}.setup", again=False
-                    )
-                return await self._judge(tree, label)
-        except WorkspaceError as error:
-            return Check(result="could_not_run"), "", one_line(str(error))
+            async with core.worktrees.baseline(core.head.run.base) as tree:
+                if failed := await self._set_up(tree, "baseline"):
+                    return failed
+                return await self._judge(tree, "baseline") if check else _Judged(ok=True, check=Check(result="none"))
+        except (WorkspaceError, OSError) as error:
+            return _Judged(ok=False, check=Check(result="none"), headline=one_line(str(error)))
 
-    async def _judge(self, tree: Path, label: str) -> tuple[Check, str, Clean]:
-        check = await self._core.verifier.check(self._verify, tree=self._core.workdir(tree), label=label)
+    async def _set_up(self, tree: Path, label: str) -> _Judged | None:
+        """Run the plan's setup in a tree that has not had it; what it said where it failed."""
+        core = self._core
+        if not core.setup:
+            return None
+        done = await core.verifier.check(core.setup, tree=core.workdir(tree), label=f"{label}.setup")
+        if done.exit_code == 0:
+            return None
+        self._evidence = done.evidence
+        said = setup_problem(core.setup, done)
+        return _Judged(ok=False, check=Check(result="could_not_run", problem=said), headline=said)
+
+    async def _judge(self, tree: Path, label: str) -> _Judged:
+        core = self._core
+        check = await core.verifier.check(self._verify, tree=core.workdir(tree), label=label)
         found = diagnose(check.text, exit_code=check.exit_code, root=str(tree)) if check.result == "failed" else None
-        return check, found.identity if found else "", found.headline if found else check.problem
+        self._evidence = check.evidence
+        return _Judged(
+            ok=check.result in ("passed", "none"),
+            check=check,
+            identity=found.identity if found else "",
+            headline=found.headline if found else check.problem,
+        )
 
     async def keep(self) -> None:
         """Mend the ground whenever it is blocked, until cancelled."""
@@ -89,8 +133,8 @@ class Ground:
         await core.journal.committed()
         tree = await self._tree()
         prompt = admit(
-            "The project's own check fails before any task was begun. Mend it.\n\n"
-            f"Problem: {issue}\n\nCheck: {self._verify}"
+            "The ground under all tasks is broken: no task is to blame, and none can start. Mend it.\n\n"
+            f"Problem: {issue}" + self._commands("\n\nSetup: ", "\n\nCheck: ")
         )
         task = Task(id=REMEDIATION, prompt=prompt, agent="remediation")
         guidance = Guidance(
@@ -103,16 +147,31 @@ class Ground:
         else:
             core.append(e.RemediationFailed(attempt=number, issue=headline))
 
+    def _commands(self, setup: str, check: str) -> str:
+        """The commands that have to do their work, each after its word."""
+        said = [word + command for word, command in ((setup, self._core.setup), (check, self._verify)) if command]
+        return "".join(said)
+
     async def _tree(self) -> Path:
         """Where the ground is mended: a tree of its own with all results so far, set up like a task's."""
         core = self._core
+        if not self._apart:
+            return core.root
         assert core.worktrees is not None
         tree = await core.worktrees.create(REMEDIATION)
         await core.worktrees.refresh(REMEDIATION, "remediation: so far")
-        if core.setup and not self._set_up:
-            await core.verifier.check(core.setup, tree=core.workdir(tree), label="remediation.setup", again=False)
-            self._set_up = True
+        await self._ready(tree)
         return tree
+
+    async def _ready(self, tree: Path) -> _Judged | None:
+        """Set up the tree in which the ground is mended, unless it is; what setup said where it failed."""
+        trees = self._core.worktrees
+        if not self._apart or trees is None or trees.is_set_up(REMEDIATION):
+            return None
+        failed = await self._set_up(tree, "remediation")
+        if failed is None and self._core.setup:
+            trees.mark_set_up(REMEDIATION)
+        return failed
 
     async def _within_limit(self, agent: Agent, task: Task, guidance: Guidance) -> None:
         """One attempt, ended when its time is up; whatever becomes of it, the check that follows decides."""
@@ -130,13 +189,18 @@ class Ground:
             await asyncio.gather(patience, work, return_exceptions=True)
 
     async def _problem(self, tree: Path, label: str) -> Clean | None:
-        """What the shared check still says in the mended tree; None where it passes, and the result is brought in."""
-        assert self._core.worktrees is not None
-        check, _, headline = await self._judge(tree, label)
-        if check.result != "passed":
-            return headline
+        """What setup and check still say in the mended tree; None where they pass, and the result is brought in."""
+        run = self._core.head.run
+        said = await self._ready(tree) or await self._judge(tree, label)
+        if not self._apart:
+            # In a shared tree lies a task's work, too: another failure than the base's is its own.
+            mended = said.ok or (said.check.result == "failed" and said.identity != run.baseline_identity)
+            return None if mended else said.headline
+        if not said.ok:
+            return said.headline
         try:
-            await self._core.worktrees.integrate(REMEDIATION, "remediation: the shared check passes again")
+            assert self._core.worktrees is not None
+            await self._core.worktrees.integrate(REMEDIATION, "remediation: the ground is mended")
         except WorkspaceError as error:
             # A task that was at work meanwhile may have brought in something that does not fit.
             return one_line(str(error))
@@ -167,11 +231,13 @@ class Ground:
             return
         gate = self._answered_before()
         if not gate:
+            tree = await self._tree()
             context = {
                 "problem": run.blocked,
                 "attempts": run.remediation_failed,
-                "check": self._verify,
-                "tree": str(await self._tree()),
+                "check": self._verify or core.setup,
+                "evidence": self._evidence,
+                "tree": str(tree),
             }
             gate = open_gate(core, "remediation", task="", key="ground", context=context)
         while core.head.gates[gate].status == "open":

@@ -183,11 +183,12 @@ class Session:
         async with core.making_ready:
             if self._next().kind != "start":
                 return None
-            row, problem = self.row, None
+            row, problem = self.row, ""
             try:
                 workdir = await preparing.tree_ready(core, row)
+                problem = await self.unless_stopped(preparing.set_up(core, self.row, workdir)) or ""
             except (WorkspaceError, OSError) as error:
-                workdir, problem = core.workdir(core.tree_of(row)), error
+                workdir, problem = core.workdir(core.tree_of(row)), f"no work tree: {error}"
             row = self.row
             if self._next().kind != "start":
                 return None
@@ -196,8 +197,8 @@ class Session:
             event = e.AttemptStarted(guidance=guidance, limit_s=core.time_left(row) if self.can.stop else 0.0)
             core.append(event, task=row.id, attempt=attempt)
             core.detector.started(row.id, row.task.prompt)
-        if problem is not None:
-            report = Report(how="not_started", error=admit(f"no work tree: {problem}", limit=2_000))
+        if problem:
+            report = Report(how="not_started", error=admit(problem, limit=4_000))
             core.append(e.AttemptEnded(report=report), task=row.id, attempt=attempt)
             return None
         await core.journal.committed()

@@ -26,10 +26,10 @@ from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
 from unstuck.supervision.budget import Budget
+from unstuck.supervision.cleaning import clean_old
 from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
-from unstuck.supervision.preparing import set_up
 from unstuck.supervision.recovery import interrupt_running, take_over
 from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
@@ -232,6 +232,7 @@ class Supervisor:
         gone = await asyncio.to_thread(removed)
         if gone:
             core.append(e.RunsRemoved(runs=tuple(name for name, _ in gone), bytes=sum(size for _, size in gone)))
+        await clean_old(core, runs, (name for name, _ in gone))
 
     async def _leave(self) -> None:
         """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""
@@ -298,13 +299,11 @@ class Supervisor:
         directive = await self._taken_over(session) or await session.begin()
         while directive.kind == "start" and directive.guidance is not None:
             guidance = directive.guidance
-            report = await session.unless_stopped(set_up(self.core, session.row, guidance.workdir))
-            if report is None:
-                try:
-                    report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
-                except asyncio.CancelledError:
-                    session.abandon(guidance.attempt, "the caller was cancelled")
-                    raise
+            try:
+                report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
+            except asyncio.CancelledError:
+                session.abandon(guidance.attempt, "the caller was cancelled")
+                raise
             if self.core.head.run.state == "draining":
                 directive = await session.interrupt(guidance.attempt, self.core.head.run.stopping)
             else:

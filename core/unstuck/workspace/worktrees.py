@@ -53,11 +53,21 @@ class Worktrees:
 
     def __init__(self, repo: Repository, home: Path, run: str) -> None:
         self._repo = repo
+        self._home = home
         self._name = f"unstuck/{safe_name(run)}"
         self._base_reference = f"refs/unstuck/bases/{safe_name(run)}"
         self._directory = trees_of(home, repo.common) / safe_name(run)
         self._lock = asyncio.Lock()
         self._baselines: set[Path] = set()
+
+    def of(self, run: str) -> Worktrees:
+        """Those of another run in the same place."""
+        return Worktrees(self._repo, self._home, run)
+
+    def runs(self) -> tuple[str, ...]:
+        """The runs that have work trees of this repository."""
+        folder = self._directory.parent
+        return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
 
     async def prepare(self) -> str:
         """Make the run's branch at the user's HEAD and return that commit; later calls return the first one's.
@@ -146,7 +156,11 @@ class Worktrees:
             await sweep(self._directory)
             removed, kept, busy = [], [], await self._busy()
             for name in sorted(await self._names()):
-                if reason := await self._let_go(name, busy):
+                try:
+                    reason = await self._let_go(name, busy)
+                except (WorkspaceError, OSError) as error:
+                    reason = str(error)
+                if reason:
                     kept.append(Kept(str(self._place(name).path), reason))
                 else:
                     removed.append(name)
@@ -181,9 +195,11 @@ class Worktrees:
                 await asyncio.shield(place.dispose())
 
     @asynccontextmanager
-    async def baseline(self) -> AsyncIterator[Path]:
-        """A throw-away tree of the commit the run started from, removed afterwards."""
-        base = await self.prepare()
+    async def baseline(self, base: str = "") -> AsyncIterator[Path]:
+        """A throw-away tree of the commit ``base``, by default the one the run started from, removed afterwards."""
+        base = base or await self._commit(self._base_reference) or await head(self._repo) or ""
+        if not base:
+            raise WorkspaceError(f"{self._repo.root} has no commit yet, so there is no base to look at")
         place = self._place(_BASELINE + secrets.token_hex(4))
         self._baselines.add(place.path)
         try:

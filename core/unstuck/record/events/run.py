@@ -16,18 +16,20 @@ __all__ = [
     "LogRepaired",
     "RemediationDispatched",
     "RemediationFailed",
+    "ResultsDelivered",
     "RunEnded",
     "RunParked",
     "RunResumed",
     "RunStarted",
     "RunsRemoved",
     "StopRequested",
+    "TreesCleaned",
     "WorkflowFailed",
 ]
 
 
 class RunStarted(Event):
-    """A run began; its settings and plan are frozen here."""
+    """A run began; its settings and plan are frozen here. ``base`` and ``branch`` are what was checked out."""
 
     project: str
     kind: Literal["plan", "command", "embedded", "watch"] = "plan"
@@ -36,6 +38,7 @@ class RunStarted(Event):
     version: str = ""
     pid: int = 0
     base: str = ""
+    branch: str = ""
     warnings: tuple[Clean, ...] = ()
 
 
@@ -73,6 +76,22 @@ class LogRepaired(Event):
     file: str
     offset: int
     bytes: int
+
+
+class ResultsDelivered(Event):
+    """The run's results, up to ``tip``, are at ``commit`` of a person's branch; where that is empty they were left."""
+
+    tip: str
+    branch: str = ""
+    commit: str = ""
+
+
+class TreesCleaned(Event):
+    """Work trees that held nothing of their own are gone; ``kept`` says which stayed and why. Maybe another run's."""
+
+    removed: tuple[str, ...] = ()
+    kept: tuple[Clean, ...] = ()
+    of: str = ""
 
 
 class RunsRemoved(Event):

@@ -67,10 +67,14 @@ class ResultIntegrated(Event):
 
 
 class SetupFinished(Event):
-    """The plan's ``setup`` ran in the task's fresh work tree."""
+    """The plan's ``setup`` ran in the task's fresh work tree; ``evidence`` is the end of what a failed one said."""
 
     passed: bool
     seconds: float = 0.0
+    command: str = ""
+    exit_code: int | None = None
+    output: str = ""
+    evidence: Clean = Clean("")
 
 
 class AttemptStarted(Event):

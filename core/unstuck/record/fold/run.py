@@ -29,6 +29,7 @@ def _run_started(state: State, record: Record, event: e.RunStarted) -> None:
         settings=event.settings,
         plan=event.plan,
         base=event.base,
+        branch=event.branch,
         pid=event.pid,
         limits={name: limit for name, limit in (event.settings.get("budget") or {}).items() if limit is not None},
         since=record.mono,
@@ -79,6 +80,11 @@ def _workflow_failed(state: State, record: Record, event: e.WorkflowFailed) -> N
     state.run = replace(state.run, state="draining", stopping="workflow_failed", failed=event.reason)
     if record.task:
         end_task(state, record, status="failed", reason=event.details)
+
+
+@_on(e.ResultsDelivered)
+def _results_delivered(state: State, record: Record, event: e.ResultsDelivered) -> None:
+    state.run = replace(state.run, delivered=event.tip)
 
 
 @_on(e.BaselineChecked)
