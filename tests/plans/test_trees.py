@@ -24,10 +24,10 @@ def test_setup_runs_once_in_each_fresh_tree(bench):
         assert (bench.outside / name).read_text() == "set up\n"
 
 
-def test_a_failing_setup_starts_no_agent(bench):
-    """Where setup fails the agent is never started; after three times the person is asked, with its words."""
+def test_a_setup_that_fails_in_one_tree_alone_starts_no_agent(bench):
+    """Where setup works on the untouched project, the agent is never started; after three times I am asked."""
     plan = bench.plan(
-        setup="echo 'no network here'; exit 3",
+        setup="case $PWD in *_baseline*) ;; *) echo 'no network here'; exit 3;; esac",
         agents={"worker": bench.agent("worker", "touch x.txt")},
         tasks=[{"id": "web", "prompt": "x", "isolation": "worktree", "verify": "test -f x.txt"}],
     )

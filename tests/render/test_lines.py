@@ -21,7 +21,7 @@ NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 SILENT = {
     "agent_crashed", "agent_seeks_guidance", "agent_spawned", "answer_delivered", "answer_sent", "backoff_over",
     "configuration_error", "directive_prepared", "divine_response_received", "result_integrated", "setup_finished",
-    "silence_noticed", "step_recorded", "task_added", "task_unblocked", "usage_counted",
+    "silence_noticed", "step_recorded", "task_added", "task_unblocked", "trees_cleaned", "usage_counted",
 }  # fmt: skip
 GUIDANCE = Guidance(attempt="web.2", number=2, level="retry", text=Clean("Do it"), workdir=Path())
 VALUES: dict[str, Any] = {

@@ -294,3 +294,116 @@ async def test_odd_but_legal_ids_work(trees):
     for task in tasks:
         (await trees.create(task) / task).write_text("x")
         assert await trees.integrate(task, task)
+
+
+async def test_a_run_that_is_over_leaves_only_what_holds_something(project, trees):
+    """Trees whose work has arrived go with their branches; untracked files and open commits keep theirs, said why."""
+    for name in ("done", "idle", "notes", "open"):
+        await trees.create(name)
+    done, notes, unmerged = (trees.path(name) for name in ("done", "notes", "open"))
+    (done / "new").write_text("x")
+    (done / "build").mkdir()
+    (done / "build/ignored").write_text("x")
+    await trees.integrate("done", "Work")
+    (notes / "notes.txt").write_text("precious")
+    project.git("commit", "-q", "--allow-empty", "-m", "mine", cwd=unmerged)
+    cleaned = await trees.clean()
+    assert cleaned.removed == ("done", "idle")
+    assert {kept.place: kept.reason for kept in cleaned.kept} == {
+        str(notes): "untracked files: notes.txt",
+        str(unmerged): "commits that are not on unstuck/r1/_run",
+    }
+    assert await trees.look() == cleaned.kept
+    assert (notes / "notes.txt").read_text() == "precious"
+    listed = project.git("branch", "--list", "unstuck/*", "--format=%(refname:short)").split()
+    assert listed == ["unstuck/r1/_run", "unstuck/r1/notes", "unstuck/r1/open"]
+    assert project.git("worktree", "list").count("\n") == 3
+    assert (await trees.clean()).kept == cleaned.kept
+
+
+async def test_a_tree_in_which_something_lives_is_kept(trees):
+    """A server that an agent left running keeps its tree; once it has ended, the tree goes."""
+    place = await trees.create("t")
+    (place / "lib").mkdir(exist_ok=True)
+    process = await asyncio.create_subprocess_exec("cat", cwd=place / "lib", stdin=asyncio.subprocess.PIPE)
+    (kept,) = (await trees.clean()).kept
+    assert kept.reason == f"process {process.pid} works in it"
+    process.stdin.close()
+    await process.wait()
+    assert (await trees.clean()).removed == ("t",)
+    assert not place.parent.exists()
+
+
+@pytest.mark.parametrize("state", ["locked", "rebase", "unregistered", "staged"])
+async def test_a_tree_that_somebody_is_not_done_with_is_kept(project, trees, state):
+    """Locked, in the middle of a rebase, unknown to git or with something staged: it stays, whatever else it holds."""
+    place = await trees.create("t")
+    if state == "locked":
+        project.git("worktree", "lock", "--reason", "I look at it", str(place))
+        expected = "somebody has locked it: I look at it"
+    elif state == "rebase":
+        (project.root / ".git/worktrees/t/rebase-merge").mkdir()
+        expected = "in the middle of a rebase"
+    elif state == "unregistered":
+        shutil.rmtree(project.root / ".git/worktrees/t")
+        expected = "it is no work tree of this repository any more"
+    else:
+        (place / "app.py").write_text("staged\n")
+        project.git("add", "-A", cwd=place)
+        (place / "app.py").write_text("one\n")
+        expected = "uncommitted changes: app.py"
+    (kept,) = (await trees.clean()).kept
+    assert kept.reason == expected
+    assert (place / "app.py").exists()
+
+
+async def test_a_missing_tree_is_forgotten_and_a_moved_one_is_found(project, trees, tmp_path):
+    """A tree that I deleted leaves nothing behind; one that I moved stays with its branch, and is asked back."""
+    gone, moved = await trees.create("gone"), await trees.create("moved")
+    shutil.rmtree(gone)
+    project.git("worktree", "move", str(moved), str(tmp_path / "elsewhere"))
+    with pytest.raises(WorkspaceError, match=r"git worktree move .*/elsewhere .*/moved"):
+        await trees.create("moved")
+    cleaned = await trees.clean()
+    assert cleaned.removed == ("gone",)
+    assert [kept.reason for kept in cleaned.kept] == [f"its tree was moved to {tmp_path / 'elsewhere'}"]
+    assert "gone" not in project.git("worktree", "list")
+    project.git("worktree", "move", str(tmp_path / "elsewhere"), str(moved))
+    assert await trees.create("moved") == moved
+
+
+async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(project, trees, tmp_path):
+    """What an agent committed inside a submodule lies in its tree alone, so the tree stays though the rest arrived."""
+    other = tmp_path / "other"
+    project.git("clone", "-q", str(project.root), str(other))
+    place = await trees.create("t")
+    project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "part", cwd=place)
+    project.git("commit", "-q", "--allow-empty", "-m", "inside", cwd=place / "part")
+    assert await trees.integrate("t", "With a part")
+    (kept,) = (await trees.clean()).kept
+    assert kept.reason == "a submodule with commits of its own: part"
+
+
+async def test_results_are_let_go_only_where_they_have_arrived(project, trees):
+    """When an old run's record goes, the branch with its results goes only if another branch has them."""
+    (await trees.create("t") / "new").write_text("x")
+    tip = await trees.integrate("t", "Work")
+    await trees.clean()
+    await trees.forget()
+    assert await trees.tip() == tip
+    project.git("merge", "-q", tip)
+    await trees.forget()
+    assert project.git("for-each-ref", "refs/heads/unstuck", "refs/unstuck") == ""
+
+
+async def test_one_that_cannot_be_cleaned_does_not_keep_the_others(project, trees):
+    """A branch that git cannot let go of at the moment is said, and the rest is cleaned; the next time it goes, too."""
+    for name in ("a", "b"):
+        await trees.create(name)
+    lock = project.root / ".git/refs/heads/unstuck/r1/a.lock"
+    lock.write_text("")
+    cleaned = await trees.clean()
+    assert cleaned.removed == ("b",)
+    assert "a.lock" in cleaned.kept[0].reason
+    lock.unlink()
+    assert (await trees.clean()).removed == ("a",)

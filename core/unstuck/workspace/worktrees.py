@@ -19,9 +19,10 @@ from unstuck.workspace.condition import trees
 from unstuck.workspace.git import Repository, Result, head, path_hash, run_git, split_paths
 from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, safe_name, sweep
+from unstuck.workspace.project import Project
 from unstuck.workspace.staging import scan, stage
 
-__all__ = ["REMEDIATION", "Worktrees", "trees_of"]
+__all__ = ["REMEDIATION", "Worktrees", "kept_trees", "trees_of"]
 
 REMEDIATION = "_remediation"
 """The name of the tree in which the ground under all tasks is mended; no task can have it."""
@@ -164,10 +165,16 @@ class Worktrees:
                     kept.append(Kept(str(self._place(name).path), reason))
                 else:
                     removed.append(name)
-            for folder in (self._directory, self._directory.parent):
+            for folder in () if kept else (self._directory, self._directory.parent):
                 with suppress(OSError):
                     folder.rmdir()
             return Cleaned(tuple(name for name in removed if not name.startswith("_")), tuple(kept))
+
+    async def look(self) -> tuple[Kept, ...]:
+        """What ``clean`` would keep, and why; changes nothing."""
+        busy = await self._busy()
+        found = [(name, await self._why(name, busy)) for name in sorted(await self._names())]
+        return tuple(Kept(str(self._place(name).path), reason) for name, reason in found if reason)
 
     async def forget(self) -> None:
         """Let go of the results, too, where another branch has them by now; then nothing is left of the run."""
@@ -337,8 +344,17 @@ class Worktrees:
         return branches | there - {path.name for path in self._baselines}
 
     async def _let_go(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
-        place, reference = self._place(name), self._branch(name)
-        branch = None if name == _INTEGRATION else await self._commit(reference)
+        if reason := await self._why(name, busy):
+            return reason
+        await self._place(name).dispose()
+        if name != _INTEGRATION and (branch := await self._commit(self._branch(name))):
+            await self._git("update-ref", "-d", self._branch(name), branch)
+        return ""
+
+    async def _why(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
+        """Why the tree or the branch of this name has to stay; empty where it may go."""
+        place = self._place(name)
+        branch = None if name == _INTEGRATION else await self._commit(self._branch(name))
         tip = await self._commit(self._branch(_INTEGRATION)) or await self._commit(self._base_reference)
         if tip is None:
             return f"the branch {self.branch} is gone, so nobody can say whether it has everything"
@@ -348,9 +364,6 @@ class Worktrees:
             return f"commits that are not on {self.branch}"
         if branch and (elsewhere := await self._elsewhere(name)):
             return f"its tree was moved to {elsewhere}"
-        await place.dispose()
-        if branch:
-            await self._git("update-ref", "-d", reference, branch)
         return ""
 
     async def _reason(self, name: str, place: TreePlace, tip: str, busy: tuple[tuple[int, Path], ...]) -> str:
@@ -372,6 +385,14 @@ class Worktrees:
             if tree.branch == branch and tree.path != path and tree.path.is_dir():
                 return tree.path
         return None
+
+
+async def kept_trees(project: Project, home: Path) -> tuple[Kept, ...]:
+    """What is kept of all runs of a project below ``home``, and why. May raise WorkspaceError."""
+    if project.repository is None:
+        return ()
+    first = Worktrees(project.repository, home, "none")
+    return tuple([kept for run in first.runs() for kept in await first.of(run).look()])
 
 
 def _own_name(task: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
@@ -17,7 +18,9 @@ from unstuck.channel import call, socket_path
 from unstuck.errors import ChannelError, UnstuckError
 from unstuck.record.lock import read_holder
 from unstuck.settings import default_user_file, load_settings, runtime_dir, state_dir
+from unstuck.text import one_line
 from unstuck.workspace.project import Project
+from unstuck.workspace.worktrees import kept_trees
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
 __all__ = ["command"]
@@ -47,7 +50,7 @@ def _rows(place: Project, environ: dict[str, str]) -> Iterator[dict[str, Any]]:
     repository = place.repository
     yield _row("project", f"{place.root} ({'git' if repository else 'no git: no work trees, pivots keep the files'})")
     yield _row("record", str(place.home), ok=place.home.is_dir() or not place.home.exists())
-    yield _row("work trees", str(state_dir(environ) / "worktrees"))
+    yield from _work_trees(place, state_dir(environ) / "worktrees")
     yield _settings(place, environ)
     yield _socket(place, environ)
     yield _lock(place)
@@ -65,6 +68,15 @@ def _git() -> dict[str, Any]:
         return _row("git", "not found: checkpoints keep their own store only with git; install it", ok=False)
     said = subprocess.run([git, "--version"], capture_output=True, text=True, check=False)
     return _row("git", said.stdout.strip())
+
+
+def _work_trees(place: Project, folder: Path) -> Iterator[dict[str, Any]]:
+    yield _row("work trees", str(folder))
+    try:
+        for kept in asyncio.run(kept_trees(place, folder)):
+            yield _row("kept", f"{one_line(kept.place)}: {kept.reason}")
+    except (UnstuckError, OSError) as error:
+        yield _row("kept", f"cannot be looked at: {error}", ok=False)
 
 
 def _settings(place: Project, environ: dict[str, str]) -> dict[str, Any]:

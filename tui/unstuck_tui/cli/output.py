@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.record.envelope import Record
-from unstuck.record.events import ResultIntegrated, RunParked, RunStarted
+from unstuck.record.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.running import Beside
 from unstuck.supervision.coordinator import RunResult
@@ -72,6 +72,8 @@ class Output:
             self._print(line)
         if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
             self._branch = f"unstuck/{self._run}/_run"
+        elif isinstance(record.event, ResultsDelivered) and record.event.commit:
+            self._branch = ""
         elif isinstance(record.event, RunStarted):
             self._watch = record.event.kind == "watch"
         elif isinstance(record.event, RunParked):

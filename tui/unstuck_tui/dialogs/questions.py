@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -116,7 +116,7 @@ def _title(gate: Gate) -> str:
         "question": f"{task} asks",
         "permission": f"{task} wants to do something",
         "remediation": "The ground is broken: no task can start",
-        "integration": f"{task} is done, but its result does not fit",
+        "integration": f"{task} is done, but its result does not fit" if gate.task else "The results have to wait",
         "budget": "The budget is used up",
         "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
         "disk": "The disk is full",
@@ -199,12 +199,18 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
             name=name,
             key=action.keys.partition(",")[0],
             label=action.label,
-            touches=_touches(state, row, name) or action.help,
+            touches=_touches(state, row, name) or _does(gate, name) or action.help,
             choice=choice,
             scope=scope,
             takes=_takes(gate, choice),
             refused=_refused(gate, choice, scope),
         )
+
+
+def _does(gate: Gate, choice: str) -> str:
+    """What the question itself says that an answer does."""
+    answers = gate.context.get("answers")
+    return _said(answers.get(choice)) if isinstance(answers, Mapping) else ""
 
 
 def _offered(gate: Gate) -> Iterable[Option]:

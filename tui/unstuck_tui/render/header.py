@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.record.usage import Usage
 from unstuck_tui.render.format import clock, fit, flat, span
+from unstuck_tui.render.lines import broken
 from unstuck_tui.render.rows import Cell, time_left
 from unstuck_tui.render.words import GROUPS, Tone
 
@@ -135,7 +136,7 @@ def attentions(
     if held:
         found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad"))
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
-        issue = f"the project's own check is broken: {state.run.blocked}"
+        issue = broken(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
         found.append(Attention("run", "‖", issue, then, "bad"))
     due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]

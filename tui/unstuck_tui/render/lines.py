@@ -11,9 +11,10 @@ from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.words import ACTORS, receipt_words
 
-__all__ = ["lines_of", "no_room", "summary"]
+__all__ = ["broken", "lines_of", "no_room", "summary"]
 
 _WIDTH = 160
+_SETUP_LINES = 5
 _NAME_WIDTH = 40
 _AT_LEAST = 60
 _PARAGRAPH = 100
@@ -243,7 +244,9 @@ def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     lines = [f"! {context.get('problem') or 'the result does not fit'}"]
     places = (("resolve in:", "tree"), ("merge:", "branch"))
-    return lines + [f"    {label} {context[key]}" for label, key in places if context.get(key)]
+    lines += [f"    {label} {context[key]}" for label, key in places if context.get(key)]
+    answers = context.get("answers")
+    return lines + [f"    {name}: {does}" for name, does in answers.items()] if isinstance(answers, Mapping) else lines
 
 
 _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = {
@@ -252,6 +255,19 @@ _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = 
     "loop_detected": _loop,
     "integration": _integration,
 }
+
+
+def broken(issue: str) -> str:
+    """What keeps every task from starting, in words."""
+    return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
+
+
+def _set_up(event: e.SetupFinished, record: Record) -> _Said:
+    if event.passed:
+        return None
+    code = "" if event.exit_code is None else f" (exit {event.exit_code})"
+    said = [line for line in event.evidence.splitlines() if line.strip()]
+    return [f"  ✗ setup failed{code}: {event.command}", *(f"    {line}" for line in said[-_SETUP_LINES:])]
 
 
 def _used(event: e.UsageCounted) -> str:
@@ -298,10 +314,16 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunEnded: _run_ended,
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
     e.LogRepaired: lambda event, record: f"a torn last record ({event.bytes} bytes) was moved to {event.file}",
+    e.ResultsDelivered: lambda event, record: (
+        f"the results are on {event.branch} ({event.commit[:10]})"
+        if event.commit
+        else "the results stay on their branch"
+    ),
+    e.TreesCleaned: lambda event, record: [f"kept {place}" for place in event.kept],
     e.RunsRemoved: lambda event, record: f"{_plural(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
     e.WorkflowFailed: _workflow_failed,
     e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
-    e.InfrastructureBlocked: lambda event, record: f"! blocked: the project's own check is broken: {event.issue}",
+    e.InfrastructureBlocked: lambda event, record: f"! blocked: {broken(event.issue)}",
     e.RemediationDispatched: lambda event, record: f"  remediation {event.attempt}: {event.issue}",
     e.RemediationFailed: lambda event, record: f"  remediation {event.attempt} failed: {event.issue}",
     e.InfrastructureRestored: lambda event, record: (
@@ -313,7 +335,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",
     e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
     e.RecoveryDecided: _recovered,
-    e.SetupFinished: lambda event, record: None if event.passed else "  ✗ setup failed",
+    e.SetupFinished: _set_up,
     e.CheckFinished: _check,
     e.CheckFlaked: lambda event, record: f"  ~ flaky: failed once, then passed: {event.command}",
     e.DirectiveIssued: _directive,
