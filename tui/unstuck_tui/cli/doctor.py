@@ -20,7 +20,6 @@ from unstuck.record.lock import read_holder
 from unstuck.settings import default_user_file, load_settings, runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
-from unstuck.workspace.worktrees import kept_trees
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
 __all__ = ["command"]
@@ -71,6 +70,8 @@ def _git() -> dict[str, Any]:
 
 
 def _work_trees(place: Project, folder: Path) -> Iterator[dict[str, Any]]:
+    from unstuck.workspace.worktrees import kept_trees
+
     yield _row("work trees", str(folder))
     try:
         for kept in asyncio.run(kept_trees(place, folder)):
