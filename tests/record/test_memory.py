@@ -29,7 +29,7 @@ def test_a_new_project_remembers_nothing(tmp_path: Path) -> None:
     """Without a file everything is empty and nothing is created."""
     memory = reloaded(tmp_path / "memory.jsonl")
     assert (len(memory), memory.skipped, memory.entries()) == (0, 0, ())
-    assert (memory.approaches("c", "s"), memory.failed("s"), memory.worked("c")) == ((), frozenset(), ())
+    assert memory.failed("s") == frozenset()
     assert not memory.path.exists()
 
 
@@ -40,18 +40,20 @@ def test_what_one_run_learns_the_next_one_knows(tmp_path: Path) -> None:
     memory.remember(
         "insight", signature="s1", approach="", outcome="", cause="test_assertion", note="uses UTC", task="t", run="r"
     )
-    memory.remember("answer", signature="s1", approach="retry", outcome="", cause="test_assertion", note="pin it")
+    memory.remember("answer", signature="s1", approach="retry", outcome="worked", cause="", note="pin\nit" * 2_000)
+    memory.remember("rule", signature="s1", approach="", outcome="", cause="", note="a", when="2026-11-20T10:00:00Z")
     later = reloaded(memory.path)
     assert later.entries() == memory.entries()
-    assert [entry.kind for entry in later.entries()] == ["answer", "insight", "approach"]
+    assert [entry.kind for entry in later.entries()] == ["rule", "answer", "insight", "approach"]
     insight = later.entries("insight", signature="s1")[0]
     assert (insight.note, insight.task, insight.run) == ("uses UTC", "t", "r")
     assert later.entries("insight", signature="s2") == ()
+    assert later.entries("rule")[0].when == "2026-11-20T10:00:00Z"
     assert memory.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_approaches_are_ranked_and_the_last_use_counts(tmp_path: Path) -> None:
-    """What failed against a failure is avoided until it works, and what worked for a cause is preferred."""
+def test_the_last_use_of_an_approach_counts(tmp_path: Path) -> None:
+    """What failed against a failure is avoided until it works."""
     memory = Memory(tmp_path / "memory.jsonl")
     tried(memory, "a", "failed")
     tried(memory, "b", "failed")
@@ -62,15 +64,6 @@ def test_approaches_are_ranked_and_the_last_use_counts(tmp_path: Path) -> None:
     for seen in (memory, reloaded(memory.path)):
         assert seen.failed("s1") == {"a"}
         assert seen.failed("s3") == {"c"}
-        assert seen.worked("test_assertion") == ("b", "c")
-        assert seen.worked("other") == ("d",)
-        same, other = seen.approaches("test_assertion", "s1")[:3], seen.approaches("test_assertion", "s1")[3:]
-        assert [(entry.approach, entry.outcome) for entry in same] == [
-            ("b", "worked"),
-            ("b", "failed"),
-            ("a", "failed"),
-        ]
-        assert [entry.approach for entry in other] == ["c"]
 
 
 @pytest.mark.parametrize(

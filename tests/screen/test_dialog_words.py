@@ -205,3 +205,44 @@ def test_what_happens_while_it_is_left_open() -> None:
     assert "the agent takes no step" in question_of(state_of(task("web")), gate("stuck")).leaving
     for kind in ("remediation", "budget"):
         assert "agent" not in question_of(state_of(), gate(kind, task="", attempts=0)).leaving
+
+
+# What was answered before
+
+
+LEARNT = {
+    "choice": "retry",
+    "text": "use the raw body",
+    "when": "2026-11-20T09:00:00Z",
+    "outcome": "worked",
+    "task": "a",
+}
+
+
+def test_an_answer_that_worked_comes_first() -> None:
+    """It stands above the usual choices, with its words, and makes the same answer again."""
+    row = gate("stuck", learnt=LEARNT, signature="s")
+    question = question_of(state_of(task("web")), row)
+    assert [option.name for option in question.options[:3]] == ["as_before", "always", "show_me"]
+    assert ("Before", "you answered this on 2026-11-20 with retry: use the raw body; it worked") in question.facts
+    assert to_answer(row.gate, option(question, "as_before"), "") == Answer(
+        choice="retry", text=admit("use the raw body")
+    )
+    assert to_answer(row.gate, option(question, "always"), "").scope == "pattern"
+
+
+@pytest.mark.parametrize(
+    "learnt",
+    [
+        {**LEARNT, "outcome": "failed"},
+        {**LEARNT, "choice": "abandon"},
+        {**LEARNT, "text": ""},
+        HOSTILE,
+        {"choice": HOSTILE, "text": HOSTILE, "when": HOSTILE, "outcome": "worked"},
+    ],
+)
+def test_what_did_not_help_is_only_said(learnt: Any) -> None:
+    """What failed, or makes no sense, is no choice; whatever stands there is one harmless line."""
+    question = question_of(state_of(task("web")), gate("stuck", learnt=learnt, signature="s"))
+    assert question.options[0].name == "show_me"
+    assert all(line.isprintable() and len(line) < 1_000 for _, line in question.facts)

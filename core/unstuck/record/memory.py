@@ -21,19 +21,24 @@ from unstuck.text import Clean, admit
 
 __all__ = ["ENTRIES_LIMIT", "Kind", "Memory", "Remembered", "Result"]
 
-Kind = Literal["approach", "insight", "answer"]
+Kind = Literal["approach", "insight", "answer", "rule"]
 Result = Literal["worked", "failed", ""]
 
 ENTRIES_LIMIT = 5_000
 _TEXT_LIMIT = 2_000
-_LINE_LIMIT = 256 * 1024
+_NOTE_LIMIT = 20_000
+_LINE_LIMIT = 512 * 1024
 """More bytes than the longest texts take when every character is escaped."""
-_TEXTS = ("signature", "approach", "cause", "note", "task", "run")
+_TEXTS = ("signature", "approach", "cause", "note", "task", "run", "when")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """One thing learnt. ``signature`` is the failure's identity; an answer's choice is its ``approach``."""
+    """One thing learnt. ``signature`` is the failure's identity.
+
+    An answer's choice is its ``approach`` and its text the ``note``; ``when`` it was given is in ISO 8601. A ``rule``
+    is an answer that a person wants to be told from now on; one that ``failed`` holds no more.
+    """
 
     kind: Kind
     outcome: Result
@@ -43,6 +48,7 @@ class Remembered:
     note: Clean
     task: Clean
     run: Clean
+    when: Clean = Clean("")
 
 
 class Memory:
@@ -74,12 +80,14 @@ class Memory:
         note: str = "",
         task: str = "",
         run: str = "",
+        when: str = "",
     ) -> Remembered:
         """Keep one thing, safely on disk when this returns. Blocks for a sync. Raises RecordError."""
         texts = {
             "signature": signature, "approach": approach, "cause": cause, "note": note, "task": task, "run": run,
+            "when": when,
         }  # fmt: skip
-        entry = _entry(kind, outcome, {name: _clean(text) for name, text in texts.items()})
+        entry = _entry(kind, outcome, {name: _clean(text, _limit(name)) for name, text in texts.items()})
         try:
             self._append(json.dumps(asdict(entry)).encode() + b"\n")
         except OSError as problem:
@@ -96,23 +104,10 @@ class Memory:
             if kind in (None, entry.kind) and about in (None, entry.signature)
         )
 
-    def approaches(self, cause: str, signature: str) -> tuple[Remembered, ...]:
-        """Approaches tried against this signature, then those against other failures of this cause; newest first."""
-        signature, cause = _clean(signature), _clean(cause)
-        tried = self.entries("approach")
-        same = tuple(entry for entry in tried if entry.signature == signature)
-        return same + tuple(entry for entry in tried if entry.signature != signature and entry.cause == cause)
-
     def failed(self, signature: str) -> frozenset[str]:
         """Approaches whose last use against this signature failed."""
         last = _last_use(self.entries("approach", signature=signature))
         return frozenset(entry.approach for entry in last if entry.outcome == "failed")
-
-    def worked(self, cause: str) -> tuple[str, ...]:
-        """Approaches whose last use against this cause worked, newest first."""
-        cause = _clean(cause)
-        last = _last_use(entry for entry in self.entries("approach") if entry.cause == cause)
-        return tuple(entry.approach for entry in last if entry.outcome == "worked")
 
     def _lines(self) -> Iterator[bytes]:
         """Whole lines; one that is too long comes in pieces, none of which makes sense."""
@@ -162,17 +157,23 @@ def _read(raw: bytes) -> Remembered | None:
     outcome = said.get("outcome", "")
     if outcome not in get_args(Result) or not all(isinstance(text, str) for text in texts.values()):
         return None
-    return _entry(said["kind"], outcome, {name: _again(text) for name, text in texts.items()})
+    return _entry(said["kind"], outcome, {name: _again(text, _limit(name)) for name, text in texts.items()})
 
 
 def _entry(kind: Kind, outcome: Result, texts: dict[str, Clean]) -> Remembered:
     return Remembered(kind=kind, outcome=outcome, **texts)
 
 
-def _clean(text: str) -> Clean:
-    return admit(text, limit=_TEXT_LIMIT)
+def _limit(name: str) -> int:
+    """How many characters are kept; only what a person said may be long."""
+    return _NOTE_LIMIT if name == "note" else _TEXT_LIMIT
 
 
-def _again(text: str) -> Clean:
+def _clean(text: str, limit: int = _TEXT_LIMIT) -> Clean:
+    return admit(text, limit=limit)
+
+
+def _again(text: str, limit: int) -> Clean:
     """A text read back. Short plain ASCII cannot hurt and was redacted when it was written, so it is taken as it is."""
-    return Clean(text) if len(text) <= _TEXT_LIMIT and text.isascii() and text.isprintable() else _clean(text)
+    plain = len(text) <= min(limit, _TEXT_LIMIT) and text.isascii() and text.isprintable()
+    return Clean(text) if plain else _clean(text, limit)

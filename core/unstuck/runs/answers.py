@@ -86,8 +86,8 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
     said = admit(text)
     if known == "show_me" and not said.strip():
         raise AnswerRefused(f"{shown} needs the text that the agent is to follow")
-    if scope is not None and known != "continue":
-        raise AnswerRefused(f"{shown} takes no scope: only continue does")
+    if scope is not None and known not in ("continue", *_TEXT_CHOICES):
+        raise AnswerRefused(f"{shown} takes no scope: only continue, show-me and retry do")
     if scope is not None and scope not in _SCOPES:
         raise AnswerRefused(f"no such scope: {one_line(scope)}: allowed are {', '.join(_SCOPES)}")
     return Answer(

@@ -64,6 +64,8 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
     if answer.choice == "show_me" and not answer.text.strip():
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
+    if answer.choice in ("show_me", "retry") and answer.scope != "once":
+        _check_rule(gate, answer)
     if answer.number is not None and not math.isfinite(answer.number):
         raise AnswerRefused(f"{spoken} needs a number, not {answer.number}")
     if answer.choice == "extend" and not (answer.number and answer.number > 0):
@@ -74,6 +76,19 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         number = answer.number or 0
         if number != int(number) or not 1 <= number <= count:
             raise AnswerRefused(f"choose needs a number from 1 to {count}" if count else f"{gate.id} has no options")
+
+
+def _check_rule(gate: Gate, answer: Answer) -> None:
+    """Only what is said about a known failure can be said again by itself."""
+    spoken = answer.choice.replace("_", "-")
+    if answer.scope != "pattern":
+        raise AnswerRefused(f"{spoken} is for once, or for every such failure (--for pattern)")
+    if gate.type not in ("stuck", "loop_detected") or not (
+        gate.context.get("signature") or gate.context.get("error_signature")
+    ):
+        raise AnswerRefused(f"{gate.id} is about no failure that could be recognised: leave out --for pattern")
+    if not answer.text.strip():
+        raise AnswerRefused(f"{spoken} needs words that can be told again: unstuck answer {gate.id} {spoken} TEXT")
 
 
 def effect_of(gate: Gate, answer: Answer) -> Effect:

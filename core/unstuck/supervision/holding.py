@@ -17,6 +17,7 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
+from unstuck.supervision.learning import answered_before, keep_rules
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Holding"]
@@ -135,13 +136,15 @@ class Holding:
         self._gate("question", "blocked", context)
 
     def _open(self, signature: str, window: int, evidence: str) -> None:
-        context = {
+        context: dict[str, Any] = {
             "loop_type": "execution_loop",
             "window_size": window,
             "error_signature": signature,
             "problem": one_line(evidence, _EVIDENCE_LIMIT),
             "detected_at": iso(self._core.clock.now()),
         }
+        if learnt := answered_before(self._core, signature):
+            context["learnt"] = learnt
         self._gate("loop_detected", "loop", context)
 
     def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
@@ -254,6 +257,7 @@ class Holding:
         assert answer is not None
         row = core.row(self._task)
         core.detector.answered(self._task)
+        keep_rules(core, (gate.id,))
         sent = e.AnswerSent(gate=gate.id, call=observation.id, incarnation=row.attempt)
         core.append(sent, task=self._task, attempt=row.attempt)
         await core.journal.committed()

@@ -1,16 +1,40 @@
-"""What the project's memory knows about a failure, and what is kept of how it ended."""
+"""What the project's memory knows about a failure, and what is kept of how it ended.
+
+Memory advises and decides nothing: where it cannot be written the run goes on without it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from unstuck.clock import iso
 from unstuck.contract import Report
 from unstuck.diagnosis import Approach
+from unstuck.errors import RecordError
 from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
 from unstuck.escalation.climb import Climb
+from unstuck.escalation.precedence import LEARNT
 from unstuck.record.memory import Kind, Result
-from unstuck.record.state import TaskRow
+from unstuck.record.state import GateRow, TaskRow
 from unstuck.supervision.core import Core
 
-__all__ = ["remember_failed", "remember_worked", "told_before", "ways_for"]
+__all__ = [
+    "answered_before",
+    "keep_rules",
+    "remember_answers",
+    "remember_end",
+    "remember_failed",
+    "remember_insights",
+    "remember_worked",
+    "signature_of",
+    "told_before",
+    "ways_for",
+]
+
+_ASKED = ("stuck", "loop_detected")
+_TOLD = ("show_me", "retry")
 
 
 def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
@@ -35,31 +59,150 @@ def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
     """What has just failed is known to later runs of the project."""
     for way in climb.failed_approaches:
         if way not in row.climb.failed_approaches:
-            _remember(core, row, "approach", approach=way, outcome="failed")
+            _remember_failure(core, row, "approach", approach=way, outcome="failed")
+    identity = row.diagnosis.identity if row.diagnosis else ""
+    if f"{LEARNT}\n{identity}" in row.climb.resolved and (said := told_before(core, row)):
+        # It was told and the same failure is back: it is not told by itself again.
+        _remember(core, row.id, "rule", signature=identity, outcome="failed", note=said)
 
 
 def remember_worked(core: Core, row: TaskRow) -> None:
     """What got past the last failure is preferred by later runs of the project."""
     worked = row.climb.approach or (row.report.approach if row.report else "")
     if worked:
-        _remember(core, row, "approach", approach=worked, outcome="worked")
+        _remember_failure(core, row, "approach", approach=worked, outcome="worked")
+    remember_answers(core, row, "worked")
+
+
+def remember_insights(core: Core, row: TaskRow, sources: Iterable[str]) -> None:
+    """Where something was found out about the failure."""
+    for source in sources:
+        _remember_failure(core, row, "insight", approach="", outcome="", note=source)
+
+
+# --- answers that people gave ----------------------------------------------------------------------------------------
+
+
+def signature_of(gate: GateRow) -> str:
+    """The failure that a stuck or a loop gate is about; empty where none is known."""
+    context = gate.gate.context
+    return str(context.get("signature") or context.get("error_signature") or "")
+
+
+def answered_before(core: Core, signature: str) -> dict[str, Any]:
+    """The newest answer to this failure that worked, else the newest that did not; empty where there is none.
+
+    Its keys are ``choice``, ``text``, ``when`` (ISO 8601), ``outcome`` and ``task``.
+    """
+    given: dict[tuple[str, str], Any] = {}
+    for entry in core.memory.entries("answer", signature=signature) if signature else ():
+        if entry.approach in _TOLD and entry.note and entry.outcome:
+            given.setdefault((entry.approach, entry.note), entry)
+    best = next((entry for entry in given.values() if entry.outcome == "worked"), next(iter(given.values()), None))
+    if best is None:
+        return {}
+    return {
+        "choice": best.approach,
+        "text": best.note,
+        "when": best.when,
+        "outcome": best.outcome,
+        "task": best.task,
+    }
+
+
+def remember_answers(core: Core, row: TaskRow, outcome: Result, *, about: str = "") -> None:
+    """How the answers about this task's failures ended, each once; only those to the failure ``about``, if given."""
+    asked = [gate for gate in core.head.gates.values() if gate.gate.task == row.id and gate.gate.type in _ASKED]
+    for number, gate in enumerate(asked):
+        signature = signature_of(gate)
+        # What had to be asked again did not help, and was kept as that when it was asked.
+        again = any(signature_of(later) == signature for later in asked[number + 1 :])
+        if gate.answer is not None and signature and not again and about in ("", signature):
+            _remember_answer(core, gate, signature, outcome)
+
+
+def _remember_answer(core: Core, gate: GateRow, signature: str, outcome: Result) -> None:
+    assert gate.answer is not None
+    kept = (core.run, gate.gate.task, gate.answer.choice, gate.answer.text, outcome)
+    for entry in core.memory.entries("answer", signature=signature):
+        if (entry.run, entry.task, entry.approach, entry.note, entry.outcome) == kept:
+            return
+    _remember(
+        core,
+        gate.gate.task,
+        "answer",
+        signature=signature,
+        approach=gate.answer.choice,
+        outcome=outcome,
+        note=gate.answer.text,
+        when=gate.closed,
+    )
+
+
+def remember_end(core: Core, row: TaskRow) -> None:
+    """An answer that ended the task is kept as well; whether that was good nobody can say."""
+    if row.status in ("skipped", "abandoned"):
+        remember_answers(core, row, "")
+
+
+def keep_rules(core: Core, gates: Iterable[str]) -> None:
+    """What a person wants to be told about the same failure from now on, without being asked."""
+    for gate in gates:
+        row = core.head.gates.get(gate)
+        answer = row.answer if row is not None else None
+        if row is None or answer is None or answer.scope != "pattern" or answer.choice not in _TOLD or not answer.text:
+            continue
+        said = answer.text if answer.choice == "show_me" else f"Follow this approach: {answer.text}"
+        signature = signature_of(row)
+        if signature and said != _rule(core, signature):
+            _remember(core, row.gate.task, "rule", signature=signature, outcome="", note=said, when=row.closed)
 
 
 def told_before(core: Core, row: TaskRow) -> str:
-    """What a person wants to be told about this very failure from now on; empty where nothing is."""
-    return ""
+    """What a person wants to be told about this very failure without being asked; empty where nothing is."""
+    return _rule(core, row.diagnosis.identity) if row.diagnosis is not None else ""
 
 
-def _remember(core: Core, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = "") -> None:
-    if row.diagnosis is None:
-        return
-    core.memory.remember(
-        kind,
-        signature=row.diagnosis.identity,
-        approach=approach,
-        outcome=outcome,
-        cause=row.diagnosis.cause.value,
-        note=note or row.diagnosis.headline,
-        task=row.id,
-        run=core.run,
-    )
+def _rule(core: Core, signature: str) -> str:
+    last = next(iter(core.memory.entries("rule", signature=signature)), None)
+    return last.note if last is not None and last.outcome != "failed" else ""
+
+
+def _remember_failure(core: Core, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = "") -> None:
+    if row.diagnosis is not None:
+        _remember(
+            core,
+            row.id,
+            kind,
+            signature=row.diagnosis.identity,
+            approach=approach,
+            outcome=outcome,
+            cause=row.diagnosis.cause.value,
+            note=note or row.diagnosis.headline,
+        )
+
+
+def _remember(
+    core: Core,
+    task: str,
+    kind: Kind,
+    *,
+    signature: str,
+    outcome: Result,
+    note: str,
+    approach: str = "",
+    cause: str = "",
+    when: str = "",
+) -> None:
+    with suppress(RecordError):
+        core.memory.remember(
+            kind,
+            signature=signature,
+            approach=approach,
+            outcome=outcome,
+            cause=cause,
+            note=note,
+            task=task,
+            run=core.run,
+            when=when or iso(core.clock.now()),
+        )

@@ -17,6 +17,7 @@ from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.learning import answered_before, keep_rules, remember_answers, remember_insights
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.gather import gather
@@ -189,18 +190,7 @@ async def research(core: Core, row: TaskRow) -> None:
     )
     insights = tuple(admit(f"{insight.source}:\n{insight.text}", limit=5_000) for insight in found)
     core.append(e.ResearchDone(insights=insights), task=row.id, attempt=row.attempt)
-    if diagnosis is not None:
-        for insight in found:
-            core.memory.remember(
-                "insight",
-                signature=diagnosis.identity,
-                approach="",
-                outcome="",
-                cause=diagnosis.cause.value,
-                note=insight.source,
-                task=row.id,
-                run=core.run,
-            )
+    remember_insights(core, row, (insight.source for insight in found))
 
 
 async def ask(core: Core, row: TaskRow) -> None:
@@ -215,6 +205,7 @@ async def ask(core: Core, row: TaskRow) -> None:
     path.parent.mkdir(exist_ok=True, mode=0o700)
     async with aiofiles.open(path, "w", encoding="utf-8") as file:
         await file.write(report.markdown())
+    signature = row.diagnosis.identity if row.diagnosis else ""
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
@@ -227,8 +218,12 @@ async def ask(core: Core, row: TaskRow) -> None:
         "checkpoint": saved,
         "touches": list(touches),
         "question": format_stuck_question(report),
-        "signature": row.diagnosis.identity if row.diagnosis else "",
+        "signature": signature,
     }
+    if signature:
+        remember_answers(core, row, "failed", about=signature)
+    if learnt := answered_before(core, signature):
+        context["learnt"] = learnt
     open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
 
 
@@ -247,6 +242,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         _same_again(core, row, can)
         return
     climb = row.climb
+    keep_rules(core, directive.answers)
     human = directive.level == "human"
     session = row.session if can.resume and not directive.fresh else None
     # A session that is resumed remembers what it was told; a new one has to hear it again.

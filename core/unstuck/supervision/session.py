@@ -19,6 +19,7 @@ from unstuck.supervision import judging, preparing
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
+from unstuck.supervision.learning import remember_end
 from unstuck.supervision.steps import Step, next_step
 from unstuck.text import Clean, admit, one_line
 
@@ -95,6 +96,7 @@ class Session:
                 continue
             step = self._next()
             if step.kind == "done":
+                remember_end(self._core, self.row)
                 await self._core.journal.committed()
                 return Directive(kind="end", outcome=self.outcome())
             if step.kind == "halted":

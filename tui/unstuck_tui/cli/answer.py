@@ -19,7 +19,12 @@ __all__ = ["command"]
 @click.argument("gate")
 @click.argument("choice")
 @click.argument("text", nargs=-1, type=click.UNPROCESSED)
-@click.option("--for", "scope", type=click.Choice(["once", "pattern", "task"]), help="How far `continue` reaches.")
+@click.option(
+    "--for",
+    "scope",
+    type=click.Choice(["once", "pattern", "task"]),
+    help="How far `continue`, `show-me` and `retry` reach.",
+)
 @project_option
 def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path) -> None:
     """Answer GATE: show-me TEXT, skip, abandon, retry [APPROACH], extend DURATION, continue, stop, choose N, allow,

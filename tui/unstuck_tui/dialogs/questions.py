@@ -11,7 +11,7 @@ from unstuck.errors import AnswerRefused
 from unstuck.record.state import GateRow, State
 from unstuck.settings import parse_duration
 from unstuck.supervision.gates import check_answer, effect_of
-from unstuck.text import Clean, admit, one_line
+from unstuck.text import admit, one_line
 from unstuck_tui.actions import Area, actions_of
 from unstuck_tui.asking import ANSWER_LIMIT
 from unstuck_tui.dialogs.listed import Listed
@@ -38,9 +38,10 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option(Listed):
-    """A choice that makes an answer, with the text it ``takes``."""
+    """A choice that makes an answer, with its own ``text`` or the one it ``takes``."""
 
     choice: Choice
+    text: str = ""
     takes: Takes = ""
     scope: Scope = "once"
     number: float | None = None
@@ -80,7 +81,7 @@ def to_answer(gate: Gate, option: Option, text: str) -> Answer:
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
     number = option.number
-    said = Clean("") if option.takes in ("", "duration") else admit(text.strip())
+    said = admit(option.text) if option.takes in ("", "duration") else admit(text.strip())
     if option.takes == "duration":
         try:
             number = parse_duration(text.strip())
@@ -138,6 +139,7 @@ def _problem(gate: Gate) -> str:
 
 def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     context = row.gate.context
+    yield "Before", _before(context)
     if row.gate.type == "stuck":
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
@@ -190,6 +192,7 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
     gate = row.gate
     if gate.type == "question":
         yield from _offered(gate)
+    yield from _learnt(gate)
     for action in actions_of(_AREAS.get(gate.type) or _area(gate.type)):
         name = action.id.partition(".")[2]
         choice, scope = _meaning(name)
@@ -218,6 +221,48 @@ def _offered(gate: Gate) -> Iterable[Option]:
     for number, option in enumerate(_each(gate.context.get("options"), limit=300), 1):
         key = str(number) if number < 10 else ""
         yield Option(name=f"option_{number}", key=key, label=option, touches="", choice="choose", number=float(number))
+
+
+def _learnt(gate: Gate) -> Iterable[Option]:
+    """What a person said to this very failure before, if it helped: once more, or from now on by itself."""
+    before = gate.context.get("learnt")
+    if not isinstance(before, dict) or before.get("outcome") != "worked":
+        return
+    choice, text = str(before.get("choice")), _said(before.get("text"))
+    if choice not in ("show_me", "retry") or choice not in gate.choices or not text:
+        return
+    again: Choice = "show_me" if choice == "show_me" else "retry"
+    touches = f"{_spoken(choice)}: {one_line(text, 200)}"
+    yield Option(
+        name="as_before", key="0", label=f"As on {_day(before)}: it worked", touches=touches, choice=again, text=text
+    )
+    yield Option(
+        name="always",
+        key="9",
+        label="The same, and from now on",
+        touches="told by itself when this failure comes again, for as long as it helps",
+        choice=again,
+        text=text,
+        scope="pattern",
+    )
+
+
+def _before(context: Mapping[str, Any]) -> str:
+    """What was answered to this very failure before, and how that ended."""
+    before = context.get("learnt")
+    if not isinstance(before, dict):
+        return ""
+    ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
+    said = one_line(str(before.get("text") or ""), 300)
+    return f"you answered this on {_day(before)} with {_spoken(before.get('choice'))}: {said}; {ended}"
+
+
+def _day(before: Mapping[str, Any]) -> str:
+    return one_line(str(before.get("when") or "")[:10]) or "an earlier day"
+
+
+def _spoken(choice: object) -> str:
+    return one_line(str(choice)).replace("_", " ")
 
 
 def _area(gate_type: str) -> Area:

@@ -210,11 +210,22 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     lines.append(f"    problem: {context.get('problem', '')}{where}")
     analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
     lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
+    lines += _before(context)
     if checkpoint := context.get("checkpoint"):
         lines.append(f"    checkpoint saved: {checkpoint}")
     if touches := context.get("touches"):
         lines.append(f"    waiting for this task: {', '.join(map(str, touches))}")
     return lines
+
+
+def _before(context: Mapping[str, Any]) -> list[str]:
+    """What a person answered to this very failure before, and how that ended."""
+    before = context.get("learnt")
+    if not isinstance(before, Mapping):
+        return []
+    ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
+    choice = str(before.get("choice")).replace("_", "-")
+    return [f"    you answered this on {str(before.get('when'))[:10]} with {choice}: {before.get('text')}; {ended}"]
 
 
 def _details(event: e.GateOpened, record: Record) -> list[str]:
@@ -238,7 +249,7 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     what = context.get("problem") or context.get("error_signature", "")
-    return [f"! goes round in circles: {context.get('window_size', '')} times {what}"]
+    return [f"! goes round in circles: {context.get('window_size', '')} times {what}", *_before(context)]
 
 
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:

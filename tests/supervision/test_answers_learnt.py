@@ -1,0 +1,119 @@
+"""What I answered once is offered when the same failure gets stuck again, with how it ended; in a later run, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
+from unstuck.contract import Choice
+from unstuck.errors import AnswerRefused
+from unstuck.record import events as e
+from unstuck.settings import Settings
+
+ASK = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
+SETTINGS = Settings.model_validate({"failure_handler": ASK})
+SECRET = "use the endpoint secret"
+Says = Callable[[Guidance], bool]
+
+
+def told_the_secret(guidance: Guidance) -> bool:
+    return SECRET in guidance.text
+
+
+async def worked(
+    root: Path, task: str, *answers: Answer, right: Says = told_the_secret, error: str = "wrong signature"
+) -> tuple[Outcome, list[dict[str, Any]], list[str]]:
+    """One run: its outcome, the contexts of its gates, and what the agent was told; gates are answered in turn."""
+    told: list[str] = []
+
+    async def agent(guidance: Guidance) -> Report:
+        told.append(guidance.text)
+        if right(guidance):
+            (guidance.workdir / "right").touch()
+        return Report()
+
+    (root / "right").unlink(missing_ok=True)
+    work = Task(id=task, prompt=admit("Work."), verify=f"test -f right || {{ echo 'ValueError: {error}'; exit 1; }}")
+    left, contexts = list(answers), list[dict[str, Any]]()
+    async with Supervisor.open(root, SETTINGS, person=True) as supervisor:
+        working = asyncio.ensure_future(supervisor.supervise(work, agent))
+        try:
+            async for record in supervisor.events():
+                if isinstance(record.event, e.GateOpened):
+                    contexts.append(dict(record.event.context))
+                    await supervisor.answer(record.event.gate, left.pop(0))
+                if isinstance(record.event, e.TaskEnded) or not left:
+                    break
+            return await working, contexts, told
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+
+@pytest.mark.parametrize("choice", ["show_me", "retry"])
+async def test_what_worked_is_offered_the_next_time(tmp_path: Path, choice: Choice) -> None:
+    """The next run's question says what I answered, when, in which task, and that it worked."""
+    outcome, (first,), _ = await worked(tmp_path, "one", Answer(choice=choice, text=admit(SECRET)))
+    assert outcome.status == "succeeded"
+    assert "learnt" not in first
+    _, (second,), _ = await worked(tmp_path, "two", Answer(choice="skip"))
+    learnt = second["learnt"]
+    assert (learnt["choice"], learnt["text"], learnt["outcome"], learnt["task"]) == (choice, SECRET, "worked", "one")
+    assert len(learnt["when"]) >= 20
+    _, (other,), _ = await worked(tmp_path, "three", Answer(choice="skip"), error="no such table: users")
+    assert "learnt" not in other
+
+
+async def test_what_did_not_help_is_said_too(tmp_path: Path) -> None:
+    """An answer after which the same failure got stuck again is kept as one that failed; the one that helped wins."""
+    answers = (Answer(choice="show_me", text=admit("strip it")), Answer(choice="show_me", text=admit(SECRET)))
+    _, (_, again), _ = await worked(tmp_path, "one", *answers)
+    assert (again["learnt"]["text"], again["learnt"]["outcome"]) == ("strip it", "failed")
+    _, (second,), _ = await worked(tmp_path, "two", Answer(choice="skip"))
+    assert (second["learnt"]["text"], second["learnt"]["outcome"]) == (SECRET, "worked")
+
+
+async def test_a_rule_of_mine_is_told_by_itself(tmp_path: Path) -> None:
+    """Answered for this failure for good: the next time the agent hears it at once, and nobody is asked."""
+    await worked(tmp_path, "one", Answer(choice="show_me", text=admit(SECRET), scope="pattern"))
+    outcome, contexts, told = await worked(tmp_path, "two")
+    assert (outcome.status, outcome.attempts, contexts) == ("succeeded", 2, [])
+    assert f"Hint: {SECRET}" in told[1]
+
+
+async def test_a_rule_that_does_not_help_is_not_told_again(tmp_path: Path) -> None:
+    """It is tried once; when the same failure comes back I am asked, and later runs do not try it any more."""
+    await worked(tmp_path, "one", Answer(choice="retry", text=admit(SECRET), scope="pattern"))
+    _, contexts, told = await worked(tmp_path, "two", Answer(choice="skip"), right=lambda guidance: False)
+    assert len(contexts) == 1
+    assert f"Hint: Follow this approach: {SECRET}" in told[1]
+    _, contexts, told = await worked(tmp_path, "three", Answer(choice="skip"), right=lambda guidance: False)
+    assert (len(contexts), len(told)) == (1, 1)
+
+
+async def test_words_of_mine_are_never_a_command(tmp_path: Path) -> None:
+    """A rule that I made from an answer is words, also where they begin with `run`."""
+    said = f"run touch made; {SECRET}"
+    await worked(tmp_path, "one", Answer(choice="show_me", text=admit(said), scope="pattern"))
+    outcome, _, told = await worked(tmp_path, "two")
+    assert outcome.status == "succeeded"
+    assert f"Hint: {said}" in told[1]
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(choice="retry", scope="pattern"), "retry needs words that can be told again"),
+        (Answer(choice="show_me", text=admit("x"), scope="task"), "for once, or for every such failure"),
+    ],
+)
+async def test_a_rule_without_words_or_with_another_reach_is_refused(tmp_path: Path, answer: Answer, said: str) -> None:
+    """What cannot be told again is refused in one line, and the question stays open."""
+    with pytest.raises(AnswerRefused, match=said):
+        await worked(tmp_path, "one", answer)
