@@ -26,7 +26,7 @@ sys.dont_write_bytecode = False
 
 TOP = Path(__file__).resolve().parents[1]
 INHERITED = ("GIT_", "UNSTUCK_", "XDG_", "PYTEST_ADDOPTS", "PYTHONPATH")
-KEPT = ("UNSTUCK_KILLS", "UNSTUCK_EVENTS")
+KEPT = ("UNSTUCK_KILLS", "UNSTUCK_EVENTS", "UNSTUCK_TREES")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -59,7 +59,7 @@ def test_never_right_asks_and_never_says_done(unstuck: Any, calculator: Path, no
     assert "assert 0 == 4" in report.read_text(encoding="utf-8")
     saved = subprocess.run(
         ["git", "show", f"refs/unstuck/checkpoints/{gate['context']['checkpoint']}:app.py"],
-        cwd=calculator,
+        cwd=calculator / ".git" / "unstuck" / "checkpoints" / "store.git",
         check=True,
         capture_output=True,
         text=True,

@@ -78,18 +78,18 @@ def test_two_tasks_are_never_at_once_in_one_tree(bench):
 
 
 def test_a_pivot_erases_nothing_of_another_task(bench):
-    """In a shared tree a pivot keeps the files where another task has worked since, and tells the agent so."""
+    """In a shared tree a pivot takes back what its own task wrote and nothing else, and tells the agent so."""
     busy = "echo 'HTTP 429 Too Many Requests'; exit 1"
     scripts = {
         # While `one` waits for its second turn the tree is free for `two`.
         "one": f"case $n in 1) {busy};; 2) echo wrong > one.txt;;\n"
-        "*) cat one.txt two.txt > saw; echo right > one.txt;; esac",
+        "*) cat two.txt one.txt > saw; echo right > one.txt;; esac",
         "two": "echo right > two.txt",
     }
     done = bench.run(shared(bench, scripts, settings={"failure_handler": {"max_retries": 0}}))
     assert done.code == 0, done.out + done.err
-    assert (bench.root / "saw").read_text() == "wrong\nright\n"
-    assert "another task has worked in this tree" in bench.prompt("one.3")
+    assert (bench.root / "saw").read_text() == "right\n"
+    assert "set back (files: 1); what other tasks wrote in this tree stays." in bench.prompt("one.3")
     assert "Take a different one" in bench.prompt("one.3")
 
 

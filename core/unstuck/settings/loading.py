@@ -17,12 +17,17 @@ from unstuck.settings.reading import read_mapping, read_value
 __all__ = ["default_user_file", "load_settings"]
 
 _PREFIX = "UNSTUCK_"
-# What the supervisor tells its agents and where its own places lie; KILLS is how many rounds the project's tests run.
-_NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS"}
+# What the supervisor tells its agents and where its own places lie; KILLS and TREES are how many rounds the
+# project's tests run.
+_NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS", "TREES"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")
-# What is kept of the record, and what reaches the user's branch, is not for the one whose doings they are.
-_USERS_ONLY = ("keep_runs", "keep_days", "keep_bytes", "results")
+# What is kept of the record and of saved files, and what reaches the user's branch, is not for the one whose doings
+# they are.
+_USERS_ONLY = (
+    "keep_runs", "keep_days", "keep_bytes", "results",
+    "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

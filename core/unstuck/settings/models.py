@@ -105,6 +105,16 @@ def _cost(value: object) -> float | None:
     return cost
 
 
+def _share(value: object) -> float:
+    try:
+        share = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (OverflowError, ValueError):
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ValueError(f"must be a number from 0 to 1, not {shown(value)}")
+    return share
+
+
 def _time(value: object) -> float | None:
     if value is None or (not isinstance(value, bool) and value in (0, "0")):
         return None if value is None else 0.0
@@ -222,9 +232,11 @@ class Settings(_Frozen):
     ``branch``, by ``fast_forward`` only, or with a ``merge`` where that is not possible;
     ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
     that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
-    old runs stay, each for itself. ``timers`` say by the type of a gate what answers it by itself; without one it waits
-    for ever. ``after_quota`` says whether a task that waited long for a quota goes on by itself; ``prompts`` are the
-    user's own words for a rung.
+    old runs stay, each for itself; ``keep_checkpoints``, ``keep_checkpoint_days`` and ``keep_checkpoint_bytes`` do so
+    for checkpoints, which leave out files over ``checkpoint_file_limit`` bytes. A restore that overwrites or removes
+    more than ``restore_share`` of a tree's files is asked about. ``timers`` say by the type of a gate what answers it
+    by itself; without one it waits for ever. ``after_quota`` says whether a task that waited long for a quota goes on
+    by itself; ``prompts`` are the user's own words for a rung.
     """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
@@ -250,6 +262,11 @@ class Settings(_Frozen):
     keep_runs: Annotated[int, BeforeValidator(_whole(1, 1_000_000))] = 200
     keep_days: Annotated[int, BeforeValidator(_whole(1, 36_500))] = 90
     keep_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 10 * 2**30
+    keep_checkpoints: Annotated[int, BeforeValidator(_whole(1, 10_000))] = 200
+    keep_checkpoint_days: Annotated[int, BeforeValidator(_whole(1, 36_500))] = 30
+    keep_checkpoint_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 2 * 2**30
+    checkpoint_file_limit: Annotated[int, BeforeValidator(_whole(1_000, 2**40))] = 100 * 2**20
+    restore_share: Annotated[float, BeforeValidator(_share)] = 0.3
     budget: BudgetSettings = BudgetSettings()
     timers: Timers = Field(default_factory=dict)
     after_quota: Literal["ask", "resume"] = "ask"

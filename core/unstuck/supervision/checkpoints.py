@@ -7,11 +7,22 @@ from pathlib import Path
 from typing import Self
 
 from unstuck.clock import Clock, SystemClock
+from unstuck.settings import Settings
 from unstuck.text import Clean
 from unstuck.workspace.checkpoints import Bounds, Checkpoint, CheckpointStore, Plan, Restored
 from unstuck.workspace.git import find_repository, project_home
 
-__all__ = ["CheckpointManager"]
+__all__ = ["CheckpointManager", "bounds_of"]
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """What the user wants to keep of checkpoints."""
+    return Bounds(
+        count=settings.keep_checkpoints,
+        days=settings.keep_checkpoint_days,
+        size=settings.keep_checkpoint_bytes,
+        file_limit=settings.checkpoint_file_limit,
+    )
 
 
 class CheckpointManager:

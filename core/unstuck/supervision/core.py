@@ -146,8 +146,13 @@ class Core:
             self._busy = (self.head.seq, working(self.head))
         return self._busy[1]
 
+    def shares_tree(self, row: TaskRow) -> bool:
+        """Whether other tasks of the run work in the same tree as ``row``."""
+        tree = self.tree_of(row)
+        return any(other.id != row.id and self.tree_of(other) == tree for other in self.head.tasks.values())
+
     def others_worked_in(self, row: TaskRow) -> bool:
-        """Whether another task had an attempt in this tree since ``row``'s baseline: then it may not be set back."""
+        """Whether another task had an attempt in this tree since ``row``'s baseline, whose work has to stay."""
         tree = str(self.workdir(self.tree_of(row)))
         return any(
             attempt.task != row.id and str(attempt.guidance.workdir) == tree and attempt.started_seq > row.saved_at

@@ -122,6 +122,8 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "stop"
         case _, "continue" | "allow":
             return "go_on"
+        case "permission", "deny" if not gate.attempt:
+            return "go_on"  # without what was asked for
         case "question", "choose" if gate.key == "check":
             return "recheck"
         case "question", "choose" if gate.key == QUOTA:

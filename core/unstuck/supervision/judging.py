@@ -16,7 +16,7 @@ from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
 from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
-from unstuck.supervision.preparing import save_asked
+from unstuck.supervision.preparing import save_asked, save_good
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.verification import Check, read_output
 from unstuck.text import Clean, admit, one_line
@@ -38,6 +38,8 @@ async def check(core: Core, row: TaskRow) -> None:
     trouble, problem = "", done.problem
     if done.result == "could_not_run":
         trouble, problem = await explained(core, row, done)
+    if done.result == "passed":
+        await save_good(core, row)
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
     stated = row.climb.approach or report.approach or ""

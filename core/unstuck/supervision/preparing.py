@@ -5,6 +5,7 @@ Every step can be done twice: a run that was killed in the middle does it again.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import aiofiles
@@ -20,9 +21,21 @@ from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, keep_rules, remember_answers, remember_insights
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.checkpoints import Plan
 from unstuck.workspace.gather import gather
 
-__all__ = ["ask", "first_guidance", "prepare", "research", "restore", "save", "set_up", "setup_problem", "tree_ready"]
+__all__ = [
+    "ask",
+    "first_guidance",
+    "prepare",
+    "research",
+    "restore",
+    "save",
+    "save_good",
+    "set_up",
+    "setup_problem",
+    "tree_ready",
+]
 
 
 _NAMED = 50
@@ -43,6 +56,8 @@ async def tree_ready(core: Core, row: TaskRow) -> Path:
         tree = core.root
     if stale:
         await _checkpoint(core, row, tree, "baseline", purpose="baseline")
+    elif core.shares_tree(row):
+        await _take_up(core, row, tree)
     workdir = core.workdir(tree)
     workdir.mkdir(parents=True, exist_ok=True)
     return workdir
@@ -92,8 +107,9 @@ def setup_problem(setup: str, done: Check) -> Clean:
 
 async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
     """Save the tree; where that cannot be done the run goes on and the record says so."""
+    works = True if purpose == "baseline" else False if purpose == "good" or reason == "ask" else None
     try:
-        saved = await core.checkpoints(tree).create(reason, run=core.run, task=row.id)
+        saved = await core.checkpoints(tree).create(reason, run=core.run, task=row.id, works=works)
         progress = await _progress(core, row, tree) if reason == "progress" else ()
     except WorkspaceError as error:
         event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)  # type: ignore[arg-type]
@@ -103,10 +119,22 @@ async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purp
             reason=reason,
             files=saved.files,
             not_covered=tuple(one_line(path) for path in saved.not_covered[:_NAMED]),
+            ignored=saved.ignored_count,
             progress=progress,
             purpose=purpose,  # type: ignore[arg-type]
         )
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+async def _take_up(core: Core, row: TaskRow, tree: Path) -> None:
+    """Save what others have left in the tree before this task goes on in it: only its own work is ever taken back."""
+    with suppress(WorkspaceError):
+        await core.checkpoints(tree).create("taken up again", run=core.run, task=row.id, works=True)
+
+
+async def save_good(core: Core, row: TaskRow) -> None:
+    """The check has just passed: what is there now is the last known good."""
+    await _checkpoint(core, row, core.tree_of(row), "good", purpose="good")
 
 
 async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
@@ -148,36 +176,73 @@ async def run_command(core: Core, row: TaskRow, command: str) -> None:
 
 
 async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
-    """Set the tree back as the directive asks, where that takes nothing from anybody else."""
+    """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
     directive = row.directive
     assert directive is not None
     target = row.good if directive.restore == "good" else row.baseline
-    note = ""
+    why = ""
     if not can.may_restore:
-        note = "The files are as you left them: they are not set back without a yes."
+        why = "they are not set back without a yes."
     elif not target or target == "none" or directive.saved == "none":
-        note = "The files are as you left them: there is no checkpoint to go back to."
+        why = "there is no checkpoint to go back to."
     elif core.repository is None:
-        note = "The files are as you left them: without git nothing is set back."
-    elif core.others_worked_in(row):
-        note = "The files are as you left them: another task has worked in this tree since."
-    if note:
-        core.append(e.RestoreDone(target="", note=admit(note, limit=500)), task=row.id, attempt=row.attempt)
-        return
-    try:
-        done = await core.checkpoints(core.tree_of(row)).restore(target, run=core.run)
-    except WorkspaceError as error:
-        note = f"The files are as you left them: {error}"
-        core.append(e.RestoreDone(target="", note=admit(note, limit=500)), task=row.id, attempt=row.attempt)
-        return
-    broken = directive.restore == "good"
+        why = "without git nothing is set back."
+    if not why:
+        try:
+            why = await _set_back(core, row, target)
+        except WorkspaceError as error:
+            why = str(error)
+    if why:
+        note = admit(f"The files are as you left them: {why}", limit=500)
+        core.append(e.RestoreDone(target="", note=note), task=row.id, attempt=row.attempt)
+
+
+async def _set_back(core: Core, row: TaskRow, target: str) -> str:
+    """Restore and record it, or ask first; returns why it may not be."""
+    store, paths = core.checkpoints(core.tree_of(row)), frozenset[str]()
+    if others := core.others_worked_in(row):
+        paths = await store.written_by(row.id, target)
+        if not paths:
+            return "another task has worked in this tree since."
+    plan = await store.plan(target, paths=paths)
+    if not plan.is_within(core.settings.restore_share):
+        said = _permission(core, row, plan)
+        if said != "allow":
+            return "setting them back was not allowed." if said else ""
+    done = await store.restore(target, run=core.run, paths=paths)
+    broken = row.directive is not None and row.directive.restore == "good"
+    said = set_back([(change.status, change.path) for change in done.changes], broken=broken)
+    if others:
+        said += "\nWhat other tasks wrote in this tree stays."
     event = e.RestoreDone(
         target=target,
         safety=done.safety.id,
         changed=len(done.changes),
-        note=admit(set_back([(change.status, change.path) for change in done.changes], broken=broken), limit=2_000),
+        note=admit(said, limit=2_000),
     )
     core.append(event, task=row.id, attempt=row.attempt)
+    return ""
+
+
+def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
+    """What was answered to the question whether so much may be set back; empty where it has only now been asked."""
+    key = f"restore {row.attempt}"
+    for asked in core.head.gates.values():
+        if (asked.gate.type, asked.gate.task, asked.gate.key) == ("permission", row.id, key) and asked.gate.answer:
+            return asked.gate.answer.choice
+    if not core.may_ask:
+        return "deny"
+    lost = [one_line(change.path) for change in plan.changes if change.status != "return"]
+    problem = f"{len(lost)} of {plan.files} files would be overwritten or removed to set the tree back"
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "problem": problem,
+        "checkpoint": plan.checkpoint,
+        "paths": lost[:_NAMED],
+    }
+    open_gate(core, "permission", task=row.id, key=key, context=context)
+    return ""
 
 
 async def research(core: Core, row: TaskRow) -> None:

@@ -26,6 +26,7 @@ from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
 from unstuck.supervision.budget import Budget
+from unstuck.supervision.checkpoints import bounds_of
 from unstuck.supervision.cleaning import clean_old
 from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
@@ -142,10 +143,11 @@ class Supervisor:
             settings = Settings.thaw(journal.head.run.settings)
         (folder / "output").mkdir(exist_ok=True, mode=0o700)
         stores: dict[Path, CheckpointStore] = {}
+        bounds = bounds_of(settings)
 
         def checkpoints(tree: Path) -> CheckpointStore:
             if tree not in stores:
-                stores[tree] = CheckpointStore(tree, place.home, place.repository, clock=clock)
+                stores[tree] = CheckpointStore(tree, place.home, place.repository, clock=clock, bounds=bounds)
             return stores[tree]
 
         worktrees = None

@@ -32,11 +32,22 @@ from unstuck.workspace.retention import Bounds, outdated
 from unstuck.workspace.side import SideRepository, Snapshot
 from unstuck.workspace.store import ObjectStore
 from unstuck.workspace.undoing import LastRestore, read_last, write_last
+from unstuck.workspace.workers import note_worker, workers_at
 
-__all__ = ["Bounds", "Change", "Checkpoint", "CheckpointStore", "LeftOut", "Plan", "Restored", "find_checkpoints"]
+__all__ = [
+    "Bounds",
+    "Change",
+    "Checkpoint",
+    "CheckpointStore",
+    "LeftOut",
+    "Plan",
+    "Restored",
+    "find_checkpoints",
+    "last_restored",
+]
 
 _DIFF_LIMIT = 1_000_000
-_NAMED = 200
+_NAMED = 1_000
 _NEEDED = "needed.json"
 _USED = "used"
 
@@ -80,10 +91,13 @@ class CheckpointStore:
         self._side = SideRepository(tree, self._store, **limits)
         self._clock = clock
 
-    async def create(self, reason: str, *, run: str, task: str = "", yes: bool = False) -> Checkpoint:
+    async def create(
+        self, reason: str, *, run: str, task: str = "", yes: bool = False, works: bool | None = None
+    ) -> Checkpoint:
         """Save the files as they are; the last checkpoint is returned again where nothing has changed since.
 
-        Raises TreeTooLarge for a home directory or a huge tree without a ``yes``, which holds from then on.
+        ``works`` says that ``task`` begins to work in the tree with this, or has done so for now. Raises TreeTooLarge
+        for a home directory or a huge tree without a ``yes``, which holds from then on.
         """
         async with self._side.held():
             if yes:
@@ -92,6 +106,8 @@ class CheckpointStore:
             saved = await self._record(now, known, reason, run, task)
             if task:
                 self._need(run, f"{task} {reason}", saved.id)
+            if works is not None:
+                note_worker(self._side.place, saved.number, task if works else "")
         if saved.is_new:
             await self._trim((*known, saved))
         return saved
@@ -110,7 +126,8 @@ class CheckpointStore:
     async def plan(self, id: str, *, paths: Collection[str] = ()) -> Plan:
         """What ``restore`` would do to the files; changes nothing. Raises CheckpointUnknown."""
         async with self._side.held():
-            return (await self._move(await self.get(id), paths)).plan
+            plan = (await self._move(await self.get(id), paths)).plan
+            return replace(plan, under_way=await self._side.under_way())
 
     async def restore(self, id: str, *, run: str, paths: Collection[str] = ()) -> Restored:
         """Set the files back to checkpoint ``id``, after saving what is there now; with ``paths`` only these.
@@ -130,15 +147,37 @@ class CheckpointStore:
                 raise WorkspaceError("there is no restore to undo in this tree")
             return await self._restore(await self.get(last.safety), run, last.paths)
 
+    async def written_by(self, task: str, since: str) -> frozenset[str]:
+        """The paths that were changed while ``task`` worked in the tree, since ``since``, and while no other did."""
+        async with self._side.held():
+            first, own = await self.get(since), await self.list()
+            later = [checkpoint for checkpoint in own if checkpoint.number >= first.number]
+            trees = [checkpoint.tree for checkpoint in later] + [(await self._side.snapshot()).tree]
+            mine: set[str] = set()
+            theirs: set[str] = set()
+            workers = workers_at(self._side.place, [checkpoint.number for checkpoint in later])
+            for worker, old, new in zip(workers, trees, trees[1:], strict=False):
+                if worker and old != new:
+                    touched = {entry.path for entry in await self._compare(old, new)}
+                    (mine if worker == task else theirs).update(touched)
+            return frozenset(mine - theirs)
+
     def last_restore(self) -> LastRestore | None:
         """The last restore of this tree; its ``done`` is off where it was cut off."""
         return read_last(self._side.place)
 
-    async def differences(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> tuple[Difference, ...]:
-        """In which files checkpoint ``b``, or the tree as it is now, differs from ``a``. Raises CheckpointUnknown."""
+    async def changed(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> tuple[Change, ...]:
+        """What became of the files from ``a`` to ``b``, or to the tree as it is. Raises CheckpointUnknown."""
         async with self._side.held():
             old, new = await self._both(a, b)
-            return await self._compare(old, new, paths)
+            differences = await self._compare(old, new, paths)
+            return changes(self._side.tree, differences, (), await sizes_of(self._side.reading, differences))
+
+    async def contents(self, id: str) -> tuple[Change, ...]:
+        """What changed up to checkpoint ``id`` since the one before it in this tree. Raises CheckpointUnknown."""
+        chosen, own = await self.get(id), await self.list()
+        before = next((one for one in reversed(own) if one.number < chosen.number), None)
+        return await self.changed(before.id, id) if before else ()
 
     async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> Clean:
         """The unified diff from checkpoint ``a`` to ``b``, or to the files as they are. Raises CheckpointUnknown."""
@@ -196,6 +235,9 @@ class CheckpointStore:
         if paths:
             goal = await self._side.mixed(now.tree, goal, await self._existing(target, now, goal, paths))
         differences = await self._compare(now.tree, goal)
+        if spared := _spared(target, differences):
+            goal = await self._side.mixed(goal, now.tree, spared)
+            differences = await self._compare(now.tree, goal)
         returning = [entry.path for entry in differences if entry.status == "return"]
         covered = await self._side.covered() if returning else frozenset()
         in_the_way = obstacles(self._side.tree, returning, covered)
@@ -205,11 +247,10 @@ class CheckpointStore:
 
     async def _existing(self, target: Checkpoint, now: Snapshot, goal: str, paths: Collection[str]) -> Collection[str]:
         """``paths``, all of which the checkpoint or the tree must have. Raises WorkspaceError."""
+        known = {*await self._side.names(goal, paths), *await self._side.names(now.tree, paths)}
+        above = {folder for path in known for folder in _folders(path)}
         for path in paths:
-            for tree in (goal, now.tree):
-                if (await self._side.git("--literal-pathspecs", "ls-tree", "-z", tree, "--", path)).out:
-                    break
-            else:
+            if path.rstrip("/") not in known | above:
                 raise WorkspaceError(f"{target.id} has no file {one_line(path)}, and neither has the tree now")
         return paths
 
@@ -283,9 +324,31 @@ class CheckpointStore:
         return {(place / "base").read_text().strip() for place in self._store.trees() if (place / "base").is_file()}
 
 
+async def last_restored(home: Path, repo: Repository | None) -> Path | None:
+    """The tree of a project in which the newest restore was done; None where there was none."""
+    found = []
+    for place in ObjectStore(home, repo).trees():
+        with suppress(OSError):
+            root = (place / "gitdir").read_text(errors="surrogateescape").removesuffix("\n").removesuffix("/.git")
+            found.append(((place / "restore.json").stat().st_mtime_ns, root))
+    return Path(max(found)[1]) if found else None
+
+
 async def find_checkpoints(home: Path, repo: Repository | None) -> tuple[Checkpoint, ...]:
     """All checkpoints of a project in whatever tree of it, oldest first; those of its tasks' own work trees, too."""
     return await Catalogue(ObjectStore(home, repo)).all()
+
+
+def _spared(target: Checkpoint, differences: Collection[Difference]) -> list[str]:
+    """What would disappear though it was there at ``target``, only ignored: it is not the restore's to take away."""
+    lost = [entry.path for entry in differences if entry.status == "disappear"]
+    ignored = {path.rstrip("/") for path in target.ignored} if lost else set()
+    return [path for path in lost if not ignored.isdisjoint((path, *_folders(path)))]
+
+
+def _folders(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _needed(place: Path) -> dict[str, Any]:

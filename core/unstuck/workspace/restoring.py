@@ -32,11 +32,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a restore of ``checkpoint`` does, sorted by path. ``files`` is how many files the tree has now."""
+    """What a restore of ``checkpoint`` does, sorted by path. ``files`` is how many files the tree has now.
+
+    ``under_way`` is what git is in the middle of there, such as a rebase, which a restore leaves as it is.
+    """
 
     checkpoint: str
     changes: tuple[Change, ...]
     files: int
+    under_way: str = ""
 
     def is_within(self, share: float) -> bool:
         """Whether at most this share of the tree is overwritten or removed; twenty files are never too many."""

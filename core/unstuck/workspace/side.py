@@ -17,7 +17,7 @@ from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.workspace.coverage import LeftOut, out_of_reach, refuse_home, refuse_huge
-from unstuck.workspace.git import Result, path_hash, run_git, split_paths
+from unstuck.workspace.git import Result, join_paths, path_hash, run_git, split_paths
 from unstuck.workspace.staging import scan, stage
 from unstuck.workspace.store import ObjectStore
 
@@ -25,6 +25,15 @@ __all__ = ["SideRepository", "Snapshot"]
 
 _GITLINK = "160000"
 _YES = "allowed"
+_ARGUMENTS = 200
+_UNDER_WAY = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisection",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,11 @@ class SideRepository:
         found = split_paths((await self.git(*arguments)).out)
         return tuple(sorted(path for path in found if not own.is_relative_to(self.tree / path)))
 
+    async def under_way(self) -> str:
+        """What the user's git is in the middle of in this tree; empty where it is in nothing."""
+        directory = (await self._checked_out())[0]
+        return next((name for mark, name in _UNDER_WAY.items() if (directory / mark).exists()), "")
+
     def count(self) -> int:
         """How many files the index has."""
         with suppress(OSError), (self.place / "index").open("rb") as index:
@@ -132,21 +146,32 @@ class SideRepository:
         """Every path the index has."""
         return frozenset(split_paths((await self.git("ls-files", "-z")).out))
 
+    async def names(self, tree: str, paths: Collection[str]) -> list[str]:
+        """The files that ``tree`` has at and below ``paths``."""
+        return [row.split("\t", 1)[1] for row in await self._entries(tree, paths)]
+
     async def mixed(self, base: str, other: str, paths: Collection[str]) -> str:
         """The tree ``base``, but with whatever ``other`` has at and below ``paths``."""
         if not paths:
             return base
-        literal = ("--literal-pathspecs", "ls-tree", "-r", "-z")
-        theirs = (await self.git(*literal, other, "--", *paths)).out
-        ours = (await self.git(*literal, "--name-only", base, "--", *paths)).out
+        theirs, ours = await self._entries(other, paths), await self.names(base, paths)
         if not theirs and not ours:
             return base
         scratch = self.place / "goal-index"
         scratch.unlink(missing_ok=True)
         await self.git("read-tree", base, index=scratch)
-        await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=ours, index=scratch)
-        await self.git("update-index", "--replace", "-z", "--index-info", stdin=theirs, index=scratch)
+        await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=join_paths(ours), index=scratch)
+        await self.git("update-index", "--replace", "-z", "--index-info", stdin=join_paths(theirs), index=scratch)
         return (await self.git("write-tree", "--missing-ok", index=scratch)).line
+
+    async def _entries(self, tree: str, paths: Collection[str]) -> list[str]:
+        """What ``git ls-tree`` says of ``tree`` at and below ``paths``."""
+        few = paths if len(paths) <= _ARGUMENTS else ()
+        listed = split_paths((await self.git("--literal-pathspecs", "ls-tree", "-r", "-z", tree, "--", *few)).out)
+        if few:
+            return listed
+        wanted = {path.rstrip("/") for path in paths}
+        return [row for row in listed if not wanted.isdisjoint(_at_and_above(row.split("\t", 1)[1]))]
 
     async def move(self, now: str, goal: str) -> None:
         """Turn the files of ``now`` into those of ``goal``; git refuses beforehand where a file is not as in ``now``.
@@ -249,6 +274,11 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=self._descriptors
         )
+
+
+def _at_and_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
 
 def _is_file(place: Path) -> bool:

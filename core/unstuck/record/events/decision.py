@@ -130,12 +130,16 @@ class DivineResponseReceived(Event):
 
 
 class CheckpointCreated(Event):
-    """The tree is safe under this id; ``progress`` names what differs from the baseline, where somebody goes on."""
+    """The tree is safe under this id: so many ``files``, without ``not_covered`` and so many ``ignored`` paths.
+
+    ``progress`` names what differs from the baseline, where somebody goes on.
+    """
 
     id: str
     reason: str
     files: int = 0
     not_covered: tuple[str, ...] = ()
+    ignored: int = 0
     progress: tuple[str, ...] = ()
     purpose: Literal["baseline", "good", "directive", "question"] = "directive"
 

@@ -88,7 +88,8 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
     if event.purpose == "baseline":
         change_task(state, record, baseline=event.id, good=event.id, saved_at=record.seq)
     elif event.purpose == "good":
-        change_task(state, record, good=event.id)
+        if event.id != "none":  # what could not be saved leaves the one before
+            change_task(state, record, good=event.id)
     elif event.purpose == "question":
         change_task(state, record, saved=event.id)
     else:

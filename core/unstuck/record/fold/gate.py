@@ -92,6 +92,10 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         # It waited for a quota, or was stopped because nobody answered in time: there is nothing to judge yet.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
+    if task.directive is not None and state.gates[event.gate].gate.type == "permission":
+        # The step that asked is taken again, and heeds the answer.
+        change_gate(state, event.gate, status="delivered")
+        return replace(task, state="preparing")
     # Also a result that did not fit is checked again: somebody has changed it since.
     change_gate(state, event.gate, status="delivered")
     return replace(task, state="judging", check=None, directive=None)

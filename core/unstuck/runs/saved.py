@@ -1,0 +1,113 @@
+"""A project's checkpoints for whoever looks at them and restores by hand: in all of its trees, beside a live run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from unstuck.clock import SystemClock
+from unstuck.errors import CheckpointUnknown, ProjectError, ProjectLocked, WorkspaceError
+from unstuck.record.lock import ProjectLock, read_holder
+from unstuck.record.state import State
+from unstuck.runs.looking import state_of
+from unstuck.settings import Settings
+from unstuck.supervision.checkpoints import bounds_of
+from unstuck.supervision.steps import working
+from unstuck.text import one_line
+from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, find_checkpoints
+from unstuck.workspace.git import project_home
+from unstuck.workspace.project import Project
+
+__all__ = ["change_row", "checkpoint_row", "full_row", "nobody_at_work", "saved_as", "store_of"]
+
+_BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
+
+
+def store_of(place: Project, root: Path, settings: Settings) -> CheckpointStore:
+    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where that tree is gone."""
+    if not root.is_dir():
+        raise WorkspaceError(f"the tree {root} is gone")
+    home = project_home(place.root, place.repository)
+    return CheckpointStore(root, home, place.repository, clock=SystemClock(), bounds=bounds_of(settings))
+
+
+async def saved_as(place: Project, id: str) -> Checkpoint:
+    """The checkpoint ``id``, in whatever tree of the project. Raises CheckpointUnknown."""
+    for checkpoint in await find_checkpoints(place.home, place.repository):
+        if checkpoint.id == id:
+            return checkpoint
+    raise CheckpointUnknown(f"no checkpoint {one_line(id)}: `unstuck checkpoints list` shows them")
+
+
+@contextmanager
+def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
+    """Keep runs from starting meanwhile; beside a live one the agents in ``tree`` must have ended, or stand frozen.
+
+    Raises ProjectError with the task that works there.
+    """
+    project_home(place.root, place.repository)
+    lock = ProjectLock(place.home / "lock", run="restore")
+    try:
+        lock.acquire()
+    except ProjectLocked:
+        holder = read_holder(lock.path)
+        if holder is None or not (place.runs / holder.run).is_dir():
+            raise
+        if task := _at_work(state_of(place, holder.run)[0], tree):
+            raise ProjectError(f"{task} of run {holder.run} works in {tree}: stop it, or wait for it, first") from None
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _at_work(state: State, tree: Path) -> str:
+    """The task that works in ``tree`` now; empty where none does."""
+    for row in working(state):
+        attempt = state.attempts.get(row.attempt)
+        if attempt is None or not Path(attempt.guidance.workdir).resolve().is_relative_to(tree):
+            continue
+        gate = state.gates.get(row.gate)
+        if not (attempt.state == "held" and gate is not None and gate.gate.standing == "frozen"):
+            return row.id
+    return ""
+
+
+def checkpoint_row(checkpoint: Checkpoint) -> dict[str, Any]:
+    """One checkpoint as a row: sizes are bytes, ``ignored`` counts."""
+    return {
+        "id": checkpoint.id,
+        "created": datetime.fromtimestamp(checkpoint.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "reason": checkpoint.reason,
+        "run": checkpoint.run,
+        "task": checkpoint.task,
+        "tree": one_line(str(checkpoint.root)),
+        "files": checkpoint.files,
+        "not_covered": [{"path": one_line(entry.path), "why": entry.why} for entry in checkpoint.left_out],
+        "ignored": checkpoint.ignored_count,
+        "size": checkpoint.size,
+    }
+
+
+def full_row(checkpoint: Checkpoint, changes: tuple[Change, ...]) -> dict[str, Any]:
+    """The row with the names of what is ignored, and what changed since the checkpoint before."""
+    names = [one_line(path) for path in checkpoint.ignored]
+    return checkpoint_row(checkpoint) | {
+        "ignored_names": names,
+        "changes": [change_row(change) for change in changes],
+    }
+
+
+def change_row(change: Change, words: dict[str, str] = _BECAME) -> dict[str, Any]:
+    """What became of one file, with its sizes in bytes before and after."""
+    return {
+        "path": one_line(change.path),
+        "status": words[change.status],
+        "before": change.before,
+        "after": change.after,
+    }

@@ -1,0 +1,240 @@
+"""``unstuck checkpoints``: what was saved of the files, what has changed since, and going back to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.errors import UsageError
+from unstuck.runs.saved import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
+from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.text import one_line
+from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, Restored, find_checkpoints, last_restored
+from unstuck.workspace.project import Project
+from unstuck_tui.cli.common import echo, here, print_json, project_option
+
+__all__ = ["command"]
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+_file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Only this file or folder.")
+_yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
+_PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
+_NAMED = 200
+
+
+@click.group(name="checkpoints")
+def command() -> None:
+    """What was saved of the files, what has changed since, and going back to it."""
+
+
+@command.command(name="list")
+@_json_option
+@project_option
+def list_(project: Path, as_json: bool) -> None:
+    """All checkpoints of the project and of its tasks' work trees, oldest first."""
+    place = here(project)
+    found = asyncio.run(find_checkpoints(place.home, place.repository))
+    rows = [checkpoint_row(checkpoint) for checkpoint in found]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        whose = "  ".join(part for part in (row["task"], row["reason"]) if part)
+        echo(f"{row['id']:<24} {row['files']:>7} files  {whose}{_gaps(row)}")
+    if not rows:
+        echo("no checkpoints here yet")
+    _say_cut_off(place)
+
+
+@command.command(name="create")
+@click.option("--reason", "-m", default="on request", help="Why, for the list.")
+@click.option("--yes", is_flag=True, help="Also of a home directory or a huge tree; holds from then on.")
+@_json_option
+@project_option
+def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
+    """Save the files as they are. Nothing is made where nothing has changed since the last one."""
+    place = here(project)
+    store = store_of(place, place.root, _settings(place))
+    saved = asyncio.run(store.create(one_line(reason), run="manual", yes=yes))
+    row = checkpoint_row(saved) | {"new": saved.is_new}
+    if as_json:
+        print_json([row])
+        return
+    echo(f"{saved.id}  {saved.files} files{_gaps(row)}" if saved.is_new else f"{saved.id}  nothing has changed since")
+    for entry in saved.left_out[:_NAMED]:
+        echo(f"  not covered: {one_line(entry.path)} ({entry.reason})")
+
+
+@command.command(name="show")
+@click.argument("id")
+@_json_option
+@project_option
+def show(id: str, project: Path, as_json: bool) -> None:
+    """One checkpoint: what it covers, what it does not, and what changed up to it."""
+    place = here(project)
+    saved = asyncio.run(saved_as(place, id))
+    changes = asyncio.run(store_of(place, saved.root, _settings(place)).contents(id)) if saved.root.is_dir() else ()
+    row = full_row(saved, changes)
+    if as_json:
+        print_json([row])
+        return
+    echo(f"{row['id']}  {row['created']}  {row['reason']}")
+    echo(f"  tree     {row['tree']}")
+    if row["task"]:
+        echo(f"  task     {row['task']} (run {row['run']})")
+    echo(f"  covers   {row['files']} files")
+    for entry in saved.left_out[:_NAMED]:
+        echo(f"  without  {one_line(entry.path)} ({entry.reason})")
+    for name in row["ignored_names"][:_NAMED]:
+        echo(f"  without  {name} (ignored)")
+    if row["ignored"] > len(row["ignored_names"][:_NAMED]):
+        echo(f"  without  {row['ignored']} ignored files and folders in all")
+    _print_changes(row["changes"])
+
+
+@command.command(name="diff")
+@click.argument("id")
+@click.argument("other", required=False)
+@_file_option
+@_json_option
+@project_option
+def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_json: bool) -> None:
+    """What changed from checkpoint ID to OTHER, or to the files as they are now."""
+    store = _store(here(project), id)
+    if as_json:
+        changes = asyncio.run(store.changed(id, other, paths=paths))
+        print_json(change_row(change) for change in changes)
+        return
+    for line in asyncio.run(store.diff(id, other, paths=paths)).splitlines():
+        echo(line)
+
+
+@command.command(name="restore")
+@click.argument("id")
+@_file_option
+@_yes_option
+@_json_option
+@project_option
+def restore(id: str, project: Path, paths: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Set the files back to checkpoint ID: its plan first, then what is there now is saved, then only what was planned.
+
+    Ignored files, other repositories and whatever no checkpoint holds stay where they are. `unstuck checkpoints undo`
+    takes it back.
+    """
+    place = here(project)
+    saved = asyncio.run(saved_as(place, id))
+    store = store_of(place, saved.root, _settings(place))
+    with nobody_at_work(place, saved.root):
+        plan = asyncio.run(store.plan(id, paths=paths))
+        if _agreed(plan, saved.root, _settings(place), yes, as_json):
+            _report(asyncio.run(store.restore(id, run="manual", paths=paths)), as_json)
+
+
+@command.command(name="undo")
+@_yes_option
+@_json_option
+@project_option
+def undo(project: Path, yes: bool, as_json: bool) -> None:
+    """Take the last restore back. An undo can be undone."""
+    place = here(project)
+    root = asyncio.run(last_restored(place.home, place.repository))
+    if root is None:
+        raise UsageError("there is no restore to undo in this project")
+    store = store_of(place, root, _settings(place))
+    last = store.last_restore()
+    if last is None:
+        raise UsageError("there is no restore to undo in this project")
+    with nobody_at_work(place, root):
+        plan = asyncio.run(store.plan(last.safety, paths=last.paths))
+        if _agreed(plan, root, _settings(place), yes, as_json):
+            _report(asyncio.run(store.undo(run="manual")), as_json)
+
+
+def _settings(place: Project) -> Settings:
+    return load_settings(place.root, user_file=default_user_file(), environ=dict(os.environ), overrides={})
+
+
+def _store(place: Project, id: str) -> CheckpointStore:
+    return store_of(place, asyncio.run(saved_as(place, id)).root, _settings(place))
+
+
+def _gaps(row: dict[str, Any]) -> str:
+    """What is not covered, in a few words."""
+    parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
+    parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
+    return f"  ({', '.join(parts)})" if parts else ""
+
+
+def _say_cut_off(place: Project) -> None:
+    """A restore that was killed is said until somebody ends it either way."""
+    root = asyncio.run(last_restored(place.home, place.repository))
+    if root is None or not root.is_dir():
+        return
+    last = store_of(place, root, Settings()).last_restore()
+    if last is not None and not last.done:
+        echo(f"! a restore to {last.target} was cut off: `unstuck checkpoints restore {last.target}` ends it,")
+        echo("  `unstuck checkpoints undo` takes it back")
+
+
+def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool) -> bool:
+    """Show the plan and get a yes: a typed one where it takes more than its share of the tree."""
+    rows = [change_row(change, _PLANNED) for change in plan.changes]
+    if as_json:
+        print_json(rows)
+    else:
+        echo(f"{plan.checkpoint} sets back in {one_line(str(root))}: {_counts(plan.changes)}")
+        _print_changes(rows)
+        if plan.under_way:
+            echo(f"  a {plan.under_way} is under way here: only files are set back, it stays as it is")
+    if not plan.changes:
+        return True
+    if yes:
+        return True
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("nothing was changed: this needs a person's yes, or --yes")
+    if plan.is_within(settings.restore_share):
+        return click.confirm("Set them back?")
+    said = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
+    return bool(said.strip().lower() == "yes")
+
+
+def _counts(changes: tuple[Change, ...]) -> str:
+    found = [
+        f"{sum(change.status == status for change in changes)} {word}"
+        for status, word in (("change", "changed"), ("return", "coming back"), ("disappear", "removed"))
+        if any(change.status == status for change in changes)
+    ]
+    return ", ".join(found) or "nothing, the files are the same"
+
+
+def _print_changes(rows: Iterable[dict[str, Any]]) -> None:
+    rows = list(rows)
+    for row in rows[:_NAMED]:
+        sizes = " → ".join(_bytes(size) for size in (row["before"], row["after"]) if size is not None)
+        echo(f"  {row['status']:<10} {row['path']} ({sizes})")
+    if len(rows) > _NAMED:
+        echo(f"  and {len(rows) - _NAMED} more")
+
+
+def _bytes(size: int) -> str:
+    amount, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
+
+
+def _report(done: Restored, as_json: bool) -> None:
+    if as_json:
+        print_json([{"safety": done.safety.id, "changed": len(done.changes)}])
+    elif done.changes:
+        echo(f"done; what was there is saved as {done.safety.id}: `unstuck checkpoints undo` takes it back")
+    else:
+        echo("nothing to do")
