@@ -1,13 +1,17 @@
-"""The list of checkpoints as git keeps it: a parentless commit each, pinned by one reference, described in its message.
+"""The list of checkpoints: a reference to a tree each, which git keeps, and a small file that describes it.
 
-Git alone is enough to list and to restore them.
+The reference comes first and the file last: what has no file was never a checkpoint.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
+import os
+import secrets
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +24,7 @@ from unstuck.workspace.store import ObjectStore
 __all__ = ["Catalogue", "Checkpoint"]
 
 _PREFIX = "refs/unstuck/checkpoints/"
-_LAYOUT = "--format=%(refname)%00%(objectname)%00%(tree)%00%(contents:body)%00"
+_FOLDER = "described"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +38,6 @@ class Checkpoint:
     """
 
     id: str
-    commit: str
     tree: str
     root: Path
     number: int
@@ -58,48 +61,61 @@ class Checkpoint:
 
 
 class Catalogue:
-    """All checkpoints in a store. Methods may raise GitError."""
+    """All checkpoints in a store. Methods may raise GitError or OSError."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self._folder = store.directory / _FOLDER
 
     async def all(self) -> tuple[Checkpoint, ...]:
         """Every checkpoint of every tree, oldest first."""
-        result = await self._store.git("for-each-ref", _LAYOUT, _PREFIX)
-        fields = result.out.decode("utf-8", "replace").split("\0")
-        found = []
-        for name, commit, tree, body in zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False):
-            try:
-                found.append(_read(name.strip().removeprefix(_PREFIX), commit, tree, json.loads(body)))
-            except (ValueError, KeyError, TypeError):
-                continue  # somebody else's reference
-        return tuple(sorted(found, key=lambda one: (one.created_at, one.number)))
+        return await asyncio.to_thread(self._all)
 
-    async def add(self, tree: str, moment: float, known: dict[str, Any], taken: Collection[str]) -> Checkpoint:
+    async def add(self, tree: str, moment: float, known: dict[str, Any]) -> Checkpoint:
         """Record a checkpoint of ``tree`` under the first free id of this second; only then does it count."""
-        message = f"unstuck checkpoint\n\n{json.dumps(known)}\n".encode()
-        commit = (await self._store.git("commit-tree", "--no-gpg-sign", tree, "-F", "-", stdin=message)).line
-        for id in _ids(moment):
-            if id in taken:
-                continue
-            result = await self._store.git("update-ref", _PREFIX + id, commit, "", check=False)
-            if result.code == 0:
-                return _read(id, commit, tree, known)
-            there = await self._store.git("rev-parse", "--verify", "--quiet", _PREFIX + id, check=False)
-            if there.code:
-                raise GitError(("update-ref", _PREFIX + id), result.code, result.err.strip())
+        self._folder.mkdir(exist_ok=True)
+        fresh = self._folder / f".{secrets.token_hex(8)}"
+        try:
+            with fresh.open("w", encoding="ascii") as file:
+                json.dump({**known, "tree": tree}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            for id in _ids(moment):
+                if self._file(id).exists():
+                    continue
+                pinned = await self._store.git("update-ref", _PREFIX + id, tree, "", check=False)
+                if pinned.code == 0:
+                    os.link(fresh, self._file(id))
+                    return _read(id, {**known, "tree": tree})
+                taken = await self._store.git("rev-parse", "--verify", "--quiet", _PREFIX + id, check=False)
+                if taken.code:
+                    raise GitError(("update-ref", _PREFIX + id), pinned.code, pinned.err.strip())
+        finally:
+            fresh.unlink(missing_ok=True)
         raise AssertionError("ids do not end")
 
-    async def drop(self, checkpoints: Collection[Checkpoint]) -> None:
-        """Let go of ``checkpoints``."""
-        await self._store.drop(_PREFIX + checkpoint.id for checkpoint in checkpoints)
+    async def drop(self, ids: Collection[str]) -> None:
+        """Let go of these checkpoints, and of references that never became one. Needs the store alone."""
+        for id in ids:
+            self._file(id).unlink(missing_ok=True)
+        listed = (await self._store.git("for-each-ref", "--format=%(refname)", _PREFIX)).out.decode().split()
+        await self._store.drop(name for name in listed if not self._file(name.removeprefix(_PREFIX)).exists())
+
+    def _file(self, id: str) -> Path:
+        return self._folder / f"{id}.json"
+
+    def _all(self) -> tuple[Checkpoint, ...]:
+        found = []
+        for file in self._folder.glob("chk-*.json"):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                found.append(_read(file.stem, json.loads(file.read_text(encoding="ascii"))))
+        return tuple(sorted(found, key=lambda one: (one.created_at, one.number)))
 
 
-def _read(id: str, commit: str, tree: str, known: dict[str, Any]) -> Checkpoint:
+def _read(id: str, known: dict[str, Any]) -> Checkpoint:
     return Checkpoint(
         id=id,
-        commit=commit,
-        tree=tree,
+        tree=known["tree"],
         root=Path(known["root"]),
         number=int(known["number"]),
         reason=known["reason"],

@@ -188,9 +188,13 @@ class CheckpointStore:
             return admit(result.out, limit=_DIFF_LIMIT)
 
     async def delete(self, id: str) -> None:
-        """Let go of checkpoint ``id``. Raises CheckpointUnknown."""
-        async with self._side.held():
-            await self._catalogue.drop([await self.get(id)])
+        """Let go of checkpoint ``id``. Raises CheckpointUnknown, or WorkspaceError while others are saving."""
+        checkpoint = await self.get(id)
+        async with self._store.alone() as alone:
+            if not alone:
+                raise WorkspaceError("somebody is saving files just now: try again")
+            await self._catalogue.drop([checkpoint.id])
+            await self._store.prune()
 
     async def _both(self, a: str, b: str | None) -> tuple[str, str]:
         old = (await self.get(a)).tree
@@ -211,7 +215,7 @@ class CheckpointStore:
         now = move.now
         if move.in_the_way:
             left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
-            now = Snapshot(await self._side.save(move.in_the_way), left_out, now.size)
+            now = replace(now, tree=await self._side.save(move.in_the_way), left_out=left_out)
         known = await self._catalogue.all()
         safety = await self._record(now, known, f"before restoring {target.id}", run, target.task, target.id)
         undoes = first or safety
@@ -265,7 +269,8 @@ class CheckpointStore:
         last = own[-1] if own else None
         if last and (last.tree, last.left_out) == (now.tree, now.left_out):
             return replace(last, is_new=False)
-        moment, ignored = self._clock.now(), await self._side.ignored()
+        moment = self._clock.now()
+        ignored = now.ignored if now.ignored is not None else await self._side.ignored()
         described = {
             "root": str(self._side.tree),
             "number": last.number + 1 if last else 1,
@@ -281,7 +286,7 @@ class CheckpointStore:
             "target": target,
             "base": self._side.base,
         }
-        return await self._catalogue.add(now.tree, moment, described, {checkpoint.id for checkpoint in known})
+        return await self._catalogue.add(now.tree, moment, described)
 
     def _need(self, run: str, use: str, id: str) -> None:
         """Remember what a run has to be able to go back to, whatever is dropped: the last of each use."""
@@ -304,7 +309,7 @@ class CheckpointStore:
             async with self._store.alone() as alone:
                 if not alone:
                     return
-                await self._catalogue.drop(dropped)
+                await self._catalogue.drop([checkpoint.id for checkpoint in dropped])
                 await asyncio.to_thread(self._store.forget_trees)
                 await self._store.prune()
             known = tuple(checkpoint for checkpoint in known if checkpoint not in dropped)

@@ -38,11 +38,15 @@ _UNDER_WAY = {
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The id of a git tree, what it could not hold, and about how many bytes were saved for it."""
+    """The id of a git tree, what it could not hold, and about how many bytes were saved for it.
+
+    ``ignored`` is known where anything had changed.
+    """
 
     tree: str
     left_out: tuple[LeftOut, ...]
     size: int = 0
+    ignored: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -238,9 +242,13 @@ class SideRepository:
         present = candidates - names - found.removed
         if not self._allowed:
             refuse_huge(self.tree, len(present), size, self._most_bytes)
-        await stage(self.git, removed=found.removed | names, present=present)
-        nested = {LeftOut(path, "repository") for path in found.nested}
-        return Snapshot(await self._write_tree(), tuple(sorted(left_out | nested)), size)
+        removed = found.removed | names
+        await stage(self.git, removed=removed, present=present)
+        everything = tuple(sorted({*left_out, *(LeftOut(path, "repository") for path in found.nested)}))
+        if not removed and not present:
+            return Snapshot(await self._write_tree(), everything)
+        tree, ignored = await asyncio.gather(self._write_tree(), self.ignored())
+        return Snapshot(tree, everything, size, ignored)
 
     async def _write_tree(self) -> str:
         return (await self.git("write-tree", "--missing-ok")).line
