@@ -22,8 +22,9 @@ import pyte
 import pytest
 
 MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
-# The emulator does not know the keyboard protocol, what is asked of the terminal, or the notice of a resize.
-UNKNOWN = re.compile(rb"\x1b\[[<>=][\d;]*[a-z]|\x1b\[\?\d+\$p")
+# The emulator does not know the keyboard protocol, what is asked of the terminal, or the notice of a resize; colours,
+# at which it looks character by character, change no text.
+UNSEEN = re.compile(rb"\x1b\[[<>=][\d;]*[a-z]|\x1b\[\?\d+\$p|\x1b\[[\d;]*m")
 UNFINISHED = re.compile(rb"\x1b(?:\[[<>=?]?[\d;]*\$?)?\Z")
 # What the terminal of the tests themselves says of itself.
 MISLEADING = ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "TERM_PROGRAM")
@@ -48,10 +49,16 @@ class Terminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._held = b""
+        self._lines: dict[int, str] = {}
 
     @property
     def text(self) -> str:
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        rows, columns = self._screen.lines, range(self._screen.columns)
+        for row in self._screen.dirty:
+            line = self._screen.buffer[row]
+            self._lines[row] = "".join(line[column].data for column in columns).rstrip()
+        self._screen.dirty.clear()
+        return "\n".join(self._lines[row] for row in range(rows))
 
     def read(self) -> bool:
         """Take what has come, waiting for it; False when the program has closed the terminal."""
@@ -70,7 +77,7 @@ class Terminal:
             data, self._held = data[: unfinished.start()], unfinished[0]
         else:
             self._held = b""
-        self._stream.feed(UNKNOWN.sub(b"", data))
+        self._stream.feed(UNSEEN.sub(b"", data))
         return True
 
     def drain(self) -> None:
