@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import compileall
+import gc
+import io
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from unstuck.clock import ManualClock
+from unstuck_tui.cli import main
 
 # A shared machine is slow at times: that is no failure of what is tested.
 hypothesis_settings.register_profile("unstuck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -99,3 +102,34 @@ def repo(first_repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def clock() -> ManualClock:
     """Time that passes only when the test says so."""
     return ManualClock()
+
+
+Inside = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """``inside(directory, *arguments)`` works a command line of ``unstuck`` to its end: its exit code, and what it said.
+
+    It is the program's own entry, without the half second that a new interpreter takes to import it; whatever it starts
+    is as real as ever. That the installed program starts, and what a signal does to it, is shown in tests/e2e.
+    """
+
+    def work(directory: Path, *arguments: str) -> tuple[int, str, str]:
+        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+        with monkeypatch.context() as patch:
+            patch.chdir(directory)
+            patch.setattr("sys.argv", ["unstuck", *arguments])
+            patch.setattr("sys.stdout", streams[0])
+            patch.setattr("sys.stderr", streams[1])
+            patch.setattr("unstuck.processes.naming.show_as", lambda title: None)
+            try:
+                with pytest.raises(SystemExit) as ended:
+                    main()
+            finally:
+                gc.unfreeze()
+                gc.enable()
+        out, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+        return int(ended.value.code or 0), out, errors
+
+    return work

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import io
 import json
 import os
 import shutil
@@ -16,8 +14,6 @@ from typing import Any
 
 import psutil
 import pytest
-
-from unstuck_tui.cli import main
 
 LIMIT = 90.0
 
@@ -58,6 +54,7 @@ class Unstuck:
 
     root: Path
     seen: Path
+    worked: Callable[..., tuple[int, str, str]]
     environment: dict[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -72,21 +69,11 @@ class Unstuck:
 
     def inside(self, *arguments: str) -> Done:
         """The same command line worked in this process, for commands that start nothing; each has real starts too."""
-        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(self.root)
             for name, value in self.environment.items():
                 patch.setenv(name, value)
-            patch.setattr("sys.argv", ["unstuck", *arguments])
-            patch.setattr("sys.stdout", streams[0])
-            patch.setattr("sys.stderr", streams[1])
-            patch.setattr("unstuck.processes.naming.show_as", lambda title: None)
-            with pytest.raises(SystemExit) as ended:
-                main()
-            gc.unfreeze()
-            gc.enable()
-        out, errors = (stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
-        return Done(int(ended.value.code or 0), out, errors)
+            code, out, errors = self.worked(self.root, *arguments)
+        return Done(code, out.encode(), errors.encode())
 
     def start(self, *arguments: str | bytes, cwd: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:
         """Start and return at once; ``env`` is added to the environment."""
@@ -133,11 +120,11 @@ class Unstuck:
 
 
 @pytest.fixture
-def unstuck(repo: Path, tmp_path: Path) -> Iterator[Unstuck]:
+def unstuck(repo: Path, tmp_path: Path, inside: Callable[..., tuple[int, str, str]]) -> Iterator[Unstuck]:
     """The program in a real repository; whatever a test leaves running is ended."""
     seen = tmp_path / "seen"
     seen.mkdir()
-    program = Unstuck(repo, seen)
+    program = Unstuck(repo, seen, inside)
     yield program
     for process in program.started:
         if process.poll() is None:

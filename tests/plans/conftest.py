@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ class Ended:
 class Bench:
     """One repository with its agents. What each attempt was told is kept outside of it, by the agents themselves."""
 
-    def __init__(self, root: Path, outside: Path) -> None:
-        self.root, self.outside = root, outside
+    def __init__(self, root: Path, outside: Path, inside: Callable[..., tuple[int, str, str]]) -> None:
+        self.root, self.outside, self._inside = root, outside, inside
         self.told = outside / "told"
         self.told.mkdir(parents=True)
 
@@ -93,8 +93,8 @@ class Bench:
         )
 
     def call(self, *arguments: str | Path) -> Ended:
-        """``unstuck`` in the project, to its end."""
-        return self.end(self.start(*arguments))
+        """``unstuck`` in the project, worked to its end in this process."""
+        return Ended(*self._inside(self.root, *map(str, arguments)))
 
     @staticmethod
     def end(process: subprocess.Popen[str]) -> Ended:
@@ -176,9 +176,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(repo: Path, tmp_path: Path) -> Bench:
+def bench(repo: Path, tmp_path: Path, inside: Callable[..., tuple[int, str, str]]) -> Bench:
     """A project with one commit, and room outside of it for agents and what they were told."""
-    return Bench(repo, tmp_path / "outside")
+    return Bench(repo, tmp_path / "outside", inside)
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def main() -> None:
     gc.disable()
     try:
         # Without its standalone mode click returns the exit code of a command that chose one.
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        sys.exit(cli.main(prog_name="unstuck", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
