@@ -109,7 +109,7 @@ Inside = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """``inside(directory, *arguments)`` works a command line of ``unstuck`` to its end: its exit code, and what it said.
+    """``inside(directory, *arguments)`` works a command line of ``unstuck`` to its end: exit code, and what it said.
 
     It is the program's own entry, without the half second that a new interpreter takes to import it; whatever it starts
     is as real as ever. That the installed program starts, and what a signal does to it, is shown in tests/e2e.

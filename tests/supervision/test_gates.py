@@ -46,7 +46,7 @@ EFFECTS = {
         "abandon": "abandoned",
     },
     "question": {"choose": "prepare", "show_me": "prepare", "skip": "skipped", "abandon": "abandoned"},
-    "permission": {"allow": "go_on", "deny": "prepare"},
+    "permission": {"allow": "go_on", "deny": "go_on"},
     "remediation": {"retry": "remediate", "skip": "remediate", "abandon": "halt"},
     "integration": {"retry": "integrate", "skip": "skipped", "abandon": "abandoned"},
     "disk": {"retry": "prepare", "skip": "skipped", "abandon": "abandoned"},

@@ -41,9 +41,9 @@ async def test_a_command_of_mine_is_run_and_the_agent_is_told(repo: Path) -> Non
         outcome = await supervisor.supervise(TASK, agent)
         assert (outcome.status, outcome.attempts) == ("succeeded", 2)
         names = [record.event.name async for record in _all(supervisor)]
-        first = names.index("directive_issued")
         order = ["directive_issued", "checkpoint_created", "command_ran", "directive_prepared"]
-        assert [name for name in names[first:] if name in order] == order
+        between = names[names.index("directive_issued") : names.index("directive_prepared") + 1]
+        assert [name for name in between if name in order] == order
     assert "unstuck has run `touch installed` here (exit code 0)." in agent.told[1]
 
 

@@ -17,9 +17,9 @@ from unstuck.settings.reading import read_mapping, read_value
 __all__ = ["default_user_file", "load_settings"]
 
 _PREFIX = "UNSTUCK_"
-# What the supervisor tells its agents and where its own places lie; KILLS and TREES are how many rounds the
-# project's tests run.
-_NO_SETTINGS = {"TASK", "ATTEMPT", "PROMPT_FILE", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS", "KILLS", "TREES"}
+# What the supervisor tells its agents, where its own places lie, and how many rounds the project's tests run.
+_OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
+_NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")
 # What is kept of the record and of saved files, and what reaches the user's branch, is not for the one whose doings

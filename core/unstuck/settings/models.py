@@ -78,13 +78,6 @@ def _pattern(value: object) -> str:
     return text
 
 
-def _share(value: object) -> float:
-    share = _cost(value)
-    if share is None or not 0 < share <= 1:
-        raise ValueError(f"must be a number above 0 and up to 1, not {shown(value)}")
-    return share
-
-
 def _plain_word(value: object) -> object:
     return plain_name(value) if isinstance(value, str) else value
 
@@ -106,12 +99,16 @@ def _cost(value: object) -> float | None:
 
 
 def _share(value: object) -> float:
-    try:
-        share = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
-    except (OverflowError, ValueError):
-        share = math.nan
-    if not 0 <= share <= 1:
+    share = _cost(value)
+    if share is None or share > 1:
         raise ValueError(f"must be a number from 0 to 1, not {shown(value)}")
+    return share
+
+
+def _confidence(value: object) -> float:
+    share = _cost(value)
+    if share is None or not 0 < share <= 1:
+        raise ValueError(f"must be a number above 0 and up to 1, not {shown(value)}")
     return share
 
 
@@ -174,7 +171,7 @@ class KnownWay(_Frozen):
 
     pattern: Pattern
     approach: Text
-    confidence: Annotated[float, BeforeValidator(_share)] = 1.0
+    confidence: Annotated[float, BeforeValidator(_confidence)] = 1.0
 
 
 class FailureHandlerSettings(_Frozen):
