@@ -60,6 +60,7 @@ _SETTINGS = (
 )
 _CHUNK = 1 << 16
 _PATIENCE = 0.5  # seconds; a git that was killed is gone in a moment
+_LONGEST_START = 30.0  # seconds; a machine may be that busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ async def _start(
     if not user_config:  # whose repository this is was asked of the user's own configuration when it was found
         settings.append("safe.directory=*")
     options = [part for setting in settings for part in ("-c", setting)]
-    starting = asyncio.ensure_future(
+    starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
             "git",
             *options,
@@ -158,14 +159,15 @@ async def _start(
         raise _cannot_start(cwd, error) from None
 
 
-async def _give_up(starting: asyncio.Future[Process]) -> None:
-    """End a git that is just being started.
+async def _give_up(starting: asyncio.Task[Process]) -> None:
+    """End a git that is just being started, with its helpers: for that the start has to come to its end first.
 
-    asyncio then kills it and waits for its pipes, for ever where the loop is being closed and nobody connects them any
-    more; only a second cancellation ends that.
+    Where the loop is being closed it is called off already, and asyncio waits for its pipes for ever, since nobody
+    connects them any more; only another cancellation ends that.
     """
-    starting.cancel()
-    asyncio.get_running_loop().call_later(_PATIENCE, starting.cancel)
+    patience = _PATIENCE if starting.cancelling() else _LONGEST_START
+    for seconds in (patience, patience + _PATIENCE):
+        asyncio.get_running_loop().call_later(seconds, starting.cancel)
     await asyncio.wait((starting,))
     if not starting.cancelled() and starting.exception() is None:
         await _end(starting.result())
