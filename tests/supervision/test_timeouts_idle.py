@@ -100,6 +100,11 @@ class World:
             await self.clock.slept_until(began + limit * 0.8)
         await self.clock.advance(limit / 2)
 
+    async def counted_anew(self) -> None:
+        """The second look, which a thread takes, is over, and the silence is counted from this moment on."""
+        async with asyncio.timeout(PATIENCE):
+            await self.clock.slept_until(self.clock.monotonic() + IDLE / 2)
+
 
 @pytest.fixture
 async def world(repo: Path, clock: ManualClock) -> AsyncIterator[World]:
@@ -309,6 +314,7 @@ async def test_without_a_process_it_is_unknown_and_left_alone(world: World) -> N
     await world.until(lambda: world.of(e.LivenessJudged))
     for _ in range(2):
         await world.pass_silently()
+        await world.counted_anew()
     assert [judged.verdict for judged in world.of(e.LivenessJudged)] == ["UNKNOWN"]
     assert (len(world.of(e.SilenceNoticed)), len(world.of(e.TimeoutWarned)), world.of(e.AgentTimeout)) == (1, 1, [])
 

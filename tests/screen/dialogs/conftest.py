@@ -20,6 +20,7 @@ from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.settings import Settings
 from unstuck_tui.actions import key_of
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.tracker import Tracker
@@ -165,8 +166,10 @@ class World:
         return isinstance(self.app.screen, GateDialog)
 
     async def awake(self) -> None:
-        """The first 300 ms are over."""
-        await self.clock.advance(0.3)
+        """The dialog is there, and its first 300 ms are over."""
+        async with asyncio.timeout(PATIENCE):
+            await self.clock.slept_until(self.clock.monotonic() + QUIET_S)
+        await self.clock.advance(QUIET_S)
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
