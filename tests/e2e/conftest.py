@@ -68,9 +68,9 @@ class Unstuck:
         return Done(process.returncode, out or b"", errors or b"")
 
     def inside(self, *arguments: str) -> Done:
-        """The same command line worked in this process, for commands that start nothing; each has real starts too."""
+        """The same, worked in this process, where a start is not what is shown; each command has real ones, too."""
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in self.environment.items():
+            for name, value in {"SEEN": str(self.seen), **self.environment}.items():
                 patch.setenv(name, value)
             code, out, errors = self.worked(self.root, *arguments)
         return Done(code, out.encode(), errors.encode())

@@ -128,13 +128,13 @@ def test_a_check_that_does_not_exist_is_a_question(unstuck: Any) -> None:
     assert (gate["type"], gate["context"]["options"]) == ("question", ["run the check again"])
     assert "./check.sh" in gate["context"]["question"]
     # Asking again before it exists asks again, and does not wear the agent out.
-    assert unstuck("answer", gate["gate"], "choose", "1").code == 0
-    assert unstuck("run", "--headless", "--resume", "last").code == 3
+    assert unstuck.inside("answer", gate["gate"], "choose", "1").code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 3
     check = unstuck.root / "check.sh"
     check.write_text("#!/bin/sh\ngrep -q work made\n", encoding="utf-8")
     check.chmod(0o755)
-    assert unstuck("answer", unstuck.only_gate()["gate"], "choose", "1").code == 0
-    assert unstuck("run", "--headless", "--resume", "last").code == 0
+    assert unstuck.inside("answer", unstuck.only_gate()["gate"], "choose", "1").code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 0
     assert (unstuck.root / "made").read_text() == "work\n"
     assert len(unstuck.prompts()) == 1
 
@@ -214,7 +214,7 @@ def test_a_reader_that_goes_away_loses_nothing(unstuck: Any, failing: str, form:
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     assert process.stderr.read() == b""
     assert process.wait(60) == 0
-    assert unstuck("show", "--json").rows[0]["exit_reason"] == "succeeded"
+    assert unstuck.inside("show", "--json").rows[0]["exit_reason"] == "succeeded"
 
 
 def test_output_that_cannot_be_written(unstuck: Any) -> None:

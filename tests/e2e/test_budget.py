@@ -58,9 +58,9 @@ def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Any, tmp_path: Path) ->
     for start in (("--task", "T", "--budget", "tokens=0", "--", "sh", agent), ("--budget", "cost=0", str(plan))):
         done = unstuck("run", "--headless", *start)
         assert (done.code, (unstuck.root / "started").exists()) == (5, False), done.errors
-        again = unstuck("run", "--headless", "--resume", "last")
+        again = unstuck.inside("run", "--headless", "--resume", "last")
         assert (again.code, (unstuck.root / "started").exists()) == (5, False)
-    more = unstuck("run", "--headless", "--resume", "last", "--budget", "cost=1000")
+    more = unstuck.inside("run", "--headless", "--resume", "last", "--budget", "cost=1000")
     assert (more.code, (unstuck.root / "started").exists()) == (1, True)
 
 

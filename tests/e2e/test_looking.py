@@ -39,13 +39,13 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
     assert unstuck.inside("runs").out == "no runs here yet\n"
     for check in ("true", "false"):
         unstuck("run", "--headless", "--ask", "never", "--direct", "--verify", check, "--", "true")
-    rows = unstuck("runs", "--json").rows
+    rows = unstuck.inside("runs", "--json").rows
     assert [row["run"] for row in rows] == [path.name for path in unstuck.runs]
     assert [(row["state"], row["exit_code"], row["tasks"]) for row in rows] == [
         ("ended", 0, {"succeeded": 1}),
         ("ended", 4, {"failed": 1}),
     ]
-    first, second = unstuck("runs").out.splitlines()
+    first, second = unstuck.inside("runs").out.splitlines()
     assert "succeeded" in first
     assert "halted" in second
 
@@ -86,7 +86,7 @@ def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None
 def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None:
     """`verify` ends with 0 on an untouched record and says how much it has read."""
     log = unstuck.runs[0] / "events.jsonl"
-    (row,) = unstuck("verify", "--json").rows
+    (row,) = unstuck.inside("verify", "--json").rows
     assert row == {
         "run": unstuck.runs[0].name,
         "records": len(log.read_bytes().splitlines()),
@@ -144,7 +144,7 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
 
 def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) -> None:
     """The second answer to a gate is refused, and says who answered first."""
-    assert unstuck("answer", parked["gate"], "retry", "use a dict").code == 0
+    assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
     done = unstuck("answer", parked["gate"], "skip")
     assert done.code == 2
     assert f"gate {parked['gate']} is closed: human at 20" in done.errors

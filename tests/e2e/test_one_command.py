@@ -138,7 +138,7 @@ def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Any, no_climb: dict[str
     halted = unstuck("run", "--headless", "--ask", "never", "--verify", f"sh {check}", "--", "true", env=no_climb)
     assert halted.code == 4
     (unstuck.root / "mended").write_text("")
-    assert unstuck("run", "--headless", "--resume", "last").code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 0
 
 
 # --- machine output --------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_a_parked_run_stays_parked_without_an_answer(unstuck: Any, failing: str,
     agent = unstuck.script("agent.sh", "true")
     assert unstuck("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
     gate, before = unstuck.only_gate()["gate"], len(unstuck.prompts())
-    done = unstuck("run", "--headless", "--resume", "last")
+    done = unstuck.inside("run", "--headless", "--resume", "last")
     assert done.code == 3
     assert unstuck.only_gate()["gate"] == gate
     assert len(unstuck.prompts()) == before
@@ -231,11 +231,11 @@ def test_a_parked_run_stays_parked_without_an_answer(unstuck: Any, failing: str,
 def test_an_ended_run_repeats_its_result(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
     """Resuming a run that has ended repeats its exit code and leaves every byte of its record as it was."""
     unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb)
-    assert unstuck("answer", unstuck.only_gate()["gate"], "abandon").code == 0
-    assert unstuck("run", "--headless", "--resume", "last").code == 1
+    assert unstuck.inside("answer", unstuck.only_gate()["gate"], "abandon").code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     (run,) = unstuck.runs
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    again = unstuck("run", "--json", "--resume", run.name)
+    again = unstuck.inside("run", "--json", "--resume", run.name)
     assert again.code == 1
     assert again.rows == [{"run": run.name, "exit_reason": "incomplete", "exit_code": 1}]
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
@@ -247,11 +247,11 @@ def test_a_skip_counts_until_the_ended_run_is_taken_up_again(
     """A skip ends the run with 1 and starts no attempt; only the resume after that offers the task again, afresh."""
     agent = unstuck.script("agent.sh", "true")
     unstuck("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb)
-    assert unstuck("answer", unstuck.only_gate()["gate"], "skip").code == 0
+    assert unstuck.inside("answer", unstuck.only_gate()["gate"], "skip").code == 0
     before = len(unstuck.prompts())
-    assert unstuck("run", "--headless", "--resume", "last").code == 1
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     assert len(unstuck.prompts()) == before
-    assert unstuck("run", "--headless", "--resume", "last").code == 3
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 3
     assert len(unstuck.prompts()) == before + 2
 
 
@@ -283,7 +283,7 @@ def test_stopped_means_stopped_and_it_can_go_on(
     for name in ("own", "child"):
         assert dead(int((unstuck.seen / name).read_text())), name
     (repo / "finish").touch()
-    done = unstuck("run", "--headless", "--resume", "last")
+    done = unstuck.inside("run", "--headless", "--resume", "last")
     assert done.code == 0
     assert len(unstuck.prompts()) == 2
 
@@ -327,4 +327,4 @@ def test_a_full_disk_ends_it_and_it_can_go_on(unstuck: Any, failing: str, repo: 
     assert len(full.stderr.splitlines()) == 1
     assert unstuck("verify").code == 0
     (repo / "done").touch()
-    assert unstuck("run", "--headless", "--resume", "last").code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 0

@@ -40,7 +40,7 @@ def test_a_session_elsewhere_is_held_and_answered(unstuck: Unstuck) -> None:
         hook(unstuck, "PostToolUseFailure", **call, error=FAILURE)
     asked = next(line for line in lines if b"? loop_detected" in line).decode()
     gate = asked.split("loop_detected ")[1].split(":")[0]
-    assert unstuck("answer", gate, "retry", "use the raw body").code == 0
+    assert unstuck.inside("answer", gate, "retry", "use the raw body").code == 0
     call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_use_id": "t3"}
     reply = hook(unstuck, "PreToolUse", **call)["hookSpecificOutput"]
     assert (reply["permissionDecision"], "use the raw body" in reply["permissionDecisionReason"]) == ("deny", True)
@@ -67,7 +67,7 @@ def test_a_question_that_outlives_its_watch_is_not_answered_into_the_void(unstuc
     assert watching.wait(60) == 130
     assert b"--resume" not in b"".join(lines)
     gate = asked.split("loop_detected ")[1].split(":")[0]
-    late = unstuck("answer", gate, "retry", "use the raw body")
+    late = unstuck.inside("answer", gate, "retry", "use the raw body")
     assert (late.code, "has ended" in late.errors, len(late.errors.splitlines())) == (2, True, 1)
 
 
