@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
+from select import select
 from threading import Event, Lock, Thread
 from typing import IO
 
@@ -23,11 +25,13 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from unstuck.text import sanitise
+from unstuck_tui.incoming import Incoming
 
 __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
 
 BEHIND = 4_000_000  # characters
 CLOSING_S = 1.0
+INPUT_S = 0.1
 # What ends the modes that Textual sets: keys, mouse, paste, focus, resize reports, no wrapping, alternate screen.
 _PLAIN = (
     "\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[?1049l\x1b[?25h"
@@ -152,13 +156,23 @@ class TerminalDriver(LinuxDriver):
         if isinstance(sys.__stderr__, TextIOWrapper):
             sys.__stderr__.reconfigure(errors=IN_CELLS)
         self._repaint = later(lambda: app.refresh(repaint=True, layout=True))
-        self._outlet = Outlet(sys.__stderr__, lost=later(app.exit), caught_up=self._repaint)
+        self._leave = later(app.exit)
+        self._outlet = Outlet(sys.__stderr__, lost=self._leave, caught_up=self._repaint)
         self._file = self._outlet  # type: ignore[assignment]
 
+    def run_input_thread(self) -> None:
+        """Pass on what is typed, until the screen is left or the terminal is gone."""
+        incoming = Incoming()
+        while not self.exit_event.is_set():
+            data = b""
+            if select([self.fileno], [], [], INPUT_S)[0] and not (data := os.read(self.fileno, 4096)):
+                self._leave()
+                return
+            for message in incoming.read(data):
+                self.process_message(message)
+
     def process_message(self, message: Message) -> None:
-        """What is typed or pasted is shown as it is written, so it is cleaned like every text from outside."""
-        if isinstance(message, events.Paste):
-            message = events.Paste(sanitise(message.text))
+        """What is typed is shown as it is written, so it is cleaned like every text from outside."""
         if not (isinstance(message, events.Key) and message.is_printable and not sanitise(message.character or "")):
             super().process_message(message)
 

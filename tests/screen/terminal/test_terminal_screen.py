@@ -32,6 +32,7 @@ def test_the_screen_follows_the_size_of_the_window(desk: Any) -> None:
     terminal.resize(80, 24)
     terminal.gone("AGENT")
     terminal.until("TASK", "LAST FAILURE", "1 working")
+    terminal.process.write(b"\xff\x1b[99999999999u")  # as from a terminal of another encoding or protocol
     terminal.resize(30, 8)
     terminal.until("30", "8")
     terminal.gone("TASK")
