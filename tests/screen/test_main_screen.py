@@ -472,6 +472,21 @@ async def test_everything_is_in_the_palette(showing: Showing) -> None:
         assert shown(stage) == ["a", "b"]
 
 
+async def test_the_palette_needs_room(showing: Showing) -> None:
+    """It closes when the window shrinks to a line, where turning its pages would end the screen, and opens again."""
+    async with showing(size=(80, 24)) as stage:
+        await stage.pilot.press(key_of("app.palette"))
+        await stage.pilot.resize_terminal(300, 3)
+        await stage.settled()
+        await stage.pilot.press("pageup", key_of("app.palette"), "pageup")
+        await stage.settled()
+        assert stage.app.screen is stage.main
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.pilot.press(key_of("app.palette"))
+        await stage.settled()
+        assert stage.app.screen is not stage.main
+
+
 async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
     """In every pane the footer offers no more than six keys, and none that leads nowhere."""
     async with showing(story=True) as stage:

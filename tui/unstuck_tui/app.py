@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
+from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import Area, bindings_of, key_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.leaving import goes_on
+from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.tracker import Tracker
 
@@ -65,6 +67,14 @@ class UnstuckApp(App[None], inherit_bindings=False):
             return False
         bound = self.screen.active_bindings.get(key)
         return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Close the palette where it has no room for a single line: its list cannot be moved through then."""
+        if is_below(event.size) and isinstance(self.screen, CommandPalette):
+            self.pop_screen()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action == "command_palette" and is_below(self.size))
 
     def action_leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""

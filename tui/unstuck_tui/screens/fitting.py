@@ -11,9 +11,14 @@ from textual.widget import Widget
 
 from unstuck_tui.widgets.small import SmallNotice
 
-__all__ = ["MINIMUM", "FittingScreen"]
+__all__ = ["MINIMUM", "FittingScreen", "is_below"]
 
 MINIMUM = Size(60, 16)
+
+
+def is_below(size: Size, least: Size = MINIMUM) -> bool:
+    """Whether ``size`` is too narrow or too low."""
+    return size.width < least.width or size.height < least.height
 
 
 class FittingScreen(Screen[ScreenResultType]):
@@ -34,7 +39,7 @@ class FittingScreen(Screen[ScreenResultType]):
     def on_resize(self, event: events.Resize) -> None:
         """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
         size, least = event.size, self.LEAST
-        small = size.width < least.width or size.height < least.height
+        small = is_below(size, least)
         if small and not self.is_small:
             self._focused_before = self.focused
         self.set_class(small, "-small")
