@@ -516,10 +516,16 @@ async def test_the_mouse_selects_and_opens(showing: Showing) -> None:
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
 async def test_light_and_dark_can_be_read(showing: Showing, theme: str) -> None:
-    """In both themes every word of the table, selected or not, stands out from its background (4 : 1)."""
+    """In both themes every word of the table and of the choices stands out from its background (4 : 1)."""
     async with showing(story=True) as stage:
-        await stage.set_aside()
         stage.app.theme = theme
+        await stage.settled()
+        choices = stage.app.screen.query_one("#choices").region
+        strips = [strip.crop(choices.x, choices.right) for strip in stage.app.screen._compositor.render_strips()]
+        told = [part for strip in strips[choices.y : choices.bottom] for part in strip if part.text.strip()]
+        assert len(told) > 8
+        assert [(part.text, _contrast(part.style)) for part in told if _contrast(part.style) < 4] == []
+        await stage.set_aside()
         await stage.press("table.down")
         table = stage.main.query_one(TaskTable).region
         strips = stage.app.screen._compositor.render_strips()[table.y : table.bottom]
@@ -527,7 +533,7 @@ async def test_light_and_dark_can_be_read(showing: Showing, theme: str) -> None:
 
 
 async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under NO_COLOR no colour is used, and the selected line is reversed."""
+    """Under NO_COLOR no colour is used; the selected line, and the selected choice, are light."""
     monkeypatch.setenv("NO_COLOR", "1")
     async with showing() as stage:
         stage.story.task("web")
@@ -537,6 +543,14 @@ async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch:
         web, cart = (next(strip for strip in strips if name in strip.text) for name in ("○ web", "○ cart"))
         assert all(part.style.reverse for part in web if part.text.strip() and part.style)
         assert not any(part.style.reverse for part in cart if part.style)
+        stage.story.asks("web", problem="no key")
+        await stage.settled()
+        strips = stage.app.screen._compositor.render_strips()
+        first, second = (
+            next(part.style for strip in strips for part in strip if name in part.text)
+            for name in ("Show me how", "Skip this part")
+        )
+        assert sum(first.bgcolor.triplet) > 2 * sum(second.bgcolor.triplet)
 
 
 async def test_the_theme_changes_by_key(showing: Showing) -> None:

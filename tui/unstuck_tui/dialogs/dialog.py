@@ -54,6 +54,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #title { height: 1; text-style: bold; color: $text-error; }
         #reading { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
         #choices { height: auto; max-height: 42vh; border: none; padding: 0; margin: 1 0 0 0; background: $surface; }
+        #choices > .option-list--option-highlighted { background: $primary 20%; color: $foreground; }
+        #choices:light > .option-list--option-highlighted { background: $primary 10%; }
+        #choices:nocolor > .option-list--option-highlighted { background: $foreground; color: $background; }
         #trouble { height: auto; max-height: 3; color: $text-error; display: none; }
         #hint { height: auto; color: $text-muted; }
         .part { height: auto; }
