@@ -13,7 +13,7 @@ from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.text import Clean, admit, shorten
 
-__all__ = ["read"]
+__all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "read"]
 
 HEAD_LIMIT = 16 * 1024
 TAIL_LIMIT = 64 * 1024

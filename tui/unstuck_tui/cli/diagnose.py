@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 
 from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType, diagnose
+from unstuck.diagnosis.reader import HEAD_LIMIT, TAIL_LIMIT
 from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
 from unstuck.text import one_line
-from unstuck_tui.cli.common import echo, print_json
+from unstuck_tui.cli.bounded import Ends, ends_of
+from unstuck_tui.cli.common import complain, echo, print_json
 
 __all__ = ["command"]
 
@@ -58,14 +60,31 @@ def _rows(found: Diagnosis) -> list[tuple[str, str]]:
 
 
 def _read(file: Path | None) -> bytes:
+    """As much of the input as is looked at; what is passed over is said."""
+    ends = _ends(file)
+    if ends.left_out:
+        read = f"the first {_size(HEAD_LIMIT)} and the last {_size(TAIL_LIMIT)} of {_size(ends.total)}"
+        complain(f"looked at {read}" if ends.ended else f"stopped reading: looked at {read}")
+    return ends.data
+
+
+def _ends(file: Path | None) -> Ends:
     if file is None or str(file) == "-":
         if sys.stdin is None:
             raise UsageError("standard input is closed: name a file with the failure's output")
-        return sys.stdin.buffer.read()
+        return ends_of(sys.stdin.buffer, HEAD_LIMIT, TAIL_LIMIT)
     try:
-        return file.read_bytes()
+        with file.open("rb") as stream:
+            return ends_of(stream, HEAD_LIMIT, TAIL_LIMIT)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror or error}") from error
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 2**30), ("MB", 2**20)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count / 2**10:.0f} KB"
 
 
 def _then(found: Diagnosis) -> str:
