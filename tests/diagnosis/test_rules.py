@@ -40,6 +40,14 @@ READ = [
     ('psql:init.sql:3: ERROR:  relation "a" does not exist', "DATABASE_ERROR", "init.sql:3"),
     ("npm error code ERESOLVE", "IMPORT_ERROR", None),
     ("cp: error writing 'x': No space left on device", "RUNTIME_ERROR", None),
+    ("Runtime error near line 3: UNIQUE constraint failed: a.b (19)", "DATABASE_ERROR", None),
+    ('Global symbol "$x" requires explicit package name at app.pl line 2.', "TYPE_ERROR", "app.pl:2"),
+    ("E: Unable to locate package libnone-dev", "IMPORT_ERROR", None),
+    ("Expecting value: line 1 column 1 (char 0)", "VALUE_ERROR", None),
+    ("Error: ParseIntError { kind: InvalidDigit }", "VALUE_ERROR", None),
+    ("env: 'nosuch': No such file or directory", "RUNTIME_ERROR", None),
+    ("deploy.sh: 2: HOST: parameter not set", "RUNTIME_ERROR", "deploy.sh:2"),
+    ("awk: line 1: syntax error at or near *", "SYNTAX_ERROR", None),
 ]
 # And by lines that look alike and are no place: clocks, notes, warnings, addresses.
 NO_PLACE = [
@@ -49,6 +57,7 @@ NO_PLACE = [
     "app.c:9:3: warning: unused variable 'x'",
     "listening on 127.0.0.1:8080: ready",
     "2026-01-02 03:04:05,678: still waiting",
+    "/w/lib/plugin.py:306: PytestDeprecationWarning: The option is unset.",
 ]
 
 
@@ -269,3 +278,10 @@ def test_a_frame_that_closes_says_nothing() -> None:
     """Where a box ends the output, the last line with a word in it is the headline."""
     assert found('│ An argument named "cidr" is not expected here.\n╵\n').headline.endswith("expected here.")
     assert found("╵\n").headline == "╵"
+
+
+def test_a_command_that_was_not_found_is_known_by_the_exit_code() -> None:
+    """127 says that the command is missing where the words alone say that any file is; a script is a file."""
+    line = "env: 'nosuch': No such file or directory"
+    assert (found(line, 127).error_type, found(line, 127).category.value) == (ErrorType.IMPORT_ERROR, "configuration")
+    assert found("bash: nope.sh: No such file or directory", 127).error_type is ErrorType.RUNTIME_ERROR

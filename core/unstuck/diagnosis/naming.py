@@ -42,7 +42,7 @@ def _by_code(reading: Reading) -> ErrorType | None:
         return ErrorType.HTTP_ERROR
     if code.startswith("TS") and code[2:].isdigit() and code not in CODES:
         return ErrorType.SYNTAX_ERROR if len(code) == 6 and code[2] == "1" else ErrorType.TYPE_ERROR
-    return CODES.get(code)
+    return ErrorType.IMPORT_ERROR if code == "exit 127" else CODES.get(code)
 
 
 def _by_class(name: str) -> ErrorType | None:

@@ -11,6 +11,7 @@ from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
 from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
+from unstuck.diagnosis.shapes.rules import COMMAND_LINE
 from unstuck.text import Clean, admit, shorten
 
 __all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "read"]
@@ -22,6 +23,7 @@ HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000
 SURE = 90
 TOLD = 30
+NOT_FOUND = 127
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 # What a test runner says in the end: a part that must be in the line, and the line.
@@ -77,6 +79,9 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     text = _without_own_words(_bounded(output))
     best = _best_of_step(text) if NOT_BUILT in text else None
     best = best or _best(text, exit_code)
+    if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
+        # What was asked to run a command did not find it; a shell says so of its script's file, too.
+        best.code = f"exit {NOT_FOUND}"
     if best.kind == "run" and _is_test_run(text):
         best.kind = "test"
     if best.location is None:
@@ -114,6 +119,10 @@ def _best(text: str, exit_code: int | None) -> Finding:
     if best.weight < 0:
         best = _last_line(lines, exit_code)
     return best
+
+
+def _is_shell(program: str) -> bool:
+    return program.rpartition("/")[2] in COMMAND_LINE
 
 
 def _place_below(text: str, best: Finding) -> str | None:

@@ -25,11 +25,12 @@ _CLASSES: dict[ErrorType, str] = {
         "RangeError IllegalArgumentException ArgumentError DecimalException InvalidOperation URIError "
         "FormatException DateTimeParseException UnsupportedEncodingException invalid_argument "
         "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
-        "WithClauseError"
+        "WithClauseError InvalidArgumentException UnexpectedValueException DomainException LengthException "
+        "ParseIntError ParseFloatError ParseBoolError Utf8Error FromUtf8Error"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
-        "out_of_range NegativeArraySizeException"
+        "out_of_range NegativeArraySizeException OutOfBoundsException OutOfRangeException"
     ),
     ErrorType.ASSERTION_ERROR: (
         "AssertionError AssertionFailedError ComparisonFailure ExpectationNotMetError MultipleFailuresError"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.context import CONTEXT_GATES
-from unstuck.diagnosis.shapes import blocks, docker, elixir, plain, pytests, python, scripts, stacks
+from unstuck.diagnosis.shapes import blocks, docker, elixir, plain, pytests, python, scripts, stacks, testers
 from unstuck.diagnosis.shapes.finding import Finding, Shape, place
 from unstuck.diagnosis.shapes.located import LOCATED
 from unstuck.diagnosis.shapes.plain import PLAIN
@@ -14,6 +14,9 @@ __all__ = ["RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "pl
 SHAPES: tuple[Shape, ...] = (
     Shape(100, ("\nE  ", "\nFAILED ", "\nERROR", "test session starts", "\nImportError while"), pytests.failing_test),
     Shape(92, (") test ", ") doctest ", ") property ", "** (", "└─ "), elixir.elixir),
+    Shape(92, ("Failed test",), testers.perl_test),
+    Shape(91, (") Failure:", ") Error:"), testers.minitest),
+    Shape(91, ("\nFailed example:",), testers.doctest),
     Shape(91, ("\nnot ok ", " not ok "), scripts.tap),
     Shape(90, (" at ", "❯ "), scripts.stack),
     Shape(90, ('File "', python.TITLE), python.traceback),

@@ -100,7 +100,7 @@ def cmake(text: str, lines: list[str]) -> Finding | None:
         for below in lines[number + 1 : number + 8]:
             if below.strip() and below[:1] == " ":
                 said.append(below.strip())
-            if said and (not below.strip() or len(said) == CMAKE_LINES):
+            if said and ((not below.strip() and said[-1][-1] != ":") or len(said) == CMAKE_LINES):
                 break
         where = place(head["file"], head["line"])
         return Finding(83, " ".join(said) or line, location=where, function=head["function"] or "", kind="build")

@@ -9,7 +9,7 @@ __all__ = ["LOCATED"]
 # A file name with an extension, where nothing else in the line is sure.
 PHP = r"(?:PHP )?"
 SOURCE = r"(?P<file>[^\s:]{1,300}\.[A-Za-z]\w{0,7})"
-OTHER = r"(?!(?:note|warning|info|help|hint|remark)\b|in (?:function|file)\b|\d\d:\d\d|[A-Z]+\s*$)"
+OTHER = r"(?!(?:note|warning|info|help|hint|remark)\b|\w{0,60}Warning\b|in (?:function|file)\b|\d\d:\d\d|[A-Z]+\s*$)"
 
 LOCATED: tuple[Rule, ...] = (
     # TypeScript, plain and pretty, with and without a place
@@ -65,6 +65,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(85, " on line ", PHP + r"Parse error: +MSG in (?P<file>\S{1,300}) on line LINE$", "run", "SyntaxError"),
     rule(84, " on line ", PHP + r"Fatal error: +MSG in (?P<file>\S{1,300}) on line LINE$", "run"),
     rule(80, "syntax error", r"FILE:LINE: (?P<msg>syntax error.*)$", "run", "SyntaxError"),
+    rule(78, "Global symbol", r"(?P<msg>Global symbol .{1,300}) at (?P<file>\S{1,300}) line LINE\."),
     rule(72, " line ", r"(?P<msg>syntax error) at (?P<file>\S{1,300}) line LINE, .*$", "run", "SyntaxError"),
     rule(
         72,
@@ -78,7 +79,7 @@ LOCATED: tuple[Rule, ...] = (
     # Databases, patches, logs
     rule(80, "psql:", r"psql:FILE:LINE: (?:ERROR|FATAL): +MSG$", "run", "DatabaseError"),
     rule(80, "patch failed", r"error: (?P<msg>patch failed): FILE:LINE$", "run"),
-    rule(60, "near line", r"(?P<msg>(?:Parse|Runtime|Error:).{0,60}) near line \d+: .*$", "run", "DatabaseError"),
+    rule(60, "near line", r"(?:(?:Parse|Runtime) )?[Ee]rror:? near line \d+: MSG$", "run", "DatabaseError"),
     rule(50, ".go:", r"\d{4}/\d\d/\d\d [\d:.]{8,15} (?P<file>[^\s:]{1,300}\.go):LINE: MSG$", "run"),
     # Shells, make and what writes like them
     rule(66, ": line ", r"FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$", "run"),

@@ -44,6 +44,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         61, "E: ", r"E: (?P<msg>(?:Unable to locate|Package .{1,80} has no|Version .{1,80} was not found|Could not).*)"
     ),
+    rule(62, "Could not resolve host", r"\s+\[\d{1,3}\] MSG"),
+    rule(61, "dependency of package", r"error: (?P<msg>failed to \w{1,20} .{1,120} as a dependency of package .*)"),
     rule(61, "ResolutionImpossible", r"ERROR: MSG", code="ERESOLVE"),
     rule(61, "onflicting dependencies", r"ERROR: MSG", code="ERESOLVE"),
     rule(61, "metadata-generation-failed", r".*"),
@@ -51,11 +53,11 @@ PLAIN: tuple[Rule, ...] = (
     rule(60, "HTTP", r".*?\bHTTP(?:/\d(?:\.\d)?)? (?:[Ee]rror:? |status |status code )?(?P<code>[45]\d\d)\b.*", "run"),
     rule(60, "FATAL:", r"(?:psql: error: .*)?(?P<msg>FATAL: .*)", "run", "DatabaseError"),
     rule(60, "psql: error: ", r"(?P<msg>psql: error: .*)", "run"),
-    rule(60, "unrecognized arguments", r"\S{1,80}: error: MSG$", "run", code="usage"),
+    rule(60, "unrecognized arguments", r"[^:\n]{1,80}: error: MSG$", "run", code="usage"),
     rule(
         60,
         ": error: ",
-        r"\S{1,80}: error: (?P<msg>(?:the following arguments are required|argument ).*)$",
+        r"[^:\n]{1,80}: error: (?P<msg>(?:the following arguments are required|argument ).*)$",
         "run",
         code="usage",
     ),
@@ -83,6 +85,8 @@ PLAIN: tuple[Rule, ...] = (
     *(rule(52, code, rf".*?\b(?P<code>{code})\b.*", "run") for code in ERRNO.split()),
     rule(50, "panic", r"panic: .*", "run", "panic"),
     rule(46, "Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
+    rule(46, "Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
+    rule(46, "(char ", r"(?P<msg>[A-Z].{1,80}: line \d+ column \d+ \(char \d+\))$", "run", "JSONDecodeError"),
     rule(46, "Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
     rule(45, "rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20})?: .*", "run"),

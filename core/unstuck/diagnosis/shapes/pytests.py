@@ -31,6 +31,8 @@ USAGE = (
     "ERROR: could not ",
     "ImportError while loading conftest",
 )
+# Said before anything that shows whose words they are.
+NEVER_BEGUN = ("file or directory not found", "not found: ")
 BORDERS = ("___", "===")
 BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
 TESTS_KEPT = 50
@@ -156,7 +158,7 @@ class _Reader:
         self._failed.append((summary[2], summary[3] or ""))
 
     def finding(self) -> Finding | None:
-        if not self._active:
+        if not self._active and not self._usage.startswith(NEVER_BEGUN):
             return None
         if self._one_line is not None:
             self._spots, self._said = [(self._one_line[1], self._one_line[2], "")], []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
-__all__ = ["ANY_PLACE", "Rule", "first_that_fits", "rule"]
+__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_that_fits", "rule"]
 
 FILES_KEPT = 50
 LINE_LIMIT = 2_000
@@ -29,6 +29,8 @@ SUMMARIES = (
 )
 
 
+# A program that ran one line for somebody is not a script with lines.
+COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The gate of the rules for anything that begins with a file, a line and a colon, and how a text shows that it has any.
 ANY_PLACE = ":"
 PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{0,7}:")
@@ -98,8 +100,7 @@ def _reported(one: Rule, text: str) -> Finding | None:
 
 def _finding(one: Rule, line: str, parts: dict[str, str | None]) -> Finding:
     file, number = parts.get("file") or "", parts.get("line") or ""
-    # A shell that ran one command for somebody is not a script with lines.
-    located = bool(file and number) and file.rpartition("/")[2] not in ("bash", "sh", "dash", "zsh", "-c")
+    located = bool(file and number) and file.rpartition("/")[2] not in COMMAND_LINE
     return Finding(
         weight=one.weight,
         headline=(parts.get("msg") or line).strip(),
