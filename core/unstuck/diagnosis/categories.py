@@ -69,6 +69,7 @@ SETTINGS = Phrases(
     "parameter not set",
     "not configured",
     "to configure this",
+    "a password is required",
     "not_found_error",
     "command not found",
     (" does not exist", r"\b(?:role|database) .{1,80} does not exist"),

@@ -51,6 +51,8 @@ PLACE_ENDS = frozenset("0123456789'")
 ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here$")
 # A frame's last line says nothing.
 SAYS = Lazy(r"\w")
+# Nor does what a launcher says of the program that it ran.
+ENDED = Lazy(r"exit status \d{1,3}$")
 RETRY_AFTER = Lazy(
     r"(?:retry[-_ ]?after|retryDelay|retry in|try again in|resets? in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
     r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)?\b",
@@ -160,7 +162,8 @@ def _last_line(lines: list[str], exit_code: int | None) -> Finding:
         code = f"exit {exit_code}"
         return Finding(weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=code)
     said = [line.strip() for line in reversed(lines) if line.strip()]
-    return Finding(weight=0, headline=next((line for line in said if SAYS.search(line)), "".join(said[:1])))
+    told = (line for line in said if SAYS.search(line) and not ENDED.match(line))
+    return Finding(weight=0, headline=next(told, "".join(said[:1])))
 
 
 def _reading(text: str, best: Finding, root: str | None, exit_code: int | None) -> Reading:

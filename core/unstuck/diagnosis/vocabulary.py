@@ -33,7 +33,8 @@ _CLASSES: dict[ErrorType, str] = {
         "out_of_range NegativeArraySizeException OutOfBoundsException OutOfRangeException"
     ),
     ErrorType.ASSERTION_ERROR: (
-        "AssertionError AssertionFailedError ComparisonFailure ExpectationNotMetError MultipleFailuresError"
+        "AssertionError AssertionFailedError ComparisonFailure ExpectationNotMetError MultipleFailuresError "
+        "DocTestFailure"
     ),
     ErrorType.TIMEOUT_ERROR: (
         "TimeoutError Timeout ReadTimeout ConnectTimeout TimeoutException TimeoutExpired ServerTimeoutError "

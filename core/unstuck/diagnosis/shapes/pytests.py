@@ -12,7 +12,7 @@ from unstuck.diagnosis.shapes.python import traceback
 __all__ = ["failing_test", "internal_error"]
 
 TITLE = Lazy(r"_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?(.{1,300}?) _{3,}$")
-SPOT = Lazy(r"([^\s:][^:\n]{0,300}):(\d{1,7}):(?: (?:in (.{1,200})|[A-Za-z_][\w.]*))?$")
+SPOT = Lazy(r"([^\s:][^:\n]{0,300}):(\d{1,7}):(?: (?:in (.{1,200})|([A-Za-z_][\w.]*)))?$")
 ONE_LINE = Lazy(r"(/[^\s:][^:\n]{0,300}\.py):(\d{1,7}): (.*)$")
 FRAME = Lazy(r'\s+File "([^"]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?$')
 WANTED = Lazy(r"file (\S{1,400}), line (\d{1,7})$")
@@ -20,7 +20,7 @@ SUMMARY = Lazy(r"(FAILED|ERROR) (\S.*?)(?: - (.*))?$")
 PROGRESS = Lazy(r"[.FEsxX]+\s+\[ *\d{1,3}%\]$")
 CLASS = (
     r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
-    r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Exit|Interrupt|Group|Warning|Expired|Timeout))"
+    r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Failure|Exit|Interrupt|Group|Warning|Expired|Timeout))"
 )
 HEAD = Lazy(rf"({CLASS})(?:: |$)|([A-Za-z_][\w]*(?:\.\w+)+|[A-Z]\w+): ")
 STRICT = Lazy(rf"{CLASS}(?:: |$)")
@@ -78,7 +78,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._active = self._failures = self._told = False
-        self._title = ""
+        self._title = self._class = ""
         self._head = ""
         self._indent = 0
         self._said: list[str] = []
@@ -114,6 +114,8 @@ class _Reader:
                 # --tb=line has no sections but one line for each failure.
                 self._one_line = min(self._one_line or told, told, key=_place_of)
                 spot = None
+        if spot and spot.re.groups > 3:
+            self._class = spot[4] or self._class
         if spot and not is_library(spot[1]):
             function = (spot[3] or "") if spot.re.groups > 2 else ""
             self._spots.append((spot[1], spot[2], function))
@@ -166,7 +168,7 @@ class _Reader:
         if not self._failed and not self._head:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
         self._failed.sort()
-        headline = self._head or self._reason() or f"{len(self._failed)} failed"
+        headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
         file, number, function = self._spots[-1] if self._spots else ("", "", "")
         return Finding(
             weight=100,

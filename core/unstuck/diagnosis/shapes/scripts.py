@@ -53,10 +53,11 @@ class _Reader:
         self._code = ""
 
     def feed(self, line: str) -> None:
+        told = self._done or self._placeless
+        # What node prints below the frames may say which system error it was.
+        if told is not None and not told.code and "code: '" in line and (code := CODE.match(line)):
+            told.code = code[1] if told.location or code[1] not in told.headline else ""
         if self._done is not None and not self._is_next_test(line):
-            # What node prints below the frames may say which system error it was.
-            if not self._done.code and "code: '" in line and (code := CODE.match(line)):
-                self._done.code = code[1]
             return
         frame = self._frame(line)
         if frame is not None:
