@@ -13,7 +13,7 @@ __all__ = ["RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "pl
 
 SHAPES: tuple[Shape, ...] = (
     Shape(100, ("\nE  ", "\nFAILED ", "\nERROR", "test session starts", "\nImportError while"), pytests.failing_test),
-    Shape(92, (") test ", ") doctest ", ") property ", "** (", "└─ "), elixir.elixir),
+    Shape(92, (".exs:", "** (", "└─ "), elixir.elixir),
     Shape(92, ("Failed test",), testers.perl_test),
     Shape(91, (") Failure:", ") Error:"), testers.minitest),
     Shape(91, ("\nFailed example:",), testers.doctest),
