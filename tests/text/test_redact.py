@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 
 import pytest
 
 from unstuck.text import admit, redact, secret_values, set_secret_values
 
+MIXED = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY" * 4
 BODY = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"] * 6)
 HEX = "0123456789abcdef"
 
@@ -50,6 +52,62 @@ def test_a_key_is_known_by_its_shape(secret: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "secret",
+    [
+        pytest.param("SG." + MIXED[:22] + "." + MIXED[:43], id="SendGrid"),
+        pytest.param("1234567890:AA" + MIXED[:33], id="Telegram"),
+        pytest.param("sq0csp-" + MIXED[:43], id="Square"),
+        pytest.param("shpat_" + HEX * 2, id="Shopify"),
+        pytest.param("dop_v1_" + HEX * 4, id="DigitalOcean"),
+        pytest.param("dapi" + HEX * 2, id="Databricks"),
+        pytest.param("hvs." + MIXED[:90], id="Vault"),
+        pytest.param(MIXED[:14] + ".atlasv1." + MIXED[:67], id="Terraform"),
+        pytest.param("ATATT3xFfGF0" + MIXED, id="Atlassian"),
+        pytest.param("lin_api_" + MIXED[:40], id="Linear"),
+        pytest.param("ntn_12345678901" + MIXED[:35], id="Notion"),
+        pytest.param("secret_" + MIXED[:43], id="Notion's old"),
+        pytest.param("dp.pt." + MIXED[:43], id="Doppler"),
+        pytest.param("glsa_" + MIXED[:32] + "_" + HEX[:8], id="Grafana"),
+        pytest.param("NRAK-A1B2C3D4E5F6G7H8I9J0K1L2M3N", id="New Relic"),
+        pytest.param("pscale_tkn_" + MIXED[:43], id="PlanetScale"),
+        pytest.param("PMAK-" + (HEX * 2)[:24] + "-" + (HEX * 3)[:34], id="Postman"),
+        pytest.param("rubygems_" + HEX * 3, id="RubyGems"),
+        pytest.param("pul-" + (HEX * 3)[:40], id="Pulumi"),
+        pytest.param("AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2, id="age"),
+        pytest.param("abc8Q~" + MIXED[:34], id="Microsoft Entra"),
+        pytest.param("GOCSPX-" + MIXED[:28], id="Google OAuth"),
+        pytest.param("1//0" + MIXED[:60], id="Google refresh"),
+        pytest.param("whsec_" + MIXED[:32], id="Stripe's hooks"),
+        pytest.param("AKCp8" + MIXED[:69], id="Artifactory"),
+        pytest.param("dckr_pat_" + MIXED[:27], id="Docker"),
+        pytest.param("fm2_" + MIXED[:110], id="Fly"),
+        pytest.param("sbp_" + (HEX * 3)[:40], id="Supabase"),
+        pytest.param("gsk_" + MIXED[:52], id="Groq"),
+        pytest.param("r8_" + MIXED[:37], id="Replicate"),
+        pytest.param("xai-" + MIXED[:80], id="xAI"),
+        pytest.param("pplx-" + MIXED[:48], id="Perplexity"),
+        pytest.param("nvapi-" + MIXED[:64], id="NVIDIA"),
+        pytest.param("lsv2_pt_" + HEX * 2 + "_" + HEX[:10], id="LangSmith"),
+        pytest.param("sntryu_" + HEX * 4, id="Sentry"),
+        pytest.param("sqp_" + (HEX * 3)[:40], id="Sonar"),
+        pytest.param("glrt-" + MIXED[:20], id="GitLab runner"),
+        pytest.param("dt0c01." + "ABCDEFGHIJKLMNOPQRSTUVWX" + "." + "ABCDEFGH12345678" * 4, id="Dynatrace"),
+        pytest.param("pat" + MIXED[:14] + "." + HEX * 4, id="Airtable"),
+        pytest.param("tskey-auth-" + MIXED[:12] + "CNTRL-" + MIXED[:32], id="Tailscale"),
+        pytest.param("xkeysib-" + HEX * 4 + "-" + MIXED[:16], id="Brevo"),
+        pytest.param("ABSK" + MIXED[:110], id="Bedrock"),
+        pytest.param("discord.com/api/webhooks/123456789012345678/" + MIXED[:68], id="Discord's hooks"),
+    ],
+)
+def test_what_scanners_look_for_is_known(secret: str) -> None:
+    """Whole, wherever it stands, in the name of a file, too; its beginning alone is no key."""
+    assert redact(f"before {secret}\nafter") == "before [redacted]\nafter"
+    assert redact(f'{{"x": "{secret}"}}') == '{"x": "[redacted]"}'
+    assert secret not in redact(f"see backup-{secret}.tar.gz")
+    assert redact(secret[:12]) == secret[:12]
+
+
+@pytest.mark.parametrize(
     ("raw", "clean"),
     [
         ("password=hunter2", "password=[redacted]"),
@@ -67,6 +125,21 @@ def test_a_key_is_known_by_its_shape(secret: str) -> None:
         ("sent Bearer a1b2c3d4e5f6a7b8c9", "sent Bearer [redacted]"),
         ("postgres://me:pa:ss@db:5432/app", "postgres://[redacted]@db:5432/app"),
         ("redis://:pass@cache/0", "redis://[redacted]@cache/0"),
+        ("git clone https://aB3dE5fG7hJ9kL1mN2pQ@github.com/me/x", "git clone https://[redacted]@github.com/me/x"),
+        ("curl -s -u admin:hunter2 https://h", "curl -s -u admin:[redacted] https://h"),
+        ("curl --user 'admin:hunter2' https://h", "curl --user 'admin:[redacted]' https://h"),
+        ("machine github.com login me password hunter2", "machine github.com login me password [redacted]"),
+        ("sshpass -p hunter2 ssh me@h", "sshpass -p [redacted] ssh me@h"),
+        ("mysqldump -h db -phunter2 app", "mysqldump -h db -p[redacted] app"),
+        ("Cookie: session=aB3dE5fG; theme=dark", "Cookie: [redacted]"),
+        ("-H 'cookie: sid=aB3dE5fG' -v", "-H 'cookie: [redacted]' -v"),
+        ("< Set-Cookie: sid=aB3dE5fG; HttpOnly\n< x", "< Set-Cookie: [redacted]\n< x"),
+        ("sent Basic dXNlcjpodW50ZXIyc2VjcmV0", "sent Basic [redacted]"),
+        ("_auth=dXNlcjpwYXNzd29yZDEyMw==", "_auth=[redacted]"),
+        ('{"auth": "dXNlcjpwYXNzd29yZDEyMw=="}', '{"auth": "[redacted]"}'),
+        ("GET /c?sv=2022&sig=abcDEF123%2Bxyz%3D&se=1", "GET /c?sv=2022&sig=[redacted]&se=1"),
+        ("/k?X-Amz-Signature=0123456789abcdef0123&n=1", "/k?X-Amz-Signature=[redacted]&n=1"),
+        ("https://h/x?key=aB3dE5fG7hJ9kL1mN2pQ", "https://h/x?key=[redacted]"),
     ],
 )
 def test_a_value_is_known_by_its_name(raw: str, clean: str) -> None:
@@ -92,6 +165,14 @@ def test_a_value_is_known_by_its_name(raw: str, clean: str) -> None:
         "disk-usage-of-the-whole-project task-12345678901234567890",
         "Bearer of bad news: authorization failed",
         "-----BEGIN CERTIFICATE-----",
+        "Basic authentication is used by BasicAuth2Handler",
+        "Cookie: none was sent; cookie=disabled",
+        "test_a_failure_that_is_named_at_length_and_more::test_2_with_parameters_1234567890",
+        "pkg-1.2.3-py3-none-any.whl task-0123456789abcdef0123456789abcdef0123.log",
+        "docker run -u 1000:1000 curl-image; mysql -u root -p; curl --user-agent x:y",
+        f"cache key-{HEX * 2} of node_modules/.cache/babel-loader/{HEX * 4}.json",
+        "the machine login failed; password prompt shown; auth: required",
+        "http://localhost:8080/?key=value&auth=basic&sig=none",
     ],
 )
 def test_evidence_is_kept(evidence: str) -> None:
@@ -163,6 +244,20 @@ def test_a_value_goes_whole_whatever_stands_before_it() -> None:
     """A variable printed with its name leaves nothing of a value that has blanks in it."""
     set_secret_values(["correct horse battery"])
     assert redact("MY_TOKEN=correct horse battery\n") == "MY_TOKEN=[redacted]\n"
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_value_is_known_as_urls_and_base64_have_it() -> None:
+    """Percent-encoded in an address, and in the base64 of a header or a secret's file whatever stands round it."""
+    value = "c0rrect/h0rse+battery&staple"
+    set_secret_values([value])
+    assert redact("https://h/?p=c0rrect%2Fh0rse%2Bbattery%26staple#x") == "https://h/?p=[redacted]#x"
+    for before in ("", "u", "us", "user:", "user1:", "user12:"):
+        for after in ("", "\n", ":x", "and more"):
+            said = base64.b64encode(f"{before}{value}{after}".encode()).decode()
+            left = redact(f"x {said} y").replace("[redacted]", "#").split()[1]
+            assert "#" in left
+            assert len(left) <= len(said) - len(value) * 8 // 6 + 4
 
 
 @pytest.mark.usefixtures("registry")

@@ -6,8 +6,10 @@ is compiled when text first hints at it.
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
+import string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,20 +21,22 @@ PLACEHOLDER = "[redacted]"
 
 _SHORTEST_VALUE = 8
 _SHORTEST_LINE = 16
+_UNQUOTED = frozenset(string.ascii_letters + string.digits + "-._~")
 _MOST_PASSES = 8
 
 
 class _Rule:
-    """What to replace; ``hints`` are lower-case, and only text that holds one of them is searched.
+    """What to replace; ``hints`` are lower-case, and only text that holds one of them or ``first`` is searched.
 
     A group named ``keep`` stays. No pattern may need more than linear time: repetitions are possessive, bounded, or
     fail within a few characters.
     """
 
-    __slots__ = ("_compiled", "_flags", "_pattern", "hints")
+    __slots__ = ("_compiled", "_first", "_flags", "_pattern", "hints")
 
-    def __init__(self, hints: tuple[str, ...], pattern: str, flags: re.RegexFlag) -> None:
+    def __init__(self, hints: tuple[str, ...], pattern: str, flags: re.RegexFlag, first: str = "") -> None:
         self.hints = hints
+        self._first = re.compile(first, re.ASCII) if first else None
         self._pattern, self._flags = pattern, flags
         self._compiled: re.Pattern[str] | None = None
 
@@ -43,6 +47,8 @@ class _Rule:
         return self._compiled
 
     def apply(self, text: str, lowered: str) -> str:
+        if self._first and self._first.search(text):
+            return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
         for hint in self.hints:
             if hint in lowered:
                 return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
@@ -84,19 +90,69 @@ _VALUE = rf"{_NO_STRING}{_TO_QUOTE}|{_NO_VALUE}{_TO_DELIMITER}"
 
 _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey)[ \t]{1,8}"
 
+# Keys that begin with what their maker calls them. Searched for only where something as long stands behind one of the
+# characters that end such a beginning, which no ordinary line has.
+_LONG = r"[_.~:-][\w-]{16}"
+_BRANDED = "|".join(
+    (
+        r"sk-(?=[A-Za-z_-]{0,40}[0-9])[\w-]{16,}",  # OpenAI, Anthropic
+        r"sk_(?:live|test)_\w{16,}|rk_(?:live|test)_\w{16,}",  # Stripe
+        r"npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}",
+        r"SG\.[\w-]{16,32}\.[\w-]{32,64}",  # SendGrid
+        r"sq0(?:atp|csp|idp)-[\w-]{22,43}|sandbox-sq0[ac]tp-[\w-]{22,43}",  # Square
+        r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}",  # Shopify
+        r"do[opr]_v1_[0-9a-f]{64}",  # DigitalOcean
+        r"hv[bsr]\.[\w-]{24,}",  # Vault
+        r"AT[AC]TT3xFf[\w=-]{60,}",  # Atlassian
+        r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",  # Linear
+        r"ntn_[A-Za-z0-9]{40,}|secret_(?=[A-Za-z]{0,42}[0-9])[A-Za-z0-9]{43}(?![A-Za-z0-9])",  # Notion
+        r"dp\.(?:audit|ct|pt|sa|scim|st)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}",  # Doppler
+        r"gl(?:sa|c)_[A-Za-z0-9+/]{32,}[\w=]*",  # Grafana
+        r"NR(?:AK|AA|II|JS|RA)-[A-Za-z0-9_-]{19,}",  # New Relic
+        r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}",  # PlanetScale
+        r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",  # Postman
+        r"rubygems_[0-9a-f]{48}|pul-[0-9a-f]{40}|pnu_[a-zA-Z0-9]{36}|rdme_[a-z0-9]{60,}",
+        r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+        r"GOCSPX-[\w-]{28}",  # Google OAuth
+        r"whsec_[A-Za-z0-9+/=]{24,}",  # Stripe's hooks
+        r"(?:dckr_(?:pat|oat)|sbp|sb_secret|nfp|nfo|figd|figo?r?)_[\w-]{24,}",  # Docker, Supabase, Netlify, Figma
+        r"(?:fo1|fm[12]a?r?)_[\w+/=,-]{40,}",  # Fly
+        r"gsk_[A-Za-z0-9]{48,}|r8_[A-Za-z0-9]{37,40}",  # Groq, Replicate
+        r"(?:xai|pplx|nvapi|tvly)-(?:dev-|prod-)?[\w-]{24,}",  # xAI, Perplexity, NVIDIA, Tavily
+        r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",  # LangSmith
+        r"sntry[su]_[\w=+/.-]{60,}",  # Sentry
+        r"sq[apu]_[0-9a-f]{40}",  # Sonar
+        r"gl(?:agent|cbt|dt|ft|imt|oas|ptt|rt|soat)-(?:t[0-9]_)?[\w-]{20,}",  # GitLab's others
+        r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",  # Dynatrace
+        r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",  # Airtable
+        r"bkua_[0-9a-f]{40}|CCIPAT_[A-Za-z0-9]{20,}_[0-9a-f]{40}|HRKU-[\w-]{60,}",  # Buildkite, CircleCI, Heroku
+        r"ops_eyJ[\w+/=-]{100,}",  # 1Password
+        r"tskey-(?:api|auth|client|scim|webhook)-[\w-]{20,}",  # Tailscale
+        r"CFPAT-[\w-]{40,}|xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",  # Contentful, Brevo
+        r"[ps]k\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
+    )
+)
+
+_ANYWHERE = r"gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|pypi-AgE[\w-]{40,}"
+
 _RULES = (
     _rule("private", rf"-----BEGIN {_KEY_LABEL}(?:(?!-----)[\s\S]){{0,16384}}+-----END {_KEY_LABEL}"),
     _rule("private", rf"-----BEGIN {_KEY_LABEL}(?:{_KEY_LINE})*+"),
     _rule("-----end", rf"(?<![A-Za-z0-9+/=])(?:{_KEY_TEXT}{_KEY_BREAK}){{1,80}}+(?:{_KEY_LAST})?-----END {_KEY_LABEL}"),
     _rule("akia asia abia acca", r"(?<![A-Za-z0-9])A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
-    _rule("gho_ ghp_ ghr_ ghs_ ghu_ github_pat_", r"(?:gh[oprsu]_|github_pat_)\w{20,}"),
-    _rule("glpat-", r"glpat-[\w-]{20,}"),
-    _rule("sk-", r"(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]{0,40}[0-9])[\w-]{16,}"),
-    _rule("k_live_ k_test_", r"(?<![A-Za-z0-9])[rs]k_(?:live|test)_\w{16,}"),
     _rule("xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
-    _rule("hooks.slack.com", r"hooks\.slack\.com/services/[\w/]{20,}"),
+    _rule(
+        "hooks.slack.com /webhooks/ webhook.office.com",
+        r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}|discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"
+        r"|webhook\.office\.com/webhookb2/[\w@/-]{20,}",
+    ),
+    _Rule(("atatt3",), rf"(?P<keep>)(?:(?<![A-Za-z0-9])(?:{_BRANDED})|{_ANYWHERE})", re.ASCII, _LONG),
+    _rule(
+        "dapi akcp absk 1//0 :aa .atlasv1. q~",
+        r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?|AKCp[A-Za-z0-9]{60,}|ABSK[A-Za-z0-9+/=]{80,}|1//0[\w-]{40,}"
+        r"|[0-9]{8,10}:AA[\w-]{32,35}(?![\w-])|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|\w{3}[0-9]Q~[\w.~-]{31,34})",
+    ),
     _rule("aiza ya29.", r"AIza[\w-]{30,}|ya29\.[\w-]{20,}"),
-    _rule("npm_ hf_ pypi-", r"(?<![A-Za-z0-9])(?:npm_|hf_)[A-Za-z0-9]{30,}|pypi-AgE[\w-]{40,}"),
     _rule("eyj", r"(?<![\w.-])eyJ[\w-]{5,}+(?:\.[\w-]++){2,4}+"),
     _rule(
         "authorization", rf"(?!\[redacted\]|…){_TO_DELIMITER}", keep=rf"authorization{_IS}(?:\\?[\"'])?(?:{_SCHEME})?+"
@@ -108,10 +164,40 @@ _RULES = (
         rf"(?!-|is\b|or\b|and\b){_NO_VALUE}{_TO_DELIMITER}",
         keep=rf"--(?:[a-z]{{1,20}}-){{0,3}}{_NAME}[ \t]{{1,4}}",
     ),
+    _rule(
+        "private-lines",
+        rf"(?:{_KEY_TEXT}{_KEY_BREAK}){{1,200}}+(?:{_KEY_TEXT})?",
+        keep=r"private-lines: [0-9]{1,4}\s{1,2}",
+    ),
+    _rule("cookie", r"[^\r\n\"']{8,}", keep=r"\b(?:set-)?cookie[\"']?:[ \t]{0,8}[\"']?(?=[\w.-]{1,64}=)"),
+    _rule("basic ", r"(?=[a-z+/]{0,60}[0-9])[a-z0-9+/]{12,}={0,2}(?![\w+/=])", keep=r"\bbasic[ \t]{1,8}"),
+    _rule(
+        '_auth "auth"', r"(?!\[redacted\])[a-z0-9+/]{8,}={0,2}", keep=r"(?:\b_auth[ \t]{0,4}=|\"auth\":)[ \t]{0,4}\"?"
+    ),
+    _rule(
+        "curl", rf"{_NO_VALUE}[^\s\"']++", keep=r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t=]?[\"']?[^\s:\"']{1,64}:"
+    ),
+    _rule(
+        "machine",
+        rf"{_NO_VALUE}[^\s\"']++",
+        keep=r"\bmachine\s{1,4}\S{1,255}\s{1,4}login\s{1,4}\S{1,255}\s{1,4}password\s{1,4}",
+    ),
+    _rule(
+        "sshpass mysql",
+        rf"{_NO_VALUE}(?![;|&])[^\s\"']++",
+        keep=r"\b(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w{0,8}\b[^\n]{0,200}?[ \t]-p)[\"']?",
+    ),
+    _rule(
+        "sig= signature= ?key= &key= ?auth= &auth=",
+        r"(?!\[redacted\])[^\s\"'&;<>]{16,}",
+        keep=r"[?&](?:key|auth|(?:x-(?:amz|goog)-)?sig(?:nature)?)=",
+    ),
+    _rule("://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://"),
     _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
 )
 
 # Most short texts have none of them, and that is quickly said.
+_FIRST = re.compile(_LONG, re.ASCII)
 _HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints))
 
 _values: tuple[str, ...] = ()
@@ -121,24 +207,38 @@ _known: re.Pattern[str] | None = None
 def set_secret_values(values: Iterable[str]) -> None:
     """From now on redact each of ``values`` wherever it stands; shorter ones than 8 characters are ignored.
 
-    Of a value with several lines each long line counts, too, and so does a value as JSON has it.
+    Of a value with several lines each long line counts, too, and so does a value as JSON, a URL or base64 has it.
     """
     global _values, _known
+    values = tuple(values)
     forms = {form.strip() for value in values for form in _forms(value)}
     worth = {form for form in forms if len(form) >= _SHORTEST_VALUE and form not in PLACEHOLDER}
-    _values = tuple(sorted(worth, key=lambda value: (-len(value), value)))  # the longest first
-    _known = re.compile("|".join(map(re.escape, _values))) if _values else None
+    _values = values
+    longest_first = sorted(worth, key=lambda value: (-len(value), value))
+    _known = re.compile("|".join(map(re.escape, longest_first))) if worth else None
 
 
 def _forms(value: str) -> Iterator[str]:
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
+    raw = value.encode("utf-8", "surrogateescape")
+    yield "".join(chr(byte) if chr(byte) in _UNQUOTED else f"%{byte:02X}" for byte in raw)
+    yield from filter(
+        lambda form: len(form) >= _SHORTEST_LINE, map(_in_base64, (raw, b"?" + raw, b"??" + raw), range(3))
+    )
     yield from (line for line in value.splitlines() if len(line) >= _SHORTEST_LINE)
 
 
+def _in_base64(raw: bytes, before: int) -> str:
+    """What base64 makes of ``raw`` whatever stands round it, where ``before`` of its bytes belong to that."""
+    said = binascii.b2a_base64(raw, newline=False).rstrip(b"=")
+    # A character that also holds bits of what stands round it may be any.
+    return said[(before * 8 + 5) // 6 : len(raw) * 8 // 6].decode("ascii")
+
+
 def known_values() -> tuple[str, ...]:
-    """What :func:`set_secret_values` was given and whatever follows from it, for a process that shall redact it too."""
+    """What :func:`set_secret_values` was given, for a process that shall redact it too."""
     return _values
 
 
@@ -184,7 +284,7 @@ def _pass(text: str) -> str:
     if _known:
         text = _known.sub(PLACEHOLDER, text)
     lowered = text.lower()
-    if any(map(lowered.__contains__, _HINTS)):
+    if any(map(lowered.__contains__, _HINTS)) or _FIRST.search(text):
         for rule in _RULES:
             text = rule.apply(text, lowered)
     return text
