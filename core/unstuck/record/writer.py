@@ -362,5 +362,5 @@ def _require_whole(fd: int, path: Path, size: int) -> None:
 
 def _cut(fd: int, size: int) -> None:
     """Take away what follows byte ``size``; a file that is shorter already stays so."""
-    if os.fstat(fd).st_size > size:
+    if os.fstat(fd).st_size >= size:
         os.ftruncate(fd, size)
