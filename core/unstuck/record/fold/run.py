@@ -17,6 +17,12 @@ HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 
 
+def _limits(budget: object) -> dict[str, float]:
+    """The limits in recorded settings; whatever is no number limits nothing."""
+    known = budget.items() if isinstance(budget, dict) else ()
+    return {str(name): limit for name, limit in known if isinstance(limit, int | float)}
+
+
 @_on(e.RunStarted)
 def _run_started(state: State, record: Record, event: e.RunStarted) -> None:
     state.run = replace(
@@ -31,7 +37,7 @@ def _run_started(state: State, record: Record, event: e.RunStarted) -> None:
         base=event.base,
         branch=event.branch,
         pid=event.pid,
-        limits={name: limit for name, limit in (event.settings.get("budget") or {}).items() if limit is not None},
+        limits=_limits(event.settings.get("budget")),
         since=record.mono,
     )
 

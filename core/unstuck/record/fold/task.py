@@ -176,6 +176,14 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
         end_task(state, record, status=status)
 
 
+def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
+    """What was read in the check's output; None where what was recorded of it makes no sense."""
+    try:
+        return Diagnosis.from_dict(event.diagnosis) if event.diagnosis else None
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
 @_on(e.CheckFinished)
 def _check_finished(state: State, record: Record, event: e.CheckFinished) -> None:
     row = state.tasks.get(record.task)
@@ -190,7 +198,7 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         evidence=event.evidence,
         circular=event.circular,
     )
-    diagnosis = Diagnosis.from_dict(event.diagnosis) if event.diagnosis else None
+    diagnosis = _diagnosis(event)
     done = event.result == "passed"
     change_task(
         state,
