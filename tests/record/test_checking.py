@@ -54,7 +54,7 @@ def test_damage_is_refused_by_place_and_what_stands_before_it_is_shown(folder: P
     assert (code, out, errors) == (6, "", f"unstuck: {place}\n")
     code, out, errors = said("show")
     assert (code, errors) == (6, f"unstuck: {place}; shown is what stood before\n")
-    assert [line.split()[0] for line in out.splitlines()] == ["run", "a"]
+    assert [line.split()[0] for line in out.splitlines()] == ["run", "used:", "a"]
     code, out, _ = said("show", "--json")
     assert (code, [json.loads(row).get("task") for row in out.splitlines()]) == (6, [None, "a"])
     code, out, _ = said("runs")
@@ -94,7 +94,7 @@ def test_a_schema_that_is_not_known_is_shown_and_never_written_to(folder: Path, 
     before = files(folder)
     assert (check(folder).records, check(folder).later) == (5, 1)
     assert "1 of a later version" in said("verify")[1]
-    assert [row.split()[0] for row in said("show")[1].splitlines()] == ["run", "a", "b", "c", "d"]
+    assert [row.split()[0] for row in said("show")[1].splitlines()] == ["run", "used:", "a", "b", "c", "d"]
     with pytest.raises(RecordDamaged, match=f"line 5.*schema {version}"):
         asyncio.run(Journal.open(folder, run=RUN, clock=SystemClock()))
     assert files(folder) == before

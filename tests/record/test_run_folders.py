@@ -44,7 +44,7 @@ def test_the_order_of_runs_does_not_depend_on_the_clock(tmp_path: Path) -> None:
 
 def test_only_runs_are_runs(tmp_path: Path) -> None:
     """Strange names, hidden ones and folders without a log are none, and neither is a folder that is not there."""
-    for name in ("r1", "20270115-080000", ".removing-20270115-080001"):
+    for name in ("r1", "20270115-080000", ".removing-20270115-080001", "\x1b[2J", "two\nlines", "\udcff"):
         make(tmp_path, name)
     (tmp_path / "empty").mkdir()
     assert run_names(tmp_path) == ["20270115-080000", "r1"]

@@ -15,7 +15,9 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
 from unstuck.errors import ProjectLocked, RecordError
 from unstuck.record import events as e
+from unstuck.record import log, snapshot
 from unstuck.record.checking import check
+from unstuck.record.files import open_for_reading
 from unstuck.record.journal import LOG_NAME, read_records
 from unstuck.settings import Settings
 from unstuck.supervision.attempts import CallableAgent
@@ -73,15 +75,16 @@ async def test_a_look_that_fails_once_removes_nothing(tmp_path: Path, monkeypatc
         assert (await Coordinator(supervisor, lambda row: CallableAgent(attempt)).run()).exit_code == 3
     run, folder = supervisor.run, supervisor.core.folder
     before = files(folder)
-    real, failing = Path.open, [LOG_NAME, "state.json"]
+    failing = [LOG_NAME, "state.json"]
 
-    def once(path: Path, *arguments: object, **options: object) -> object:
+    def once(path: Path) -> object:
         if path.name in failing:
             failing.remove(path.name)
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return real(path, *arguments, **options)  # type: ignore[call-overload]
+        return open_for_reading(path)
 
-    monkeypatch.setattr(Path, "open", once)
+    for module in (log, snapshot):
+        monkeypatch.setattr(module, "open_for_reading", once)
     with pytest.raises(RecordError, match="Input/output error"):
         async with Supervisor.open(tmp_path, resume=run):
             raise AssertionError

@@ -37,7 +37,8 @@ class Ended(NamedTuple):
 def run_names(folder: Path) -> list[str]:
     """The runs in ``folder``, oldest first."""
     try:
-        names = [name for name in os.listdir(folder) if not name.startswith(".")]
+        # Whatever else lies here was not named by us, and must not act on a terminal or take more than its line.
+        names = [name for name in os.listdir(folder) if name.isprintable() and not name.startswith(".")]
     except OSError:
         return []
     # Also where the log is no plain file: reading it says so, and no run vanishes from sight.

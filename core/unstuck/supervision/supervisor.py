@@ -13,7 +13,7 @@ from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
 from unstuck.detection import LoopDetector
-from unstuck.errors import ChannelError
+from unstuck.errors import ChannelError, RecordWriteFailed
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
@@ -63,6 +63,13 @@ _RELEASING = (
 )
 
 _SLEPT_S = 1.0
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+    except OSError as problem:
+        raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
 
 
 class Supervisor:
@@ -141,7 +148,7 @@ class Supervisor:
         run, folder = journal.run, journal.folder
         if journal.head.run.settings:
             settings = Settings.thaw(journal.head.run.settings)
-        (folder / "output").mkdir(exist_ok=True, mode=0o700)
+        _make(folder / "output")
         stores: dict[Path, CheckpointStore] = {}
         bounds = bounds_of(settings)
 
