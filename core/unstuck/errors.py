@@ -92,11 +92,12 @@ class ProjectError(UsageError):
 
 
 class ProjectLocked(ProjectError):
-    """Another run is live in this project. ``pid`` is its process, 0 where it is not known."""
+    """Another run is live in this project. ``pid`` is its process, 0 where it is unknown, on ``host`` if elsewhere."""
 
-    def __init__(self, lock: Path, pid: int) -> None:
-        self.lock, self.pid = lock, pid
-        super().__init__(f"another run is live in this project (process {pid or 'unknown'}); wait for it or stop it")
+    def __init__(self, lock: Path, pid: int, host: str = "") -> None:
+        self.lock, self.pid, self.host = lock, pid, host
+        where = f"process {pid or 'unknown'}" + (f" on {host}" if host else "")
+        super().__init__(f"another run is live in this project ({where}); wait for it or stop it")
 
 
 class RecordError(UnstuckError):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from unstuck.errors import ProjectError, ProjectLocked
 from unstuck.record.files import open_for_reading, open_for_writing
+from unstuck.text import one_line
 
 __all__ = ["Holder", "ProjectLock", "read_holder"]
 
@@ -19,11 +20,15 @@ _READ_LIMIT = 4096
 
 
 class Holder(NamedTuple):
-    """Who wrote the lock last: process, when that process started (seconds since 1970), run. For display only."""
+    """Who wrote the lock last: process, when that process started (seconds since 1970), run. For display only.
+
+    ``host`` is the machine, where that is another one.
+    """
 
     pid: int
     started: float
     run: str
+    host: str = ""
 
 
 class ProjectLock:
@@ -48,7 +53,7 @@ class ProjectLock:
             self._fd = self._take()
         except BlockingIOError:
             holder = read_holder(self.path)
-            raise ProjectLocked(self.path, holder.pid if holder else 0) from None
+            raise ProjectLocked(self.path, *((holder.pid, holder.host) if holder else (0,))) from None
         except OSError as problem:
             raise ProjectError(f"{self.path}: cannot be locked: {problem.strerror or problem}") from problem
 
@@ -91,7 +96,7 @@ class ProjectLock:
             return False
 
     def _sign(self, fd: int) -> None:
-        said = {"pid": os.getpid(), "started": _process_started(), "run": self.run}
+        said = {"pid": os.getpid(), "started": _process_started(), "run": self.run, "host": os.uname().nodename}
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(said).encode() + b"\n", 0)
 
@@ -101,8 +106,10 @@ def read_holder(path: Path) -> Holder | None:
     try:
         with open_for_reading(path) as file:
             said = json.loads(file.read(_READ_LIMIT))
-        return Holder(int(said["pid"]), float(said["started"]), str(said["run"]))
-    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        host = one_line(str(said.get("host", "")))
+        elsewhere = host if host != os.uname().nodename else ""
+        return Holder(int(said["pid"]), float(said["started"]), str(said["run"]), elsewhere)
+    except (AttributeError, OSError, ValueError, TypeError, KeyError, OverflowError):
         return None
 
 

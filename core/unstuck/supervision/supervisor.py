@@ -19,6 +19,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
 from unstuck.record.lock import ProjectLock
 from unstuck.record.memory import Memory
+from unstuck.record.mounts import shared_risk
 from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
 from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
@@ -197,8 +198,10 @@ class Supervisor:
             core.policy = policy(core.head)
         if core.head.run.state == "new":
             event = start or e.RunStarted(project=one_line(self.project.root.name), kind="embedded")
+            risk = shared_risk(self.project.home)
+            warnings = (*event.warnings, one_line(risk, 500)) if risk else event.warnings
             update = {"settings": core.settings.frozen(), "version": __version__, "pid": os.getpid()}
-            core.append(event.model_copy(update=update))
+            core.append(event.model_copy(update=update | {"warnings": warnings}))
         else:
             kept = await interrupt_running(core)
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))

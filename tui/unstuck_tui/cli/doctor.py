@@ -17,6 +17,7 @@ from unstuck import __version__
 from unstuck.channel import call, socket_path
 from unstuck.errors import ChannelError, UnstuckError
 from unstuck.record.lock import read_holder
+from unstuck.record.mounts import shared_risk
 from unstuck.settings import default_user_file, load_settings, runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
@@ -48,7 +49,8 @@ def _rows(place: Project, environ: dict[str, str]) -> Iterator[dict[str, Any]]:
     yield _git()
     repository = place.repository
     yield _row("project", f"{place.root} ({'git' if repository else 'no git: no work trees, pivots keep the files'})")
-    yield _row("record", str(place.home), ok=place.home.is_dir() or not place.home.exists())
+    risk = shared_risk(place.home)
+    yield _row("record", risk or str(place.home), ok=not risk and (place.home.is_dir() or not place.home.exists()))
     yield from _work_trees(place, state_dir(environ) / "worktrees")
     yield _settings(place, environ)
     yield _socket(place, environ)
@@ -107,4 +109,5 @@ def _lock(place: Project) -> dict[str, Any]:
     holder = read_holder(place.home / "lock")
     if holder is None:
         return _row("lock", "free")
-    return _row("lock", f"last taken by process {holder.pid} for run {holder.run}")
+    where = f" on {holder.host}" if holder.host else ""
+    return _row("lock", f"last taken by process {holder.pid}{where} for run {holder.run}")
