@@ -17,8 +17,8 @@ TABLE = Path("/proc/self/mountinfo")
 """What is mounted where, as proc(5) describes it; there is none but on Linux."""
 
 _NETWORK = frozenset(
-    ("9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fhgfs", "glusterfs", "gpfs", "lustre", "ncpfs")
-    + ("nfs", "nfs4", "orangefs", "panfs", "smb2", "smb3", "smbfs", "virtiofs")
+    {"9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fhgfs", "glusterfs", "gpfs", "lustre"}
+    | {"ncpfs", "nfs", "nfs4", "orangefs", "panfs", "smb2", "smb3", "smbfs", "virtiofs"}
 )
 _FUSE = ("ceph", "gcs", "gluster", "goofys", "juicefs", "rclone", "s3", "smb", "sshfs", "davfs")
 _LOCAL_LOCKS = frozenset(("nolock", "local_lock=all", "local_lock=flock", "nobrl", "cache=loose", "localflocks"))
