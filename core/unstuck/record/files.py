@@ -8,7 +8,10 @@ import stat
 from pathlib import Path
 from typing import IO
 
-__all__ = ["open_for_reading", "open_for_writing", "open_fresh", "sync_directory", "write_all"]
+__all__ = ["NO_ROOM", "open_for_reading", "open_for_writing", "open_fresh", "sync_directory", "write_all"]
+
+# A size limit of the process (EFBIG) is raised like a quota, and a program that was refused space can be told later.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def open_for_reading(path: Path) -> IO[bytes]:

@@ -17,16 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unstuck.errors import RecordWriteFailed
-from unstuck.record.files import open_for_writing, sync_directory, write_all
+from unstuck.record.files import NO_ROOM, open_for_writing, sync_directory, write_all
 from unstuck.record.log import START, Position, check_body, framed, verify
 
 __all__ = ["BURST", "LogWriter", "Torn"]
 
 BURST = 256
 """How many records are acknowledged in one turn of the loop; the others wait their turn, and so does nobody else."""
-
-# A size limit of the process (EFBIG) is raised like a quota, and a program that was refused space can be told later.
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 _BLOCK = 1 << 20
 
@@ -263,7 +260,7 @@ class LogWriter:
         try:
             write_all(self._fd, data)
         except OSError as problem:
-            if problem.errno not in _NO_ROOM:
+            if problem.errno not in NO_ROOM:
                 raise
             _cut(self._fd, self._written.offset)
             return problem

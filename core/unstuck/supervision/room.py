@@ -10,15 +10,19 @@ import asyncio
 from collections.abc import Callable
 
 from unstuck.contract import Answer
+from unstuck.errors import GitError
 from unstuck.record import events as e
-from unstuck.record.state import GateRow
+from unstuck.record.files import NO_ROOM
+from unstuck.record.state import GateRow, TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 
-__all__ = ["RETRY_S", "RoomKeeper", "withdraw_old"]
+__all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old"]
 
 RETRY_S = 1.0
 _KEY = "record"
+# Of a file that could not be written git does not say why.
+_SAID = ("No space left on device", "Disk quota exceeded", "unable to write file")
 
 
 class RoomKeeper:
@@ -99,3 +103,16 @@ def withdraw_old(core: Core) -> None:
     for row in core.head.open_gates():
         if row.gate.type == "disk" and not row.gate.task:
             _withdraw(core, row)
+
+
+def has_no_room(error: Exception) -> bool:
+    """Whether a work tree could not be made because its disk, which need not be the record's, is full."""
+    if isinstance(error, OSError):
+        return error.errno in NO_ROOM
+    return isinstance(error, GitError) and any(said in str(error) for said in _SAID)
+
+
+def ask_for_room(core: Core, row: TaskRow, error: Exception) -> None:
+    """Ask about one task: no attempt is used up by a disk that is full, and the other tasks go on."""
+    context = {"problem": f"the disk has no room for the work tree: {error}", "tree": str(core.tree_of(row))}
+    open_gate(core, "disk", task=row.id, key="tree", context=context)

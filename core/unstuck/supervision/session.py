@@ -20,6 +20,7 @@ from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
 from unstuck.supervision.learning import remember_end
+from unstuck.supervision.room import ask_for_room, has_no_room
 from unstuck.supervision.steps import Step, next_step
 from unstuck.text import Clean, admit, one_line
 
@@ -190,6 +191,10 @@ class Session:
                 workdir = await preparing.tree_ready(core, row)
                 problem = await self.unless_stopped(preparing.set_up(core, self.row, workdir)) or ""
             except (WorkspaceError, OSError) as error:
+                if has_no_room(error):
+                    if self._next().kind == "start":
+                        ask_for_room(core, row, error)
+                    return None
                 workdir, problem = core.workdir(core.tree_of(row)), f"no work tree: {error}"
             row = self.row
             if self._next().kind != "start":

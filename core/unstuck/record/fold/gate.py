@@ -37,8 +37,13 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row.state == "running":
         hold(state, row.attempt, record.mono)
         change_task(state, record, gate=event.gate)
-    elif row.state in ("undecided", "preparing", "judging", "parked", "backoff"):
+    elif row.state in ("undecided", "preparing", "judging", "parked", "backoff") or _keeps_from_starting(row, event):
         change_task(state, record, state="waiting", gate=event.gate, directive=row.directive)
+
+
+def _keeps_from_starting(row: TaskRow, event: e.GateOpened) -> bool:
+    """Whether the next attempt has no room for its tree."""
+    return row.state == "ready" and event.type == "disk"
 
 
 @_on(e.GateAnswered)
