@@ -108,6 +108,15 @@ def test_a_snapshot_that_is_no_plain_file_is_passed_over(
     assert said("show")[0] == 0
 
 
+def test_runs_that_cannot_be_listed_are_not_said_to_be_none(folder: Path, said: Said) -> None:
+    """A file in the place of their folder, as with a folder that may not be read."""
+    runs = folder.parent
+    shutil.rmtree(runs)
+    runs.write_text("hello")
+    for command in ("verify", "show", "runs"):
+        assert said(command) == (6, "", f"unstuck: {runs}: cannot be read: Not a directory\n")
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, is_device], ids=["pipe", "folder", "endless"])
 def test_a_memory_or_a_lock_that_is_no_plain_file_is_said(tmp_path: Path, make: Callable[[Path], None]) -> None:
     """One line each, instead of a wait for ever."""

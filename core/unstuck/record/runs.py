@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from unstuck.errors import RecordError
 from unstuck.record.files import open_for_reading
 
 __all__ = ["KEPT_ALWAYS", "Ended", "ended", "new_run", "outdated", "remove", "run_names"]
@@ -35,12 +36,14 @@ class Ended(NamedTuple):
 
 
 def run_names(folder: Path) -> list[str]:
-    """The runs in ``folder``, oldest first."""
+    """The runs in ``folder``, oldest first. Raises RecordError where it is there and cannot be read."""
     try:
         # Whatever else lies here was not named by us, and must not act on a terminal or take more than its line.
         names = [name for name in os.listdir(folder) if name.isprintable() and not name.startswith(".")]
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError as problem:
+        raise RecordError(f"{folder}: cannot be read: {problem.strerror or problem}") from problem
     # Also where the log is no plain file: reading it says so, and no run vanishes from sight.
     return sorted((name for name in names if os.path.lexists(folder / name / _LOG)), key=_order)
 
