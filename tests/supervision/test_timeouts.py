@@ -1,8 +1,22 @@
-"""Clocks: the monitor alone, the time limit of an attempt, and back-off, all by a clock that the test moves."""
+"""Clocks: the monitor alone, the time limit of an attempt, and back-off, all by a clock that the test moves.
+
+What is asked of the monitor, and where it is shown:
+
+| timeout detection | ``test_to_the_second_and_not_before`` |
+| timeout accuracy | ``test_to_the_second_and_not_before``, ``test_many_tasks_one_timer`` |
+| gate creation on timeout | ``test_the_gate_of_a_timeout``, ``test_more_time_puts_it_back_under_the_monitor`` |
+| task completion removes monitoring | ``test_done_in_time_is_left_alone`` |
+| multiple concurrent tasks | ``test_many_tasks_one_timer`` |
+| custom timeout values | ``test_other_types_and_own_limits`` |
+| statistics accuracy | ``test_statistics`` |
+| callbacks | ``test_a_callback_may_be_a_coroutine_function``, ``test_a_callback_that_raises_stops_nobody`` |
+| graceful shutdown | ``test_stopped_it_leaves_its_gates_open`` |
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -99,11 +113,11 @@ async def test_done_in_time_is_left_alone(monitor: TimeoutMonitor, clock: Manual
 
 
 async def test_other_types_and_own_limits(monitor: TimeoutMonitor, clock: ManualClock) -> None:
-    """A type without a limit has 900 seconds; a limit that is given wins; none below zero is taken."""
+    """A type without a limit has 900 seconds; a limit that is given wins; none that cannot be met is taken."""
     fired: list[str] = []
     await monitor.monitor_task("other", "a", "poet", on_timeout=lambda: fired.append("other"))
     await monitor.monitor_task("own", "a", "poet", timeout_seconds=1, on_timeout=lambda: fired.append("own"))
-    for wrong in (0, -1):
+    for wrong in (0, -1, math.inf, math.nan):
         with pytest.raises(ValueError, match="above zero"):
             await monitor.monitor_task("w", "a", "poet", timeout_seconds=wrong)
     await clock.advance(899)
@@ -174,6 +188,60 @@ async def test_a_gate_that_cannot_be_opened_stops_nobody(clock: ManualClock) -> 
     assert fired == ["fired", "fired"]
     assert len(told) == 2
     await monitor.stop()
+
+
+async def test_more_time_puts_it_back_under_the_monitor(clock: ManualClock) -> None:
+    """Extended by 50 seconds it is watched again, from the answer on, and asked about anew after exactly those."""
+    gates, fired = GateManager(), list[float]()
+    monitor = TimeoutMonitor(gates, clock=clock)
+    await monitor.start()
+    await monitor.monitor_task(
+        "t", "a", "x", 100, on_timeout=lambda: fired.append(clock.monotonic()), metadata={"k": 1}
+    )
+    began = clock.monotonic()
+    await clock.advance(100)
+    (gate,) = gates.open_gates()
+    await clock.advance(1_000)
+    await gates.answer(gate.id, Answer(choice="extend", number=50))
+    await clock.settle()
+    (row,) = monitor.get_monitor_stats()["tasks"]
+    assert (row["remaining_seconds"], row["timeout_seconds"], row["metadata"]) == (50, 1_150, {"k": 1})
+    await clock.advance(49)
+    assert len(fired) == 1
+    await clock.advance(1)
+    assert [moment - began for moment in fired] == [100, 1_150]
+    (again,) = gates.open_gates()
+    assert again.context["elapsed_seconds"] == 1_150
+    await gates.answer(again.id, Answer(choice="continue"))
+    await clock.advance(10_000)
+    assert (len(fired), gates.open_gates(), monitor.get_monitor_stats()["active_count"]) == (2, (), 0)
+    await monitor.stop()
+
+
+async def test_stopped_it_leaves_its_gates_open(clock: ManualClock) -> None:
+    """Stopping the monitor answers nothing, and tells nobody whose time is not up."""
+    gates = GateManager()
+    monitor = TimeoutMonitor(gates, clock=clock)
+    await monitor.start()
+    for task, limit in (("early", 10), ("late", 20)):
+        await monitor.monitor_task(task, "a", "x", limit)
+    await clock.advance(15)
+    await monitor.stop()
+    await clock.advance(100)
+    assert [gate.task for gate in gates.open_gates()] == ["early"]
+    assert monitor.get_monitor_stats()["running"] is False
+
+
+@pytest.mark.parametrize("limit", [0.01, 10 * 365 * 86_400.0])
+async def test_very_short_and_very_long_limits(monitor: TimeoutMonitor, clock: ManualClock, limit: float) -> None:
+    """A hundredth of a second and ten years are limits like any other."""
+    fired: list[float] = []
+    began = clock.monotonic()
+    await monitor.monitor_task("t", "a", "x", limit, on_timeout=lambda: fired.append(clock.monotonic() - began))
+    await clock.advance(limit * 0.999)
+    assert fired == []
+    await clock.advance(limit * 0.001)
+    assert fired == [pytest.approx(limit)]
 
 
 async def test_many_tasks_one_timer(monitor: TimeoutMonitor, clock: ManualClock) -> None:

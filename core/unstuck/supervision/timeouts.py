@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -95,12 +96,14 @@ class TimeoutMonitor:
         on_timeout: OnTimeout | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Watch ``task_id`` from now on; the limit is by agent type unless given. Raises ValueError up to zero."""
+        """Watch ``task_id`` from now on; the limit is by agent type unless given. Raises ValueError where it
+        cannot be met.
+        """
         limit = (
             timeout_seconds if timeout_seconds is not None else self.DEFAULT_TIMEOUTS.get(agent_type, self._fallback)
         )
-        if not limit > 0:
-            raise ValueError("timeout_seconds must be above zero")
+        if not 0 < limit < math.inf:
+            raise ValueError("timeout_seconds must be above zero, and finite")
         self._watch(
             _Watch(
                 task_id=task_id,
