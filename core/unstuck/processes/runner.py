@@ -159,7 +159,8 @@ class Process:
             while report := await self._shim.next_report():
                 if "exited" in report:
                     await self._shim.close()
-                    return Exit(**report["exited"], receipt=_receipt(report))
+                    receipt = _receipt(report)
+                    return Exit(**report["exited"], receipt=await self._swept(receipt) if report["blind"] else receipt)
                 if "not_started" in report:
                     self._require("started", report)
                 if "started" in report:
@@ -177,6 +178,11 @@ class Process:
         except asyncio.CancelledError:  # the loop is going away, and with it whoever could have called stop()
             self._shim.hang_up()
             raise
+
+    async def _swept(self, receipt: Receipt) -> Receipt:
+        """The receipt with what a shim that sees no other processes has left over."""
+        more = await end_survivors([(self.pid, self.start_time)])
+        return Receipt(ended=(*receipt.ended, *more.ended), alive=(*receipt.alive, *more.alive))
 
     async def _without_shim(self) -> Exit:
         """The account of a process whose shim was killed: it died with it, and we end what it had started."""

@@ -18,7 +18,7 @@ Reports (standard output)::
     {"bytes": total, "tail": the last 4 KB as text}
     {"lines": ["UNSTUCK {...}", ...]}               lines in which the agent speaks to its supervisor
     {"exited": {"code", "signal", "seconds", "bytes", "start", "end", "lost"}, "ended": [[pid, start, how]],
-     "alive": [[pid, start]]}
+     "alive": [[pid, start]], "blind": whether it could see no more than the agent and its group}
 
 The end of its standard input means that the supervisor died: the agent is stopped, quickly, and the last report is left
 beside the output, in a file with ``.end`` after its name. The shim is the subreaper

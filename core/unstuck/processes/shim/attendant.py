@@ -217,7 +217,7 @@ class Attendant:
             "end": self.output.end,
             "lost": self.output.lost,
         }
-        account = {"exited": exited, "ended": ladder.ended, "alive": list(ladder.known.items())}
+        account = {"exited": exited, "ended": ladder.ended, "alive": list(ladder.known.items()), "blind": ladder.blind}
         self.reports.send(account)
         if self.deserted:
             self.leave(account)

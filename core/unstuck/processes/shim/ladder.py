@@ -7,7 +7,7 @@ import signal
 import time
 from functools import partial
 
-from .table import Row, descendants, send, tagged
+from .table import Row, descendants, group_exists, is_there, send, tagged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,17 @@ RUNGS = (
 
 
 class Ladder:
-    """``known`` maps who is still there to its start time; ``ended`` says who went, and after which signal."""
+    """``known`` maps who is still there to its start time; ``ended`` says who went, and after which signal.
+
+    ``blind``: without a process table only the agent and its group are known; the group then stands for the agent.
+    """
 
     def __init__(self, attendant: Attendant) -> None:
         self.attendant = attendant
         self.agent = Row(os.getpid(), attendant.child, "?", attendant.start)
         self.known: dict[int, float] = {attendant.child: attendant.start}
         self.ended: list[tuple[int, float, str]] = []
+        self.blind = not is_there()
         self._how = "exited"
         self._descriptors: dict[int, int] = {}
 
@@ -82,7 +86,7 @@ class Ladder:
         alive = descendants(os.getpid()) or tagged(self.attendant.tag)
         self.attendant.reap()  # after the look, so that an agent seen dead has its status
         self.attendant.changed = False
-        if self.attendant.status is None:
+        if self.attendant.status is None or (self.blind and group_exists(self.attendant.child)):
             alive.setdefault(self.attendant.child, self.agent)
         for pid in [pid for pid in self.known if pid not in alive]:
             self.ended.append((pid, self.known.pop(pid), self._how))
@@ -94,7 +98,7 @@ class Ladder:
         child = self.attendant.child
         fresh = {pid: row for pid, row in alive.items() if pid not in told}
         told.update(fresh)
-        whole = self.attendant.status is None and child in fresh
+        whole = child in fresh and (self.attendant.status is None or self.blind)
         single = [pid for pid, row in fresh.items() if row.group != child or not whole]
         if number == signal.SIGINT:
             single = [pid for pid in single if fresh[pid].group == child]

@@ -30,6 +30,22 @@ class Row:
         return self.state not in "ZX"
 
 
+def is_there() -> bool:
+    """Whether there is a table at all; macOS has none."""
+    return os.path.isdir("/proc/self")
+
+
+def group_exists(group: int) -> bool:
+    """Whether anybody is left in the process group."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def process_control(option: int, value: int) -> None:
     """Call prctl; a system that has none, or refuses, is done without."""
     with suppress(ImportError, OSError, AttributeError):
@@ -81,7 +97,7 @@ def boot_time() -> float:
 
 
 def _process_ids() -> Iterator[int]:
-    if os.path.isdir("/proc/self"):
+    if is_there():
         yield from (int(name) for name in os.listdir("/proc") if name.isdigit())
 
 

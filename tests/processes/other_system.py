@@ -1,0 +1,22 @@
+"""The helper as it is on a system without Linux's means: no process table, no prctl, no descriptors for processes.
+
+``python other_system.py`` in its place; no test by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+sys.platform = "darwin"
+del os.pidfd_open
+sys.path.append(str(Path(__file__).parents[2] / "core" / "unstuck" / "processes"))
+from shim import attendant, child, ladder, table  # type: ignore[import-not-found]  # noqa: E402
+
+for module in (table, ladder):
+    module.is_there = lambda: False
+table._read = lambda path: b""
+for module in (attendant, child):
+    module.process_control = lambda option, value: None
+attendant.main()
