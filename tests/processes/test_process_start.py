@@ -83,6 +83,20 @@ async def test_what_cannot_be_started_is_one_clear_line(lab: Any, command: str, 
     assert not set(psutil.Process().children()) - before
 
 
+async def test_a_script_without_its_first_line_says_what_it_needs(lab: Any) -> None:
+    """A program without a shebang is refused with the reason, and so is an argument of a megabyte."""
+    script = lab.directory / "script"
+    script.write_text("echo hello\n", encoding="utf-8")
+    script.chmod(0o755)
+    with pytest.raises(AgentNotFound, match=r"Exec format error .*#!/bin/sh"):
+        await lab.start(lab.launch(str(script)))
+    with pytest.raises(AgentNotFound, match="Argument list too long"):
+        await lab.start(lab.launch("sh", "-c", "true", "x" * 2**20))
+    many = await lab.start(lab.launch("sh", "-c", "echo $#", *["x" * 1_000] * 1_000))
+    assert (await many.wait()).code == 0
+    assert lab.output.read_bytes() == b"999\n"
+
+
 async def test_an_output_file_that_cannot_be_opened_is_said(lab: Any) -> None:
     """A missing directory for the output is named before anything runs."""
     launch = Launch(command=("sh",), cwd=lab.directory, environment={}, output=lab.directory / "no" / "where")

@@ -602,6 +602,22 @@ async def test_transient_trouble_waits_1_2_4_seconds(opening: Opening) -> None:
     assert (outcome.status, outcome.attempts) == ("unverified", 4)
 
 
+async def test_a_back_off_stands_while_the_machine_sleeps(opening: Opening) -> None:
+    """I close my laptop in the middle of a wait: what was left of it is waited for afterwards, no more and no less."""
+    async with opening() as world:
+        row = world.supervisor.core.row
+        working = world.supervise(refused())
+        await backed_off(world, 1)
+        await world.clock.advance(0.5)
+        world.clock.suspend(7_200)
+        await world.clock.advance(0.499)
+        assert row("t").state == "backoff"
+        await world.clock.advance(0.001)
+        await world.until(lambda: world.of(e.BackoffOver))
+        await world.supervisor.stop("enough")
+        await working
+
+
 async def test_after_three_waits_it_is_a_failure_like_any_other(opening: Opening) -> None:
     """The fourth time the trouble is escalated once and climbs the ladder."""
     attempts = refused()

@@ -105,6 +105,29 @@ async def test_the_machine_slept_and_no_time_has_passed(
         await work
 
 
+async def test_the_machine_slept_while_i_was_asked(
+    repo: Path, clock: ManualClock, reporting: Any, records: Any
+) -> None:
+    """Asleep over an open question: it stays open, what I give afterwards is whole, and the sleep is on record."""
+    agent = reporting()
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = records(supervisor)
+        _, work = await begun(supervisor, agent)
+        await clock.advance(100)
+        (gate,) = supervisor.core.head.open_gates()
+        clock.suspend(7_200)
+        await clock.advance(3_600)
+        assert [row.id for row in supervisor.core.head.open_gates()] == [gate.id]
+        await supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
+        await clock.advance(49)
+        assert len(record.of(e.AgentTimeout)) == 1
+        await clock.advance(1)
+        assert len(record.of(e.AgentTimeout)) == 2
+        assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
+        agent.finish.set()
+        await work
+
+
 @pytest.mark.parametrize("freeze", [True, False])
 async def test_a_question_while_the_program_starts_freezes_it_too(tmp_path: Path, freeze: bool) -> None:
     """Held before its program has even begun, it stands still from its start; with `hold: none` it runs on."""

@@ -42,7 +42,8 @@ def become(launch: dict[str, Any], stdin: int, output: int, gate: int, setup: in
             os.execvpe(command[0], command, {**env, TAG: tag.decode()})
     except (OSError, ValueError) as error:
         code, message = getattr(error, "errno", None), getattr(error, "strerror", None)
-        os.write(setup, refusal(code or errno.EINVAL, place + (message or str(error))))
+        hint = " (a script needs a first line such as #!/bin/sh)" if code == errno.ENOEXEC else ""
+        os.write(setup, refusal(code or errno.EINVAL, place + (message or str(error)) + hint))
     finally:
         os._exit(127)
 
