@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
-from unstuck.text import one_line
 from unstuck.workspace.condition import Tree, changed_in, is_locked, trees, under_way
 from unstuck.workspace.git import Repository, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees import Worktrees
@@ -51,7 +50,7 @@ class Delivery:
 
         Raises DeliveryRefused with the paths it is about, and the branch, its index and its files as they were.
         """
-        with self._alone() as lock:
+        async with self._alone() as lock:
             await self._finish_half()
             before, tip = await self._commit(), await self._worktrees.tip()
             if await self._contains(before, tip):
@@ -67,14 +66,14 @@ class Delivery:
             await self._git("update-ref", "-d", self._pin)
             return goal
 
-    @contextmanager
-    def _alone(self) -> Iterator[int]:
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[int]:
         """Hold what git holds with us, so that one which outlived us has ended before anything is looked at."""
         place = self._repo.common / "unstuck"
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(place / "delivery.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
             yield descriptor
         finally:
             os.close(descriptor)
@@ -136,28 +135,45 @@ class Delivery:
             raise DeliveryRefused(f"files of yours in {move.tree.path} stand in the place of results", in_the_way)
 
     async def _go(self, move: _Move, lock: int) -> None:
-        reference, said = f"{_BRANCHES}{move.branch}", f"unstuck: results of {self._run}"
         if move.tree is None:
-            await self._git("update-ref", "-m", said, reference, move.goal, move.before)
+            said = f"unstuck: results of {self._run}"
+            await self._git("update-ref", "-m", said, f"{_BRANCHES}{move.branch}", move.goal, move.before)
             return
         index = move.tree.git_dir / "index"
         saved = await asyncio.to_thread(index.read_bytes)
-        settings = ("-c", f"branch.{move.branch}.mergeOptions=") if "=" not in move.branch else ()
-        command = (*settings, "merge", *_FORWARD, move.goal)
-        done = await run_git(
-            move.tree.path,
-            *command,
-            environment={"GIT_REFLOG_ACTION": said},
-            check=False,
-            user_config=True,
-            inherit=(lock,),
-        )
-        if done.code == 0 and await self._commit() == move.goal:
+        said = await self._forward(move.tree, move, lock)
+        if not said and await self._commit() == move.goal:
             return
         await self._take_back(move)
         await asyncio.to_thread(_put_back, index, saved)
         await self._git("update-ref", "-d", self._pin)
-        raise DeliveryRefused(f"git could not bring the results to {move.branch}: {one_line(done.err.strip())}")
+        raise DeliveryRefused(f"git could not bring the results to {move.branch}: {said}")
+
+    async def _forward(self, tree: Tree, move: _Move, lock: int) -> str:
+        """Let git bring branch, index and files to the goal; why it could not, empty where it could."""
+        settings = ("-c", f"branch.{move.branch}.mergeOptions=") if "=" not in move.branch else ()
+        going = asyncio.ensure_future(
+            run_git(
+                tree.path,
+                *settings,
+                "merge",
+                *_FORWARD,
+                move.goal,
+                environment={"GIT_REFLOG_ACTION": f"unstuck: results of {self._run}"},
+                user_config=True,
+                inherit=(lock,),
+            )
+        )
+        try:
+            await asyncio.shield(going)
+        except asyncio.CancelledError:
+            await asyncio.wait((going,))  # whoever does not wait for us does not want half of it either
+            raise
+        except GitError as error:
+            if error.code < 0:  # killed, such as for want of room: nobody else could hold what it held
+                (tree.git_dir / "index.lock").unlink(missing_ok=True)
+            return error.said
+        return ""
 
     async def _finish_half(self) -> None:
         """What an earlier delivery that was killed had begun: done to its end by git meanwhile, or taken back."""

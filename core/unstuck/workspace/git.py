@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import shutil
 import signal
 import sys
@@ -31,9 +32,13 @@ __all__ = [
     "path_hash",
     "project_home",
     "record_home",
+    "require_git",
     "run_git",
     "split_paths",
 ]
+
+OLDEST = (2, 36)
+"""The first git that lists work trees with any name."""
 
 _ALWAYS = {
     "GIT_AUTHOR_NAME": "unstuck",
@@ -221,6 +226,14 @@ def _complaint(err: str) -> str:
     lines = [line for line in err.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return one_line((telling or lines or ["it said nothing"])[0])
+
+
+async def require_git() -> None:
+    """Raise WorkspaceError where git is older than what work trees need, or not there at all."""
+    said = (await run_git(Path.cwd(), "--version")).line
+    found = re.search(r"(\d+)\.(\d+)", said)
+    if found and (int(found[1]), int(found[2])) < OLDEST:
+        raise WorkspaceError(f"{one_line(said)} is too old: work trees need git {OLDEST[0]}.{OLDEST[1]} or newer")
 
 
 def split_paths(out: bytes) -> list[str]:

@@ -16,7 +16,7 @@ from unstuck.errors import GitError, IntegrationConflict, ProjectError, Workspac
 from unstuck.processes import working_in
 from unstuck.text import admit, one_line
 from unstuck.workspace.condition import trees
-from unstuck.workspace.git import Repository, Result, head, path_hash, run_git, split_paths
+from unstuck.workspace.git import Repository, Result, head, path_hash, require_git, run_git, split_paths
 from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, safe_name, sweep
 from unstuck.workspace.project import Project
@@ -76,6 +76,10 @@ class Worktrees:
         Raises ProjectError where there is no commit yet, or where a branch of the user's has a name we need.
         """
         async with self._lock:
+            try:
+                await require_git()
+            except WorkspaceError as error:
+                raise ProjectError(str(error)) from None
             base = await self._commit(self._base_reference) or await head(self._repo)
             if base is None:
                 raise ProjectError(

@@ -1,0 +1,167 @@
+"""Repositories that are not as in the book: work in them arrives, or one line says why not, and nothing is harmed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from unstuck.errors import DeliveryRefused, ProjectError, WorkspaceError
+from unstuck.workspace.delivery import Delivery
+from unstuck.workspace.worktrees import Worktrees
+
+
+async def worked(project, tmp_path, files=None):
+    """A run in ``project`` whose one task has written ``files``; its trees, and the way of its results to main."""
+    repo = await project.repository()
+    trees = Worktrees(repo, tmp_path / "state", "r1")
+    await trees.prepare()
+    place = await trees.create("t")
+    for name, text in (files or {"new.txt": "new\n"}).items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    await trees.integrate("t", "Work")
+    return trees, Delivery(repo, trees, "r1", "main")
+
+
+async def test_a_shallow_clone(project, tmp_path):
+    """A clone without its history works like any other, merge included."""
+    project.write({"app.py": "later\n"})
+    project.commit("later")
+    shallow = type(project)(tmp_path / "shallow")
+    project.git("clone", "-q", "--depth", "1", f"file://{project.root}", str(shallow.root))
+    _, delivery = await worked(shallow, tmp_path)
+    shallow.write({"app.py": "mine\n"})
+    shallow.commit("mine")
+    await delivery.deliver("merge")
+    assert (shallow.root / "new.txt").exists()
+    assert shallow.git("rev-parse", "--is-shallow-repository").strip() == "true"
+
+
+async def test_a_sparse_checkout(project, tmp_path):
+    """Files that I have not checked out are not taken for deleted, and do not appear either."""
+    project.write({"far/away.txt": "far\n", "near/here.txt": "near\n"})
+    project.commit("more")
+    project.git("sparse-checkout", "set", "near")
+    trees, delivery = await worked(project, tmp_path, {"near/here.txt": "nearer\n"})
+    await delivery.deliver("fast_forward")
+    assert project.git("show", "main:far/away.txt") == "far\n"
+    assert (project.root / "near/here.txt").read_text() == "nearer\n"
+    assert not (project.root / "far").exists()
+    assert project.git("status", "--porcelain") == ""
+    assert (await trees.clean()).kept == ()
+
+
+async def test_a_submodule_stays_what_it_is(project, tmp_path):
+    """A submodule that no task touched is neither dropped nor moved, however it lies in my tree."""
+    other = tmp_path / "other"
+    project.git("clone", "-q", str(project.root), str(other))
+    project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "part")
+    project.commit("with a part")
+    link = project.git("ls-tree", "main", "part")
+    (project.root / "part/app.py").write_text("my own doing\n")
+    trees, delivery = await worked(project, tmp_path)
+    await delivery.deliver("fast_forward")
+    assert project.git("ls-tree", "main", "part") == link
+    assert (project.root / "part/app.py").read_text() == "my own doing\n"
+    assert (await trees.clean()).kept == ()
+
+
+async def test_pointers_of_a_large_file_store(project, tmp_path):
+    """Without the store's program a pointer stays a pointer; where it is required, one line says what failed."""
+    project.write({".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n", "big.bin": "version 1\noid 2\n"})
+    project.commit("a pointer")
+    _, delivery = await worked(project, tmp_path)
+    await delivery.deliver("fast_forward")
+    assert (project.root / "big.bin").read_text() == "version 1\noid 2\n"
+    for key, value in {"smudge": "no-such-lfs smudge", "clean": "no-such-lfs clean", "required": "true"}.items():
+        project.git("config", f"filter.lfs.{key}", value)
+    again = Worktrees(await project.repository(), tmp_path / "state", "r2")
+    await again.prepare()
+    with pytest.raises(WorkspaceError) as caught:
+        await again.create("t")
+    assert "\n" not in str(caught.value)
+    project.git("config", "--remove-section", "filter.lfs")
+    assert (await again.create("t") / "big.bin").exists()
+
+
+@pytest.mark.parametrize("detached", [True, False])
+async def test_started_in_the_middle_of_a_rebase(project, tmp_path, detached):
+    """A rebase that I have not ended, or a detached HEAD, is no hindrance to work, which begins at what is there now."""
+    project.git("checkout", "-q", "-b", "side")
+    project.write({"app.py": "side\n"})
+    project.commit("side")
+    project.git("checkout", "-q", "main")
+    project.write({"app.py": "main\n"})
+    project.commit("main")
+    project.git(*(["checkout", "-q", "--detach"] if detached else ["status"]))
+    assert detached or project.attempt("rebase", "side") != 0
+    before, files = project.belongings(), project.files()
+    trees, delivery = await worked(project, tmp_path)
+    assert project.git("rev-parse", f"{trees.branch}~").strip() == project.git("rev-parse", "HEAD").strip()
+    assert (project.belongings(), project.files()) == (before, files)
+    if not detached:
+        with pytest.raises(DeliveryRefused, match="in the middle of a rebase"):
+            await delivery.deliver("merge")
+
+
+async def test_a_directory_with_a_line_end_in_its_name(project, tmp_path):
+    """A project in such a directory works."""
+    odd = type(project)(tmp_path / "odd\nplace")
+    project.git("clone", "-q", str(project.root), str(odd.root))
+    trees, delivery = await worked(odd, tmp_path / "and\nhere", {"a\nb": "x\n"})
+    await delivery.deliver("fast_forward")
+    assert (odd.root / "a\nb").read_text() == "x\n"
+    assert (await trees.clean()).kept == ()
+
+
+async def test_a_git_that_is_too_old_is_said(project, tmp_path, monkeypatch):
+    """One line with the version that is there and the one that is needed; nothing has been made."""
+    repo, before = await project.repository(), project.belongings()
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text("#!/bin/sh\necho git version 2.17.1\n")
+    (folder / "git").chmod(0o755)
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{path}")
+    with pytest.raises(ProjectError, match=r"^git version 2\.17\.1 is too old: work trees need git 2\.36 or newer$"):
+        await Worktrees(repo, tmp_path / "state", "r1").prepare()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ProjectError, match="git was not found: install it"):
+        await Worktrees(repo, tmp_path / "state", "r1").prepare()
+    monkeypatch.setenv("PATH", path)
+    assert project.belongings() == before
+
+
+async def test_no_room_in_the_middle_of_the_files(project, tmp_path, monkeypatch):
+    """A file that is cut off while it is written takes nothing with it: index, HEAD and files are as before."""
+    project.write({"many/a.txt": "a\n" * 2_000})
+    project.commit("many")
+    _, delivery = await worked(project, tmp_path, {"many/a.txt": "b\n" * 4_000, "many/z.txt": "z\n" * 40_000})
+    before, files = project.belongings(), project.files()
+    git = next(Path(folder, "git") for folder in os.get_exec_path() if Path(folder, "git").exists())
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(
+        f'#!/bin/sh\ncase "$*" in *" merge --ff-only "*) ulimit -f 32 ;; esac\nexec {git} "$@"\n'
+    )
+    (folder / "git").chmod(0o755)
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{path}")
+    with pytest.raises(DeliveryRefused, match="git could not bring the results to main"):
+        await delivery.deliver("merge")
+    after = project.belongings()
+    assert project.files() == files
+    assert {name for name in before | after if before.get(name) != after.get(name)} <= {"ORIG_HEAD"}
+    monkeypatch.setenv("PATH", path)
+    await delivery.deliver("merge")
+    assert (project.root / "many/z.txt").read_text() == "z\n" * 40_000
+
+
+async def test_names_that_differ_by_case_alone(project, tmp_path):
+    """Results whose names differ only by case stay two files where the disk has room for two."""
+    _, delivery = await worked(project, tmp_path, {"Readme": "upper\n", "readme": "lower\n"})
+    await delivery.deliver("fast_forward")
+    assert project.git("show", "main:Readme") != project.git("show", "main:readme")
+    assert project.git("status", "--porcelain") == ""
