@@ -88,7 +88,7 @@ async def test_pointers_of_a_large_file_store(project, tmp_path):
 
 @pytest.mark.parametrize("detached", [True, False])
 async def test_started_in_the_middle_of_a_rebase(project, tmp_path, detached):
-    """A rebase that I have not ended, or a detached HEAD, is no hindrance to work, which begins at what is there now."""
+    """A rebase that I have not ended, or a detached HEAD, is no hindrance: work begins at what is there now."""
     project.git("checkout", "-q", "-b", "side")
     project.write({"app.py": "side\n"})
     project.commit("side")

@@ -188,11 +188,20 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
             mode=planned.mode,
             shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
         )
-    ground = None
-    if core.head.run.base and (plan.verify or (plan.setup and apart)):
-        mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
-        ground = Ground(core, plan.verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
+    ground = _ground(plan, supervisor, apart=apart)
     return await Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground).run()
+
+
+def _ground(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Ground | None:
+    """Who looks at the untouched project, where there is one to look at and something to look with."""
+    core = supervisor.core
+    verify = plan.verify
+    if core.head.run.kind == "command":
+        verify = next((planned.task.verify for planned in plan.tasks.values()), None)
+    if not core.head.run.base or not (verify or (plan.setup and apart)):
+        return None
+    mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
+    return Ground(core, verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
 
 
 def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:

@@ -264,6 +264,7 @@ async def ask(core: Core, row: TaskRow) -> None:
     assert directive is not None
     touches = tuple(other.id for other in core.head.tasks.values() if row.id in other.task.needs)
     saved = directive.saved if directive.saved != "none" else ""
+    before = await _before(core, row)
     report = stuck_report(row.id, row.climb, row.diagnosis, reason=directive.reason, checkpoint=saved, touches=touches)
     name = f"reports/{row.attempt or row.id}.md"
     path = core.folder / name
@@ -284,12 +285,32 @@ async def ask(core: Core, row: TaskRow) -> None:
         "touches": list(touches),
         "question": format_stuck_question(report),
         "signature": signature,
+        "baseline": before,
     }
     if signature:
         remember_answers(core, row, "failed", about=signature)
     if learnt := answered_before(core, signature):
         context["learnt"] = learnt
     open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
+
+
+async def _before(core: Core, row: TaskRow) -> str:
+    """Whether what fails failed before the agent came, for the one task of a command; empty where nobody can say.
+
+    Its check is its goal and may fail beforehand, so this decides nothing: it is for the person who is asked.
+    """
+    failed = row.check is not None and row.check.result == "failed"
+    if core.head.run.kind != "command" or not failed or core.baseline_check is None:
+        return ""
+    if not core.head.run.baseline:
+        await core.baseline_check()
+    run = core.head.run
+    if run.baseline == "passed":
+        return "passes on the last commit: it came with this work, or with changes that are not committed"
+    if run.baseline != "failed" or row.diagnosis is None:
+        return ""
+    same = run.baseline_identity == row.diagnosis.identity
+    return f"fails on the last commit {'in the same way' if same else 'in another way'}: it did before this work"
 
 
 def first_guidance(core: Core, row: TaskRow, can: Capabilities) -> Guidance:

@@ -211,6 +211,8 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
     lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
     lines += _before(context)
+    if before := context.get("baseline"):
+        lines.append(f"    the check {before}")
     if checkpoint := context.get("checkpoint"):
         lines.append(f"    checkpoint saved: {checkpoint}")
     if touches := context.get("touches"):
