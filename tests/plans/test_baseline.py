@@ -71,7 +71,7 @@ def test_one_command_is_told_whether_it_was_so_before(bench):
 
 
 def test_one_command_whose_check_cannot_run_here_alone_says_where_it_does(bench):
-    """The agent has removed what the check needs: it runs on the last commit; command, directories and PATH are said."""
+    """The agent has removed what the check needs: it runs on the last commit, and it is said where."""
     bench.write({"check.sh": "#!/bin/sh\nexit 0\n"})
     (bench.root / "check.sh").chmod(0o755)
     bench.git("commit", "-q", "-a", "-m", "may be run")
