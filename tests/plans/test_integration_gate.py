@@ -102,3 +102,20 @@ def test_where_nobody_may_be_asked_a_conflict_halts(bench):
     (failed,) = bench.events("workflow_failed")
     assert failed["data"]["reason"] == "integration_conflict"
     assert "line.txt" in done.out
+
+
+def test_what_needs_a_result_that_does_not_fit_waits(bench):
+    """A result that does not come in leaves the run's branch as it was, and what needs it has not begun."""
+    plan = two(bench)
+    text = plan.read_text()
+    more = "- {id: after, agent: bell, prompt: after, verify: 'true', needs: [two]}\n"
+    plan.write_text(text + more)
+    done = bench.run(plan)
+    assert done.code == 3, done.out + done.err
+    assert bench.attempts("after") == 0
+    assert bench.state.tasks["after"].state == "blocked"
+    assert "bell.txt" in bench.results()
+    assert "two.txt" not in bench.results()
+    (gate,) = bench.gates().values()
+    assert set(gate.context["answers"]) == {"retry", "skip", "abandon"}
+    assert "retry: it is checked and brought to" in done.out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,31 @@ class Project:
             if file.is_file() and not ours:
                 found[name] = hashlib.sha256(file.read_bytes()).hexdigest()
         return found
+
+
+_WRAPPER = """#!/bin/sh
+GIT={git}
+case "$*" in
+  *" {word} "*) {action} ;;
+esac
+exec $GIT "$@"
+"""
+
+
+@pytest.fixture
+def git_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Put a git on PATH that does ``action`` (shell) where its arguments hold ``word``; returns it, to be removed."""
+    git = next(Path(folder, "git") for folder in os.get_exec_path() if Path(folder, "git").exists())
+
+    def made(word: str, action: str) -> Path:
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        (folder / "git").write_text(_WRAPPER.format(word=word, action=action, git=git))
+        (folder / "git").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return folder / "git"
+
+    return made
 
 
 @pytest.fixture

@@ -262,38 +262,18 @@ async def test_names_that_are_no_text_arrive(project, trees, delivery):
     assert (project.root / name).read_text() == "odd\n"
 
 
-KILL = """#!/bin/sh
-case "$*" in
-  *" {word} "*) {action} ;;
-esac
-exec {git} "$@"
-"""
-
-
-def wrapped(tmp_path, monkeypatch, word, action):
-    """A git on PATH that does ``action`` instead of, or before, the command ``word``."""
-    git = subprocess.check_output(["sh", "-c", "command -v git"], text=True).strip()
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "git").write_text(KILL.format(word=word, action=action, git=git))
-    (folder / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    return folder / "git"
-
-
-HALF = """{git} "$@" && {git} update-ref refs/heads/main {before} && cp {saved} {root}/.git/index
+HALF = """$GIT "$@" && $GIT update-ref refs/heads/main {before} && cp {saved} {root}/.git/index
 head -c 100 {root}/big.txt > {root}/part; mv {root}/part {root}/big.txt
 rm {root}/new/page.txt; exit 1"""
 
 
-async def test_a_git_that_fails_half_way_leaves_everything_as_it_was(project, delivery, tmp_path, monkeypatch):
+async def test_a_git_that_fails_half_way_leaves_everything_as_it_was(project, delivery, tmp_path, git_that):
     """A full disk in the middle of writing the files: what was half written is set back, byte for byte."""
     before, saved = photograph(project), tmp_path / "index"
     saved.write_bytes((project.root / ".git/index").read_bytes())
-    git = subprocess.check_output(["sh", "-c", "command -v git"], text=True).strip()
     start = project.git("rev-parse", "main").strip()
-    action = HALF.format(git=git, before=start, saved=saved, root=project.root)
-    wrapper = wrapped(tmp_path, monkeypatch, "merge --ff-only", action)
+    action = HALF.format(before=start, saved=saved, root=project.root)
+    wrapper = git_that("merge --ff-only", action)
     with pytest.raises(DeliveryRefused, match="git could not bring the results to main"):
         await delivery.deliver("merge")
     files, mine = photograph(project)
@@ -332,16 +312,15 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("word", "when"), STEPS)
-async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_path, monkeypatch, word, when):
+async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_path, git_that, word, when):
     """kill -9 of the supervisor and its git before, in and after every step: the next try brings all in, once."""
     project.write({"lib/util.py": "mine\n"})
     mine = project.commit("mine")
-    git = subprocess.check_output(["sh", "-c", "command -v git"], text=True).strip()
     kill = "kill -9 $PPID; exit 1"
-    half = f'{git} "$@"; head -c 100 {project.root}/big.txt > {tmp_path}/p; cp {tmp_path}/p {project.root}/big.txt'
-    back = f"{half}; {git} update-ref refs/heads/main {mine}; {kill}"
-    action = {"before": kill, "after": f'{git} "$@"; {kill}', "half": back}[when]
-    wrapper = wrapped(tmp_path, monkeypatch, word, action)
+    half = f'$GIT "$@"; head -c 100 {project.root}/big.txt > {tmp_path}/p; cp {tmp_path}/p {project.root}/big.txt'
+    back = f"{half}; $GIT update-ref refs/heads/main {mine}; {kill}"
+    action = {"before": kill, "after": f'$GIT "$@"; {kill}', "half": back}[when]
+    wrapper = git_that(word, action)
     died = subprocess.run([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"], check=False)
     assert died.returncode == -signal.SIGKILL
     wrapper.unlink()
@@ -352,14 +331,15 @@ async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_
     assert (project.root / "big.txt").read_text() == "other\n" * 3_000
     assert project.git("rev-list", "--count", f"{mine}..main").strip() == "2"
     assert project.git("for-each-ref", "refs/unstuck/deliveries") == ""
+    assert [kept.place for kept in (await trees.clean()).kept] == []
+    assert project.git("worktree", "list").count("\n") == 1
 
 
-async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, delivery, tmp_path, monkeypatch):
+async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, delivery, tmp_path, git_that):
     """Only the supervisor is killed: its git goes on to the end, and the next one waits for it instead of meddling."""
-    git = subprocess.check_output(["sh", "-c", "command -v git"], text=True).strip()
     door = tmp_path / "door"
     os.mkfifo(door)
-    wrapper = wrapped(tmp_path, monkeypatch, "merge --ff-only", f'kill -9 $PPID; : < {door}; exec {git} "$@"')
+    wrapper = git_that("merge --ff-only", f'kill -9 $PPID; : < {door}; exec $GIT "$@"')
     died = subprocess.run([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"], check=False)
     assert died.returncode == -signal.SIGKILL
     wrapper.unlink()
@@ -371,15 +351,27 @@ async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, 
     assert project.git("status", "--porcelain") == ""
 
 
-async def test_an_edit_after_a_kill_is_not_taken_back(project, trees, delivery, tmp_path, monkeypatch):
+async def test_an_edit_after_a_kill_is_not_taken_back(project, trees, delivery, tmp_path, git_that):
     """What I changed between the kill and the next try is mine: it is named and stays."""
-    git = subprocess.check_output(["sh", "-c", "command -v git"], text=True).strip()
     start = project.git("rev-parse", "main").strip()
-    action = f'{git} "$@"; {git} update-ref refs/heads/main {start}; kill -9 $PPID; exit 1'
-    wrapper = wrapped(tmp_path, monkeypatch, "merge --ff-only", action)
+    action = f'$GIT "$@"; $GIT update-ref refs/heads/main {start}; kill -9 $PPID; exit 1'
+    wrapper = git_that("merge --ff-only", action)
     subprocess.run([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"], check=False)
     wrapper.unlink()
     (project.root / "app.py").write_text("edited since\n")
     with pytest.raises(DeliveryRefused, match=r"uncommitted changes.*app\.py"):
         await delivery.deliver("merge")
     assert (project.root / "app.py").read_text() == "edited since\n"
+
+
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+async def test_a_change_that_git_was_told_to_overlook_is_not_overwritten(project, delivery, flag):
+    """A file whose changes I keep from git with a flag is refused like any other change, and stays."""
+    project.git("update-index", flag, "app.py")
+    project.write({"app.py": "local settings\n"})
+    before = photograph(project)
+    with pytest.raises(DeliveryRefused) as caught:
+        await delivery.deliver("merge")
+    assert "app.py" in str(caught.value)
+    assert photograph(project)[0] == before[0]
+    assert project.git("ls-files", "-v", "app.py")[0] in "Sh"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -53,6 +52,24 @@ async def test_a_sparse_checkout(project, tmp_path):
     assert (await trees.clean()).kept == ()
 
 
+async def test_a_sparse_checkout_stays_sparse_when_git_is_killed(project, tmp_path, git_that):
+    """What was half done is set back without bringing in the files that I have not checked out."""
+    project.write({"far/away.txt": "far\n", "near/here.txt": "near\n"})
+    start = project.commit("more")
+    project.git("sparse-checkout", "set", "near")
+    _, delivery = await worked(project, tmp_path, {"near/here.txt": "nearer\n", "far/away.txt": "farther\n"})
+    before = project.git("ls-files", "-v"), project.files()
+    wrapper = git_that("merge --ff-only", f'$GIT "$@"; $GIT update-ref refs/heads/main {start}; exit 1')
+    with pytest.raises(DeliveryRefused):
+        await delivery.deliver("merge")
+    assert (project.git("ls-files", "-v"), project.files()) == before
+    assert project.git("status", "--porcelain") == ""
+    wrapper.unlink()
+    await delivery.deliver("merge")
+    assert project.git("show", "main:far/away.txt") == "farther\n"
+    assert not (project.root / "far").exists()
+
+
 async def test_a_submodule_stays_what_it_is(project, tmp_path):
     """A submodule that no task touched is neither dropped nor moved, however it lies in my tree."""
     other = tmp_path / "other"
@@ -65,6 +82,25 @@ async def test_a_submodule_stays_what_it_is(project, tmp_path):
     await delivery.deliver("fast_forward")
     assert project.git("ls-tree", "main", "part") == link
     assert (project.root / "part/app.py").read_text() == "my own doing\n"
+    assert (await trees.clean()).kept == ()
+
+
+async def test_a_project_that_is_a_submodule_itself(project, tmp_path):
+    """Started inside a submodule, its own branch, index and files are what is worked on."""
+    above = type(project)(tmp_path / "above")
+    above.root.mkdir()
+    above.git("init", "-q", "-b", "main")
+    above.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(project.root), "part")
+    above.commit("with a part")
+    part = type(project)(above.root / "part")
+    trees, delivery = await worked(part, tmp_path)
+    part.write({"app.py": "unfinished\n"})
+    with pytest.raises(DeliveryRefused, match=r"above/part has uncommitted changes.*app\.py"):
+        await delivery.deliver("merge")
+    part.git("checkout", "-q", "app.py")
+    await delivery.deliver("merge")
+    assert (part.root / "new.txt").exists()
+    assert part.git("status", "--porcelain") == ""
     assert (await trees.clean()).kept == ()
 
 
@@ -134,27 +170,19 @@ async def test_a_git_that_is_too_old_is_said(project, tmp_path, monkeypatch):
     assert project.belongings() == before
 
 
-async def test_no_room_in_the_middle_of_the_files(project, tmp_path, monkeypatch):
+async def test_no_room_in_the_middle_of_the_files(project, tmp_path, git_that):
     """A file that is cut off while it is written takes nothing with it: index, HEAD and files are as before."""
     project.write({"many/a.txt": "a\n" * 2_000})
     project.commit("many")
     _, delivery = await worked(project, tmp_path, {"many/a.txt": "b\n" * 4_000, "many/z.txt": "z\n" * 40_000})
     before, files = project.belongings(), project.files()
-    git = next(Path(folder, "git") for folder in os.get_exec_path() if Path(folder, "git").exists())
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "git").write_text(
-        f'#!/bin/sh\ncase "$*" in *" merge --ff-only "*) ulimit -f 32 ;; esac\nexec {git} "$@"\n'
-    )
-    (folder / "git").chmod(0o755)
-    path = os.environ["PATH"]
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{path}")
+    wrapper = git_that("merge --ff-only", "ulimit -f 32")
     with pytest.raises(DeliveryRefused, match="git could not bring the results to main"):
         await delivery.deliver("merge")
     after = project.belongings()
     assert project.files() == files
     assert {name for name in before | after if before.get(name) != after.get(name)} <= {"ORIG_HEAD"}
-    monkeypatch.setenv("PATH", path)
+    wrapper.unlink()
     await delivery.deliver("merge")
     assert (project.root / "many/z.txt").read_text() == "z\n" * 40_000
 

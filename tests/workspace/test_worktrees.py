@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
+import sys
 
 import pytest
 
@@ -407,3 +409,41 @@ async def test_one_that_cannot_be_cleaned_does_not_keep_the_others(project, tree
     assert "a.lock" in cleaned.kept[0].reason
     lock.unlink()
     assert (await trees.clean()).removed == ("a",)
+
+
+INTEGRATING = """
+import asyncio, sys
+from pathlib import Path
+from unstuck.workspace.git import find_repository
+from unstuck.workspace.worktrees import Worktrees
+
+async def main():
+    repo = await find_repository(Path(sys.argv[1]))
+    await Worktrees(repo, Path(sys.argv[2]), "r1").integrate("t", "Work")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("word", ["commit-tree", "update-ref refs/heads/unstuck/r1/t", "merge --quiet --ff"])
+async def test_killed_at_any_step_a_result_comes_in_once(project, trees, tmp_path, git_that, word, when):
+    """kill -9 before or after the commit, the reference and the merge: the next try has it in, once."""
+    (await trees.create("other") / "other.txt").write_text("other\n")
+    await trees.integrate("other", "Other")
+    (await trees.create("t") / "app.py").write_text("two\n")
+    (trees.path("t") / "new.txt").write_text("new\n")
+    (trees.path("other") / "app.py").write_text("one\n")
+    kill = "kill -9 $PPID; exit 1"
+    wrapper = git_that(word, kill if when == "before" else f'$GIT "$@"; {kill}')
+    program = (sys.executable, "-c", INTEGRATING, str(project.root), str(tmp_path / "state"))
+    died = await asyncio.create_subprocess_exec(*program)
+    assert await died.wait() == -signal.SIGKILL
+    wrapper.unlink()
+    tip = await trees.integrate("t", "Work")
+    assert await trees.integrate("t", "Work") == tip == await trees.tip()
+    assert show(project, tip, "app.py") == "two\n"
+    assert show(project, tip, "new.txt") == "new\n"
+    assert show(project, tip, "other.txt") == "other\n"
+    assert project.git("log", "--format=%s", "--no-merges", f"main..{tip}").split() == ["Work", "Other"]
+    assert (await trees.clean()).kept == ()

@@ -29,7 +29,7 @@ from unstuck.supervision.remediation import Ground
 from unstuck.supervision.steps import fallen
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.supervision.verification import detect_check
-from unstuck.text import Clean, admit, one_line
+from unstuck.text import Clean, admit, is_text, one_line
 from unstuck.workspace.condition import branch_of, under_way
 from unstuck.workspace.git import dirty, head
 from unstuck.workspace.project import Project
@@ -83,6 +83,8 @@ async def start_run(
             else f"{place.root} is not a git repository, so isolation: worktree is not possible"
         )
     branch = await branch_of(place.root) if base is not None else None
+    if branch is not None and not is_text(branch):
+        branch = None  # a record cannot hold its name
     if apart and branch is None and settings.results != "branch":
         raise ProjectError("no branch is checked out that results could go to: check one out, or set results: branch")
     event = e.RunStarted(

@@ -11,7 +11,7 @@ from unstuck.record import events as e
 from unstuck.record.runs import ended
 from unstuck.supervision.core import Core
 from unstuck.text import admit
-from unstuck.workspace.keeping import Cleaned
+from unstuck.workspace.keeping import Cleaned, Kept
 
 __all__ = ["clean_old", "clean_own"]
 
@@ -20,8 +20,12 @@ _NAMED = 50
 
 async def clean_own(core: Core) -> None:
     """At the end of a run, its own."""
-    if core.worktrees is not None and any(row.task.isolation == "worktree" for row in core.head.tasks.values()):
+    if core.worktrees is None or all(row.task.isolation != "worktree" for row in core.head.tasks.values()):
+        return
+    try:
         _say(core, await core.worktrees.clean())
+    except (WorkspaceError, OSError) as error:
+        _say(core, Cleaned((), (Kept(core.worktrees.branch, str(error)),)))
 
 
 async def clean_old(core: Core, runs: Path, removed: Iterable[str]) -> None:

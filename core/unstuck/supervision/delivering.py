@@ -22,6 +22,7 @@ REFUSED = "delivery_refused"
 """Why a run was halted whose results did not fit where nobody may be asked: to go on with it tries again."""
 
 _KEY = "delivery"
+_GONE = "gone"
 _NAMED = 50
 
 
@@ -43,7 +44,7 @@ async def deliver(core: Core) -> None:
                 return
             await changed.wait()
         elif gate is not None and gate.status == "answered" and gate.effect != "integrate":
-            tip = await trees.tip()
+            tip = await _tip(trees)
             core.append(e.ResultsDelivered(tip=tip, branch=one_line(core.head.run.branch)), actor=gate.by or "human")
             core.append(e.AnswerDelivered(gate=gate.id))
         else:
@@ -59,7 +60,14 @@ def _is_over(state: State) -> bool:
 async def _is_due(core: Core, trees: Worktrees) -> bool:
     """Whether there are results that have not gone anywhere yet."""
     arrived = any(row.integrated not in ("", "none", "unchanged") for row in core.head.tasks.values())
-    return arrived and core.head.run.delivered != await trees.tip()
+    return arrived and core.head.run.delivered != await _tip(trees)
+
+
+async def _tip(trees: Worktrees) -> str:
+    try:
+        return await trees.tip()
+    except WorkspaceError:
+        return _GONE
 
 
 def _last_gate(state: State) -> GateRow | None:

@@ -49,13 +49,15 @@ async def branch_of(tree: Path) -> str | None:
 async def trees(repo: Repository) -> tuple[Tree, ...]:
     """Every work tree of the repository, those whose directory is missing among them."""
     listed = await run_git(repo.root, "worktree", "list", "--porcelain", "-z")
-    found = []
+    found: list[Tree] = []
     for part in listed.out.split(b"\0\0"):
         fields = dict(row.partition(" ")[::2] for row in split_paths(part))
         if "worktree" not in fields or "bare" in fields:
             continue
         path = Path(fields["worktree"])
-        git_dir = _git_dir(repo, path)
+        if not found and repo.git_dir == repo.common:
+            path = repo.root  # of a submodule git names the git directory instead
+        git_dir = repo.common if not found else _git_dir(path)
         found.append(Tree(path, git_dir, fields.get("branch", "").removeprefix("refs/heads/") or _left(git_dir)))
     return tuple(found)
 
@@ -67,11 +69,9 @@ async def changed_in(tree: Path) -> tuple[str, ...]:
     return tuple(sorted(row[3:] for row in split_paths(result.out)))
 
 
-def _git_dir(repo: Repository, path: Path) -> Path:
+def _git_dir(path: Path) -> Path:
     try:
         said = (path / ".git").read_text(errors="surrogateescape")
-    except IsADirectoryError:
-        return repo.common
     except OSError:
         return path / ".git"  # the tree is missing
     return (path / said.removeprefix("gitdir: ").rstrip("\n")).resolve()

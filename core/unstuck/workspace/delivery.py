@@ -10,10 +10,11 @@ import asyncio
 import fcntl
 import os
 from collections.abc import AsyncIterator
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
 from unstuck.workspace.condition import Tree, changed_in, is_locked, trees, under_way
@@ -25,6 +26,7 @@ __all__ = ["Delivery", "How"]
 How = Literal["fast_forward", "merge"]
 
 _BRANCHES = "refs/heads/"
+_LEFT_OUT = "S"
 _FORWARD = ("--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet")
 
 
@@ -36,6 +38,17 @@ class _Move:
     before: str
     goal: str
     tree: Tree | None
+
+
+class _Row(NamedTuple):
+    """A file that the two commits have differently: its modes, its blobs, and git's letter for it."""
+
+    old_mode: str
+    new_mode: str
+    old: str
+    new: str
+    kind: str
+    path: str
 
 
 class Delivery:
@@ -63,7 +76,8 @@ class Delivery:
             await self._make_room(move)
             await self._git("update-ref", self._pin, goal)
             await self._go(move, lock)
-            await self._git("update-ref", "-d", self._pin)
+            with suppress(GitError):  # it has arrived; what is left over is seen to the next time
+                await self._git("update-ref", "-d", self._pin)
             return goal
 
     @asynccontextmanager
@@ -120,19 +134,33 @@ class Delivery:
             ) from None
 
     async def _make_room(self, move: _Move) -> None:
-        """Refuse where a file that git does not know, ignored or not, stands in the place of one that is to come."""
+        """Refuse where a result would go over something that git does not see: a stranger, or an overlooked change."""
         if move.tree is None:
             return
-        listed = await run_git(
-            self._repo.root, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "--diff-filter=AT",
-            move.before, move.goal,
-        )  # fmt: skip
-        known = await run_git(move.tree.path, "ls-files", "-z")
-        tracked = frozenset(split_paths(known.out))
-        coming = split_paths(listed.out)
-        in_the_way = await asyncio.to_thread(_strangers, move.tree.path, coming, tracked)
+        place, rows = move.tree.path, await self._rows(move)
+        tags = await _tags(place)
+        coming = [row.path for row in rows if row.kind in "AT"]
+        in_the_way = await asyncio.to_thread(_strangers, place, coming, tags.keys())
         if in_the_way:
-            raise DeliveryRefused(f"files of yours in {move.tree.path} stand in the place of results", in_the_way)
+            raise DeliveryRefused(f"files of yours in {place} stand in the place of results", in_the_way)
+        overlooked = [row for row in rows if tags.get(row.path) == _LEFT_OUT or tags.get(row.path, "H").islower()]
+        changed = [row.path for row in overlooked if await self._differs(place, row)]
+        if changed:
+            raise DeliveryRefused(f"{place} has changes that git was told to overlook", tuple(changed))
+
+    async def _rows(self, move: _Move) -> list[_Row]:
+        """What is to become different, file by file."""
+        command = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", move.before, move.goal)
+        fields = split_paths((await run_git(self._repo.root, *command)).out)
+        pairs = zip(fields[::2], fields[1::2], strict=True)
+        return [_Row._make([*head.lstrip(":").split(" "), path]) for head, path in pairs]
+
+    @staticmethod
+    async def _differs(tree: Path, row: _Row) -> bool:
+        if not os.path.lexists(tree / row.path):
+            return False  # left out of a sparse checkout
+        found = await run_git(tree, "hash-object", "--", row.path, check=False, user_config=True)
+        return found.code != 0 or found.line != row.old
 
     async def _go(self, move: _Move, lock: int) -> None:
         if move.tree is None:
@@ -192,44 +220,57 @@ class Delivery:
         Everything tracked was as in ``before``, so nothing is lost that is not in a commit.
         """
         assert move.tree is not None
-        place, range_ = move.tree.path, (move.before, move.goal)
-        with suppress(GitError):
-            await run_git(place, "update-index", "-q", "--refresh", check=False, user_config=True)
-        listed = await run_git(place, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", *range_)
-        fields = split_paths(listed.out)
-        rows = [(*head.lstrip(":").split(" "), path) for head, path in zip(fields[::2], fields[1::2], strict=True)]
-        mine = [row for row in rows if await self._is_between(place, row[5], new=row[3], kind=row[4])]
-        entries = b"".join(_entry(mode=row[0], blob=row[2], path=row[5]) for row in mine)
+        place = move.tree.path
+        await run_git(place, "update-index", "-q", "--refresh", check=False, user_config=True)
+        mine = [row for row in await self._rows(move) if await self._is_between(place, row)]
+        entries = b"".join(_entry(row) for row in mine)
         if not entries:
             return
+        tags = await _tags(place)
+        left_out = {
+            row.path for row in mine if tags.get(row.path) == _LEFT_OUT and not os.path.lexists(place / row.path)
+        }
         await run_git(place, "update-index", "-z", "--index-info", stdin=entries, user_config=True)
+        if left_out:
+            command = ("update-index", "-z", "--skip-worktree", "--stdin")
+            await run_git(place, *command, stdin=join_paths(left_out), user_config=True)
         for row in mine:
-            if row[4] == "A":
-                _remove_new(place, row[5])
-        back = join_paths(row[5] for row in mine if row[4] != "A")
+            if row.kind == "A":
+                _remove_new(place, row.path)
+        back = join_paths(row.path for row in mine if row.kind != "A" and row.path not in left_out)
         if back:
             await run_git(place, "checkout-index", "-f", "-u", "-z", "--stdin", stdin=back, user_config=True)
 
-    async def _is_between(self, tree: Path, path: str, *, new: str, kind: str) -> bool:
-        """Whether the file at ``path`` is one of ours: gone, as it is to be, or the beginning of that."""
-        file = tree / path
+    @staticmethod
+    async def _is_between(tree: Path, row: _Row) -> bool:
+        """Whether a file is one of ours: gone, as it is to be, or the beginning of that."""
+        file = tree / row.path
         if not os.path.lexists(file):
             return True
-        if kind == "D":
+        if row.kind == "D":
             return False
-        found = await run_git(tree, "hash-object", "--", path, check=False, user_config=True)
-        if found.code == 0 and not file.is_symlink():
-            if found.line == new:
-                return True
-            whole = await run_git(tree, "cat-file", "--filters", f"--path={path}", new, check=False, user_config=True)
-            return whole.code == 0 and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
-        target = await run_git(tree, "cat-file", "blob", new, check=False)
-        return file.is_symlink() and os.fsencode(os.readlink(file)) == target.out
+        if file.is_symlink():
+            target = await run_git(tree, "cat-file", "blob", row.new, check=False)
+            return os.fsencode(os.readlink(file)) == target.out
+        found = await run_git(tree, "hash-object", "--", row.path, check=False, user_config=True)
+        if found.code == 0 and found.line == row.new:
+            return True
+        whole = await run_git(
+            tree, "cat-file", "--filters", f"--path={row.path}", row.new, check=False, user_config=True
+        )
+        return whole.code == 0 and file.is_file() and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
 
 
-def _entry(*, mode: str, blob: str, path: str) -> bytes:
-    gone = not mode.strip("0")
-    return (b"0 " + b"0" * len(blob) if gone else f"{mode} {blob}".encode()) + b"\t" + os.fsencode(path) + b"\0"
+async def _tags(tree: Path) -> dict[str, str]:
+    """Git's letter for every file that it knows in a tree: ``S`` is left out of it, a small one is overlooked."""
+    listed = await run_git(tree, "ls-files", "-z", "-v")
+    return {row[2:]: row[0] for row in split_paths(listed.out)}
+
+
+def _entry(row: _Row) -> bytes:
+    """The index's line for the file as it was; mode 0 takes it out."""
+    mode = row.old_mode if row.old_mode.strip("0") else "0"
+    return f"{mode} {row.old}\t".encode() + os.fsencode(row.path) + b"\0"
 
 
 def _remove_new(tree: Path, path: str) -> None:
@@ -241,7 +282,7 @@ def _remove_new(tree: Path, path: str) -> None:
             folder.rmdir()
 
 
-def _strangers(tree: Path, coming: list[str], tracked: frozenset[str]) -> tuple[str, ...]:
+def _strangers(tree: Path, coming: list[str], tracked: AbstractSet[str]) -> tuple[str, ...]:
     """What git does not know at the places in ``coming``, or in the place of one of their folders."""
     found = set()
     for path in coming:
@@ -257,7 +298,7 @@ def _strangers(tree: Path, coming: list[str], tracked: frozenset[str]) -> tuple[
     return tuple(sorted(found))
 
 
-def _at(tree: Path, path: str, tracked: frozenset[str]) -> set[str]:
+def _at(tree: Path, path: str, tracked: AbstractSet[str]) -> set[str]:
     file = tree / path
     if not os.path.lexists(file) or path in tracked:
         return set()

@@ -196,6 +196,7 @@ class Worktrees:
         """The commit in which ``tip`` is merged into ``onto``, on no branch yet. Raises IntegrationConflict."""
         async with self._lock:
             place = self._place(_SCRATCH)
+            await place.dispose()  # left by a merge that was killed
             await place.add(onto, "--detach", onto)
             try:
                 merged = await place.git("merge", "--quiet", *_MERGE, "-m", message, tip, check=False)
