@@ -36,8 +36,10 @@ async def deliver(core: Core) -> None:
     if core.settings.results == "branch" or trees is None or not core.head.run.branch:
         return
     changed = core.changed("the delivery")
-    while _is_over(core.head) and await _is_due(core, trees):
-        changed.clear()
+    while True:
+        changed.clear()  # before looking: what happens while git is asked is not to be missed
+        if not (await _is_due(core, trees) and _is_over(core.head)):
+            return
         gate = _last_gate(core.head)
         if gate is not None and gate.status == "open":
             if not core.person and gate.gate.acts_at is None:
