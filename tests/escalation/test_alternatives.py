@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import permutations
 
 import pytest
@@ -9,7 +10,21 @@ import pytest
 from unstuck.detection import is_circular_fix
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.diagnosis import Cause
-from unstuck.escalation.alternatives import alternatives, built_in
+from unstuck.escalation.alternatives import alternatives, built_in, known_ways, learnt_patterns, remembered_ways
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of an approach, as memory has it."""
+
+    approach: str
+    signature: str = "s1"
+    outcome: str = "worked"
+    note: str = "KeyError: currency"
+    cause: str = "test_assertion"
+
+
+CAUSE = Cause.TEST_ASSERTION
 
 
 @pytest.mark.parametrize("cause", list(Cause))
@@ -54,3 +69,42 @@ def test_the_same_way_is_offered_once_at_its_best() -> None:
     ways = alternatives(Cause.SIMPLE_LOGIC, remembered=[("cache it", 0.5)], named=["cache it", ""])
     assert [(way.name, way.source) for way in ways if way.name == "cache it"] == [("cache it", "agent")]
     assert all(way.name for way in ways)
+
+
+def test_memory_goes_by_how_alike_failures_are() -> None:
+    """What worked against this very failure counts whole, against one in like words less, against others not at all."""
+    tried = [
+        Use("same"),
+        Use("alike", "s2", note="KeyError: price"),
+        Use("other words", "s3", note="nothing in common"),
+        Use("other cause", "s4", cause="syntax_error"),
+        Use("this failure, other cause", "s1", cause="syntax_error"),
+    ]
+    ways = dict(remembered_ways(tried, cause=CAUSE, signature="s1", headline="KeyError: currency"))
+    assert ways.keys() == {"same", "alike", "this failure, other cause"}
+    assert ways["same"] == ways["this failure, other cause"] == 1.0
+    assert 0 < ways["alike"] < 1
+    assert alternatives(CAUSE, remembered=ways.items())[0].confidence == pytest.approx(0.8)
+
+
+def test_the_last_use_decides_what_is_remembered() -> None:
+    """An approach that failed since it worked is not remembered as one that works."""
+    newest_first = [Use("a", outcome="failed"), Use("a"), Use("b"), Use("b", outcome="failed")]
+    assert [way for way, _ in remembered_ways(newest_first, cause=CAUSE, signature="s1", headline="x")] == ["b"]
+
+
+def test_what_worked_twice_is_a_pattern() -> None:
+    """Against two failures of one cause, with the share of those against which it worked; once is no pattern."""
+    tried = [
+        Use("twice", "s1"), Use("twice", "s2"), Use("mostly", "s1"), Use("mostly", "s2"), Use("once", "s1"),
+        Use("mostly", "s3", outcome="failed"), Use("again", "s1"), Use("again", "s1"), Use("far", "s9", cause="x"),
+    ]  # fmt: skip
+    found = dict(learnt_patterns(tried, cause=CAUSE))
+    assert found == {"twice": 1.0, "mostly": pytest.approx(2 / 3)}
+    assert alternatives(CAUSE, patterns=found.items())[0].confidence == pytest.approx(0.7)
+
+
+def test_my_own_patterns() -> None:
+    """What I have named for failures like this one, and nothing for others."""
+    mine = (("currency|price", "use cents", 0.9), ("timeout", "wait", 1.0))
+    assert known_ways(mine, "KeyError: currency") == (("use cents", 0.9),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from unstuck import Approach, EscalationLevel, Execution, Failure, FailureHandler
@@ -126,3 +128,44 @@ def test_success_begins_anew() -> None:
     handler.succeeded()
     assert (handler.retry_count, handler.pivot_count, handler.research_count) == (0, 0, 0)
     assert handler.handle(failure, execution()).action == "RETRY"
+
+
+def test_the_callers_memory_comes_first() -> None:
+    """Similar tasks that succeeded (0.8 of their similarity), patterns (0.7 of their confidence), the failure (0.5)."""
+    memory = SimpleNamespace(
+        similar_tasks=[
+            SimpleNamespace(outcome="success", approach="use the built-in", similarity=0.9),
+            SimpleNamespace(outcome="failure", approach="copy it", similarity=1.0),
+            SimpleNamespace(outcome="success", approach="what we do", similarity=1.0),
+        ],
+        applicable_patterns=[SimpleNamespace(name="adapter", approach="write an adapter", confidence=0.8)],
+    )
+    handler, ways = FailureHandler(), []
+    current = Approach("what we do")
+    for _ in range(3):
+        intent = SimpleNamespace(memory=memory)
+        done = handler.handle(Failure("Cannot find module 'x'"), execution(current_approach=current, intent=intent))
+        ways.append(done.new_approach)
+        current = done.new_approach
+    assert [(way.name, way.source, round(way.confidence, 2)) for way in ways] == [
+        ("use the built-in", "memory", 0.72),
+        ("write an adapter", "pattern", 0.56),
+        ("use_alternative_library", "failure_analysis", 0.5),
+    ]
+
+
+def test_research_says_what_to_look_into() -> None:
+    """Related files, three at most, and the line names them."""
+    said: list[str] = []
+    files = ("tests/test_oauth.py", "lib/oauth.py", "lib/token.py", "lib/a.py", "lib/b.py")
+    handler = FailureHandler(output=said.append)
+    done = handler.handle(
+        Failure("Token refresh failing", involved_files=files), execution(current_file="lib/oauth.py")
+    )
+    assert done.action == "RESEARCH"
+    assert [(target.kind, target.name) for target in done.targets] == [
+        ("file", "tests/test_oauth.py"),
+        ("file", "lib/a.py"),
+        ("file", "lib/b.py"),
+    ]
+    assert said == ["  → Research 1/2: Reading tests/test_oauth.py, lib/a.py, lib/b.py"]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.workspace.gather import gather
+from unstuck.escalation.research import Target
+from unstuck.workspace.gather import gather, surroundings
 
 
 async def test_the_code_round_the_failure_is_shown(project):
@@ -57,12 +58,12 @@ async def test_a_missing_script_is_looked_for_beside_the_file(project):
 
 
 async def test_the_last_commits_of_the_file(project):
-    """Three at most, newest first, with what they changed."""
+    """Three at most, newest first, with what they changed: those that touched the place, else those of the file."""
     for number in range(5):
         project.write({"app.py": f"version {number}\n"})
         project.commit(f"change {number}")
     found = await gather(project.root, location="app.py:1", headline="boom")
-    history = next(insight for insight in found if insight.source == "last commits of app.py")
+    history = next(insight for insight in found if insight.source == "last commits of app.py:1")
     assert [number for number in range(5) if f"change {number}" in history.text] == [2, 3, 4]
     assert "+version 4" in history.text
 
@@ -143,3 +144,93 @@ async def test_every_text_is_clean_and_bounded(project):
 async def test_a_directory_that_is_gone_gives_nothing(tmp_path):
     """A tree that was removed meanwhile is no reason to fail."""
     assert await gather(tmp_path / "gone", location="a.py:1", headline="'some_name'") == ()
+
+
+async def test_the_commits_that_touched_the_place(project):
+    """Of a long file only the commits that changed something near the failing line."""
+    lines = [f"line {number}\n" for number in range(60)]
+    project.write({"app.py": "".join(lines)})
+    project.commit("all of it")
+    for place, said in ((3, "the top"), (50, "the place"), (5, "the top again")):
+        lines[place] = f"changed for {said}\n"
+        project.write({"app.py": "".join(lines)})
+        project.commit(said)
+    found = await gather(project.root, location="app.py:50", headline="boom")
+    history = next(insight for insight in found if insight.source == "last commits of app.py:50")
+    assert "the place" in history.text
+    assert "the top" not in history.text
+
+
+async def test_who_calls_the_function_that_failed(project):
+    """Its callers, not its definition; nobody asks who calls a test."""
+    project.write(
+        {
+            "app.py": "def total(items):\n    return sum(items)\n",
+            "cart.py": "from app import total\n\nprint(total([1]))\n",
+            "test_app.py": "def test_total():\n    assert 1 == 2\n",
+        }
+    )
+    found = await gather(project.root, location="app.py:2", headline="boom")
+    assert {insight.source: insight.text for insight in found}["callers of total"] == "cart.py:3:print(total([1]))"
+    found = await gather(project.root, location="test_app.py:2", headline="boom")
+    assert not [insight for insight in found if insight.source.startswith("callers")]
+
+
+async def test_what_is_installed(project):
+    """Version, summary, description and definitions of a package, as they lie in the project's own environment."""
+    site = ".venv/lib/python3.11/site-packages"
+    metadata = "Name: pay-sdk\nVersion: 2.1\nSummary: Payments\n\n# Use\n\nCall it.\n"
+    module = '"""x"""\n\ndef verify(body, signature):\n    pass\n\n\ndef _hidden(): ...\n'
+    project.write(
+        {
+            f"{site}/pay_sdk-2.1.dist-info/METADATA": metadata,
+            f"{site}/pay_sdk/__init__.py": module,
+            "node_modules/@pay/sdk/package.json": '{"name": "@pay/sdk", "version": "3.0.1", "main": "lib/index.js"}',
+            "node_modules/@pay/sdk/README.md": "# Pay\n\nUse verify().\n",
+        }
+    )
+    python, script, gone = [
+        await gather(project.root, location=None, headline="", targets=[Target("dependency", name)], environ={})
+        for name in ("pay_sdk.hooks", "@pay/sdk", "nowhere")
+    ]
+    assert python[0].source == "package pay_sdk.hooks"
+    assert python[0].text.splitlines()[:3] == ["Name: pay-sdk", "Version: 2.1", "Summary: Payments"]
+    assert "Call it." in python[0].text
+    assert "def verify(body, signature):" in python[0].text
+    assert "_hidden" not in python[0].text
+    assert script[0].text.splitlines()[:2] == ["name: @pay/sdk", "version: 3.0.1"]
+    assert "Use verify()." in script[0].text
+    assert gone[0].text == f"nowhere is not installed. Looked in: {site}, node_modules."
+
+
+@pytest.mark.parametrize("name", ["../../etc", "..", "a/../../b", "", "x" * 400, "a b", "\0"])
+async def test_a_dependency_that_is_no_name_is_not_looked_for(project, name):
+    """Whatever a failure calls a package, nothing outside of where packages lie is read."""
+    assert await gather(project.root, location=None, headline="", targets=[Target("dependency", name)]) == ()
+
+
+async def test_related_files_and_examples(project):
+    """Of a related file the lines with the failure's names, else what it defines; of an approach where it is used."""
+    project.write({"units.py": "x = 1\n" * 9 + "GRAMS_PER = 28\n", "plain.py": "def first(): ...\n"})
+    targets = [Target("file", "units.py"), Target("file", "plain.py"), Target("pattern", "use GRAMS_PER here")]
+    found = await gather(project.root, location=None, headline="'GRAMS_PER' is wrong", targets=targets)
+    told = {insight.source: insight.text for insight in found}
+    assert "    10 | GRAMS_PER = 28" in told["related units.py"]
+    assert told["related plain.py"] == "     1 | def first(): ..."
+    assert told["examples: uses of GRAMS_PER"] == "units.py:10:GRAMS_PER = 28"
+
+
+async def test_it_ends_in_time(project):
+    """When its time is up, what was found until then is all there is."""
+    project.write({"app.py": "boom()\n"})
+    assert await gather(project.root, location="app.py:1", headline="boom", seconds=0.0) == ()
+
+
+async def test_what_is_round_a_failure(project):
+    """The file, what it imports and every path of the tree, for whoever chooses what to look into."""
+    project.write({"app.py": "from lib.util import helper as h\nimport os.path, json\n", "new.txt": "x"})
+    near = await surroundings(project.root, "app.py:1")
+    assert near.file == "app.py"
+    assert near.imports == (("h", "lib.util"), ("os", "os.path"), ("json", "json"))
+    assert {"app.py", "lib/util.py", "new.txt"} <= set(near.files)
+    assert (await surroundings(project.root, "../x:1")).file == ""

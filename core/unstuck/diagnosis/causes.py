@@ -78,7 +78,10 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class HandlerResult:
-    """What the handler answers: ``action`` is RETRY, PIVOT, RESEARCH or ASK, the rest belongs to one of them."""
+    """What the handler answers: ``action`` is RETRY, PIVOT, RESEARCH or ASK, the rest belongs to one of them.
+
+    ``targets`` is what research should look into, the most telling first.
+    """
 
     action: str
     fix: Any = None
@@ -88,6 +91,7 @@ class HandlerResult:
     checkpoint: Any = None
     question: str = ""
     stuck_report: Any = None
+    targets: list[Any] = field(default_factory=list)
 
 
 def classify_cause(failure: Any) -> Cause:

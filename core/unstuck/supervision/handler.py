@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from unstuck.diagnosis import (
     Approach,
@@ -21,6 +22,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.levels import Limits
 from unstuck.escalation.report import format_stuck_question, stuck_report
+from unstuck.escalation.research import research_targets
 
 __all__ = ["FailureHandler"]
 
@@ -63,7 +65,8 @@ class FailureHandler:
         name = getattr(current, "name", None) or (current if isinstance(current, str) else "")
         climb = replace(self.climb, approach=name or self.climb.approach)
         noted = climb.noting(diagnosis.identity, climb.approach)
-        ways = alternatives(diagnosis.cause, failed=noted.failed_approaches)
+        remembered, patterns = _known(execution.intent, climb.approach)
+        ways = alternatives(diagnosis.cause, remembered=remembered, patterns=patterns, failed=noted.failed_approaches)
         rung = next_rung(
             noted,
             diagnosis.cause,
@@ -80,7 +83,7 @@ class FailureHandler:
             return self._retry(failure, execution)
         if rung == "pivot":
             return self._pivot(execution, ways[0])
-        return self._research(execution)
+        return self._research(failure, execution, diagnosis)
 
     def succeeded(self) -> None:
         """The task got past its failure: the next one starts a new climb."""
@@ -102,9 +105,17 @@ class FailureHandler:
         self._output(f"  → Pivot {self.climb.pivots}/{self.max_pivots}: Trying {way.name}")
         return HandlerResult(action="PIVOT", new_approach=way, phase=execution.current_phase)
 
-    def _research(self, execution: Execution) -> HandlerResult:
-        self._output(f"  → Research {self.climb.research}/{self.max_research}: Reading the code round the failure")
-        return HandlerResult(action="RESEARCH", phase=execution.current_phase)
+    def _research(self, failure: Failure, execution: Execution, diagnosis: Diagnosis) -> HandlerResult:
+        targets = research_targets(
+            diagnosis.cause,
+            failure.error,
+            file=execution.current_file,
+            files=tuple(failure.involved_files),
+            approach=self.climb.approach,
+        )
+        read = ", ".join(target.name for target in targets) or "the code round the failure"
+        self._output(f"  → Research {self.climb.research}/{self.max_research}: Reading {read}")
+        return HandlerResult(action="RESEARCH", phase=execution.current_phase, targets=list(targets))
 
     def _ask(self, failure: Failure, execution: Execution, diagnosis: Diagnosis, noted: Climb) -> HandlerResult:
         report = stuck_report("task", noted, diagnosis, reason="nothing is left to try")
@@ -117,3 +128,23 @@ class FailureHandler:
             f"Problem: {failure.summary or diagnosis.headline}\n"
         )
         return HandlerResult(action="ASK", question=question, stuck_report=report, phase=execution.current_phase)
+
+
+Known = tuple[tuple[str, float], ...]
+
+
+def _known(intent: Any, current: str) -> tuple[Known, Known]:
+    """What the caller's memory offers: similar tasks that succeeded, by similarity, and patterns, by confidence.
+
+    ``intent.memory`` may hold ``similar_tasks`` (``outcome``, ``approach``, ``similarity``) and ``applicable_patterns``
+    (``name``, ``approach``, ``confidence``); what is missing counts as empty.
+    """
+    memory = getattr(intent, "memory", None)
+    tasks = getattr(memory, "similar_tasks", None) or ()
+    patterns = getattr(memory, "applicable_patterns", None) or ()
+    return (
+        tuple(
+            (task.approach, task.similarity) for task in tasks if task.outcome == "success" and task.approach != current
+        ),
+        tuple((pattern.approach, pattern.confidence) for pattern in patterns if pattern.name != current),
+    )

@@ -11,9 +11,11 @@ from pathlib import Path
 import aiofiles
 
 from unstuck.contract import Capabilities, Guidance
+from unstuck.diagnosis import Cause
 from unstuck.errors import WorkspaceError
 from unstuck.escalation.prompts import Brief, compose, set_back
 from unstuck.escalation.report import format_stuck_question, stuck_report
+from unstuck.escalation.research import research_targets
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
@@ -22,7 +24,7 @@ from unstuck.supervision.learning import answered_before, keep_rules, remember_a
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.checkpoints import Plan
-from unstuck.workspace.gather import gather
+from unstuck.workspace.gather import gather, surroundings
 
 __all__ = [
     "ask",
@@ -247,14 +249,22 @@ def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
 
 async def research(core: Core, row: TaskRow) -> None:
     """Gather what can be found without a model."""
-    diagnosis = row.diagnosis
-    found = await gather(
-        core.tree_of(row),
-        location=diagnosis.signature.location if diagnosis else None,
-        headline=diagnosis.headline if diagnosis else "",
+    diagnosis, tree = row.diagnosis, core.tree_of(row)
+    location = diagnosis.signature.location if diagnosis else None
+    headline = diagnosis.headline if diagnosis else ""
+    near = await surroundings(tree, location)
+    targets = research_targets(
+        diagnosis.cause if diagnosis else Cause.SIMPLE_LOGIC,
+        headline,
+        file=near.file,
+        imports=near.imports,
+        files=near.files,
+        approach=next(reversed(row.climb.failed_approaches), ""),
     )
+    found = await gather(tree, location=location, headline=headline, targets=targets, environ=core.environ)
     insights = tuple(admit(f"{insight.source}:\n{insight.text}", limit=5_000) for insight in found)
-    core.append(e.ResearchDone(insights=insights), task=row.id, attempt=row.attempt)
+    event = e.ResearchDone(insights=insights, targets=tuple(one_line(str(target)) for target in targets))
+    core.append(event, task=row.id, attempt=row.attempt)
     remember_insights(core, row, (insight.source for insight in found))
 
 

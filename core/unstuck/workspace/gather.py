@@ -1,6 +1,6 @@
-"""Research without a model: what the project itself says about a failure.
+"""Research without a model: what the project itself says about a failure, and what is installed.
 
-Only regular files inside the tree are read, each up to a bound; nothing here raises for odd input.
+Of the project only regular files inside the tree are read, each up to a bound; nothing here raises for odd input.
 """
 
 from __future__ import annotations
@@ -9,22 +9,27 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
+from unstuck.escalation.research import Target, imports_in
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.git import Result, find_repository, run_git, split_paths
+from unstuck.workspace.packages import describe
 
-__all__ = ["Insight", "gather"]
+__all__ = ["Insight", "Surroundings", "gather", "surroundings"]
 
 _AROUND = 15
 _READ_LIMIT = 2_000_000
 _OUTPUT_LIMIT = 200_000
 _NAMES = 4
+_FILES = 20_000
+_LINES_ROUND_A_NAME = 2
 _USES = 20
 _OUTLINE = 60
 _PLACE_LIMIT = 4096
@@ -36,6 +41,7 @@ _COMMON = frozenset({"None", "NoneType", "True", "False", "self", "int", "str", 
 _MODULE = re.compile(r"No module named ['\"]?([\w.]{1,200})|cannot import name .{1,200}? from ['\"]?([\w.]{1,200})")
 _SCRIPT = re.compile(r"Cannot find module ['\"]([^'\"\n]{1,200})['\"]")
 _SCRIPT_ENDINGS = ("", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".json", "/index.js", "/index.ts", "/index.tsx")
+_FUNCTION = re.compile(r"\s*(?:export\s+)?(?:async\s+)?(?:def|function|func|fn)\s+(\w+)")
 _DEFINITION = re.compile(r"\s*(?:async\s+)?(?:def|class|function|func|fn|export|pub|interface|type|struct|enum)\b")
 
 Finding = tuple[str, str]
@@ -49,36 +55,74 @@ class Insight:
     text: Clean
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a failure happened: the ``file`` in the tree, what it imports, and every path of the tree, with slashes."""
+
+    file: str = ""
+    imports: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
+
+
+async def surroundings(tree: Path, location: str | None) -> Surroundings:
+    """What is round ``location``, so that somebody can choose what to look into. Never raises for odd input."""
+    root = await asyncio.to_thread(tree.resolve)
+    file, _ = _locate(root, location)
+    try:
+        lines = await asyncio.to_thread(_read, file) if file else []
+        files = await _files(root)
+    except (WorkspaceError, OSError, ValueError):
+        return Surroundings()
+    place = file.relative_to(root).as_posix() if file else ""
+    return Surroundings(place, imports_in("\n".join(lines)), files)
+
+
+async def _files(root: Path) -> tuple[str, ...]:
+    if await find_repository(root) is None:
+        found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+        return tuple(islice(found, _FILES))
+    listed = await _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return tuple(split_paths(listed.out)[:_FILES])
+
+
 async def gather(
     tree: Path,
     *,
     location: str | None,
     headline: str,
     symbols: Sequence[str] = (),
-    limit: int = 5,
+    targets: Sequence[Target] = (),
+    environ: Mapping[str, str] | None = None,
+    limit: int = 8,
     size: int = 4000,
+    seconds: float = 20.0,
 ) -> tuple[Insight, ...]:
-    """Up to ``limit`` insights of at most about ``size`` characters each, the most telling first.
+    """Up to ``limit`` insights of at most about ``size`` characters each, the most telling first, in ``seconds``.
 
-    The code round ``location`` (``file``, ``file:line`` or ``file:line:column``), the module that could not be
-    imported, the last commits of the file, and where the names of ``headline`` and ``symbols`` are used. Empty where
-    there is nothing to say; never raises for what a failure may contain.
+    The code round ``location`` (``file``, ``file:line`` or ``file:line:column``) and its callers, the module that could
+    not be imported, the last commits that touched the place, where the names of ``headline`` and ``symbols`` are used,
+    and what ``targets`` say; installed packages are looked for as ``environ`` has them. Empty where there is nothing to
+    say; never raises for what a failure may contain.
     """
     root = await asyncio.to_thread(tree.resolve)
     file, line = _locate(root, location)
+    names = _names(headline, symbols)
     steps = (
         partial(_code, root, file, line, size),
         partial(_module, root, file, headline),
-        partial(_history, root, file),
-        partial(_uses, root, _names(headline, symbols)),
+        *(partial(_target, root, target, names, environ or {}) for target in targets),
+        partial(_callers, root, file, line),
+        partial(_history, root, file, line),
+        partial(_uses, root, names),
     )
-    found: list[Finding] = []
-    for step in steps:
-        try:
-            found += await step()
-        except (WorkspaceError, OSError, ValueError):
-            continue  # one source less
-    return tuple(Insight(one_line(source), admit(text, limit=size)) for source, text in found[: max(0, limit)])
+    found: dict[str, str] = {}
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            for step in steps:
+                with suppress(WorkspaceError, OSError, ValueError):  # one source less
+                    found |= {source: text for source, text in await step() if source not in found}
+    told = islice(found.items(), max(0, limit))
+    return tuple(Insight(one_line(source), admit(text, limit=size)) for source, text in told)
 
 
 def _locate(root: Path, location: str | None) -> tuple[Path | None, int]:
@@ -154,28 +198,72 @@ def _outline(file: Path) -> str:
     return "\n".join(f"{number:>6} | {text[:160]}" for number, text in defined[:_OUTLINE]) or "(the file is empty)"
 
 
-async def _history(root: Path, file: Path | None) -> list[Finding]:
+async def _target(root: Path, target: Target, names: Sequence[str], environ: Mapping[str, str]) -> list[Finding]:
+    """What one target says."""
+    if target.kind == "dependency":
+        said = await asyncio.to_thread(describe, root, target.name, environ)
+        return [(f"package {target.name}", said)] if said else []
+    if target.kind == "pattern":
+        return [(f"examples: {source}", text) for source, text in await _uses(root, _telling(target.name))]
+    place = _inside(root, root / target.name)
+    return [(f"related {target.name}", await asyncio.to_thread(_about, place, names))] if place else []
+
+
+def _about(file: Path, names: Sequence[str]) -> str:
+    """The lines of a related file that hold one of the names, with those beside them; else what it defines."""
+    lines = _read(file)
+    met = [at for at, text in enumerate(lines) if any(name in text for name in names)]
+    near = sorted({at + by for at in met[:_USES] for by in range(-_LINES_ROUND_A_NAME, _LINES_ROUND_A_NAME + 1)})
+    shown = [f"{at + 1:>6} | {lines[at][:160]}" for at in near if 0 <= at < len(lines)]
+    return "\n".join(shown[:_OUTLINE]) or _outline(file)
+
+
+async def _callers(root: Path, file: Path | None, line: int) -> list[Finding]:
+    """Where the function in which it failed is called."""
+    lines = await asyncio.to_thread(_read, file) if file and line else []
+    names = (found[1] for text in reversed(lines[:line]) if (found := _FUNCTION.match(text)))
+    name = next(names, "")
+    if len(name) < 3 or name.startswith("test"):
+        return []
+    return [(f"callers of {name}", text) for _, text in await _uses(root, [name], call=True)]
+
+
+async def _history(root: Path, file: Path | None, line: int) -> list[Finding]:
+    """The last commits that touched the place; those of the file where its line is not in them."""
     if file is None or await find_repository(root) is None:
         return []
     path = str(file.relative_to(root))
-    layout = ("--max-count=3", "--date=short", "--format=%h %ad %s", "--patch", "--unified=1")
-    safe = ("--no-ext-diff", "--no-textconv")
-    logged = await _git(root, "--literal-pathspecs", "log", *layout, *safe, "--", path)
+    layout = ("--max-count=3", "--date=short", "--format=%h %ad %s", "--no-ext-diff", "--no-textconv")
+    if line:
+        near = f"-L{max(1, line - 3)},{line + 3}:{path}"
+        logged = await _git(root, "log", *layout, near)
+        if logged.out.strip():
+            return [(f"last commits of {path}:{line}", logged.out.decode("utf-8", "replace"))]
+    logged = await _git(root, "--literal-pathspecs", "log", *layout, "--patch", "--unified=1", "--", path)
     text = logged.out.decode("utf-8", "replace")
     return [(f"last commits of {path}", text)] if text.strip() else []
 
 
-async def _uses(root: Path, names: Iterable[str]) -> list[Finding]:
+async def _uses(root: Path, names: Iterable[str], *, call: bool = False) -> list[Finding]:
+    """Where names stand in the tree; with ``call`` only where they are called, which a definition is not."""
     known = await find_repository(root) is not None
     where = ("--untracked",) if known else ("--no-index", "--exclude-standard")
     found = []
     for name in names:
-        result = await _git(root, "grep", "-n", "-w", "-F", "-I", *where, "-e", name)
+        wanted = f"{name}(" if call else name
+        result = await _git(root, "grep", "-n", *(() if call else ("-w",)), "-F", "-I", *where, "-e", wanted)
         lines = result.out.decode("utf-8", "replace").splitlines()
+        if call:
+            lines = [line for line in lines if not _DEFINITION.match(line.split(":", 2)[-1])]
         if lines:
             more = [f"… {len(lines) - _USES} more"] if len(lines) > _USES else []
             found.append((f"uses of {name}", "\n".join([line[:200] for line in lines[:_USES]] + more)))
     return found
+
+
+def _telling(text: str) -> list[str]:
+    """The words of an approach that may stand in code."""
+    return [word for word in _NAME.findall(text) if _TELLING.search(word) and word not in _COMMON][:_NAMES]
 
 
 def _names(headline: str, symbols: Iterable[str]) -> list[str]:
