@@ -353,7 +353,7 @@ def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
         (
             "failure_handler.patterns",
             [{"pattern": "a", "approach": "b", "confidence": 2}],
-            "up to 1, not 2",
+            "from 0 to 1, not 2",
         ),
         ("prompts", {"retry": "{problme}"}, "there is no placeholder '{problme}'; allowed are instruction, answer"),
         ("prompts", {"human": "Try again."}, "human must hold {answer}"),

@@ -167,7 +167,7 @@ class AutoResolve(_Frozen):
 
 
 class KnownWay(_Frozen):
-    """An ``approach`` that a pivot may take for failures that match ``pattern``; ``confidence`` is above 0, up to 1."""
+    """An ``approach`` that a pivot may take for failures that match ``pattern``; ``confidence`` is 0 to 1."""
 
     pattern: Pattern
     approach: Text
