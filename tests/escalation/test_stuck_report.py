@@ -23,7 +23,15 @@ CLIMB = Climb(
 def test_the_report_as_a_file(failure: Make) -> None:
     """Problem, what was tried, the analysis, insights, the checkpoint, who waits, and the four options."""
     report = stuck_report(
-        "web", CLIMB, failure("boom"), reason="nothing is left to try", checkpoint="chk-1", touches=("shop",)
+        "web",
+        CLIMB,
+        failure("boom"),
+        reason="nothing is left to try",
+        checkpoint="chk-1",
+        touches=("shop",),
+        files=("changed web.py",),
+        tokens={"retry": 1200},
+        consequences=("no file changes back", "shop stays blocked", "it ends for good", "a fresh session"),
     )
     text = report.markdown()
     for part in (
@@ -35,7 +43,10 @@ def test_the_report_as_a_file(failure: Make) -> None:
         "- web.py:\n\n      1 | # title\n      2 | body",
         "Checkpoint saved: chk-1",
         "Waiting for this task: shop",
-        "1. Show me how to do this\n2. Skip this part for now\n3. Abandon the task\n4. Try again with",
+        "## Changed so far\n\n- changed web.py",
+        "- retry: 1,200 tokens",
+        "1. Show me how to do this\n   (no file changes back)\n2. Skip this part for now\n   (shop stays blocked)\n",
+        "3. Abandon the task\n   (it ends for good)\n4. Try again with a different approach: [describe]\n   (a fresh",
     ):
         assert part in text
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from unstuck.diagnosis import Diagnosis
 from unstuck.escalation.climb import Climb
@@ -23,7 +24,9 @@ class StuckReport:
     """What was tried, what it looks like, and where the files are safe.
 
     ``attempts`` counts every directive since the last question: always by rung, and what happened beside the ladder
-    where it did; ``touches`` are the tasks that fall with this one; ``checkpoint`` is an id or empty.
+    where it did; ``touches`` are the tasks that fall with this one; ``checkpoint`` is an id or empty. ``files`` is what
+    the task has changed so far, ``tokens`` what each rung has used as the agents report it, and ``consequences`` says
+    for each of the four options what it would touch.
     """
 
     task: str
@@ -36,6 +39,9 @@ class StuckReport:
     approaches: tuple[str, ...] = ()
     checkpoint: str = ""
     touches: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    consequences: tuple[str, ...] = ()
 
     def markdown(self) -> str:
         """The report as a file for people."""
@@ -50,11 +56,19 @@ class StuckReport:
         for insight in self.insights:
             source, _, text = insight.partition("\n")
             lines += ["", f"- {source}", "", *(f"      {line}" for line in text.splitlines())]
+        if self.files:
+            lines += ["", "## Changed so far", "", *(f"- {one_line(change)}" for change in self.files)]
+        if self.tokens:
+            lines += ["", "## Used", "", *(f"- {rung}: {count:,} tokens" for rung, count in self.tokens.items())]
         if self.checkpoint:
             lines += ["", f"Checkpoint saved: {self.checkpoint}"]
         if self.touches:
             lines += ["", f"Waiting for this task: {', '.join(self.touches)}"]
-        lines += ["", "## Options", "", *(f"{n}. {text}" for n, text in enumerate(STUCK_OPTIONS, 1)), ""]
+        lines += ["", "## Options", ""]
+        for number, text in enumerate(STUCK_OPTIONS, 1):
+            touched = self.consequences[number - 1 : number]
+            lines += [f"{number}. {text}", *(f"   ({line})" for line in touched)]
+        lines.append("")
         return "\n".join(lines)
 
 
@@ -66,6 +80,9 @@ def stuck_report(
     reason: str,
     checkpoint: str = "",
     touches: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
+    tokens: Mapping[str, int] | None = None,
+    consequences: tuple[str, ...] = (),
 ) -> StuckReport:
     """The report for a task whose climb has ended."""
     return StuckReport(
@@ -79,6 +96,9 @@ def stuck_report(
         approaches=climb.failed_approaches,
         checkpoint=checkpoint,
         touches=touches,
+        files=files,
+        tokens=tokens or {},
+        consequences=consequences,
     )
 
 

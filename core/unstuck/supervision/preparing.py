@@ -21,6 +21,7 @@ from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, keep_rules, remember_answers, remember_insights
+from unstuck.supervision.touching import consequences, used_by_rung
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.checkpoints import Plan
@@ -146,6 +147,14 @@ async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
     done = {"change": "changed", "return": "deleted", "disappear": "added"}
     plan = await core.checkpoints(tree).plan(row.baseline)
     return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:_NAMED])
+
+
+async def _changed(core: Core, row: TaskRow) -> tuple[str, ...]:
+    """The same, where it can be found out at all."""
+    try:
+        return await _progress(core, row, core.tree_of(row))
+    except WorkspaceError:
+        return ()
 
 
 async def save(core: Core, row: TaskRow, reason: str) -> None:
@@ -275,7 +284,17 @@ async def ask(core: Core, row: TaskRow) -> None:
     touches = tuple(other.id for other in core.head.tasks.values() if row.id in other.task.needs)
     saved = directive.saved if directive.saved != "none" else ""
     before = await _before(core, row)
-    report = stuck_report(row.id, row.climb, row.diagnosis, reason=directive.reason, checkpoint=saved, touches=touches)
+    report = stuck_report(
+        row.id,
+        row.climb,
+        row.diagnosis,
+        reason=directive.reason,
+        checkpoint=saved,
+        touches=touches,
+        files=await _changed(core, row),
+        tokens=used_by_rung(core.head, row.id),
+        consequences=consequences(core.head, row),
+    )
     name = f"reports/{row.attempt or row.id}.md"
     path = core.folder / name
     path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -293,6 +312,9 @@ async def ask(core: Core, row: TaskRow) -> None:
         "approaches": list(report.approaches),
         "checkpoint": saved,
         "touches": list(touches),
+        "files": list(report.files),
+        "tokens": dict(report.tokens),
+        "consequences": list(report.consequences),
         "question": format_stuck_question(report),
         "signature": signature,
         "baseline": before,

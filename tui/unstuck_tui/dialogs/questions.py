@@ -11,6 +11,7 @@ from unstuck.errors import AnswerRefused
 from unstuck.record.state import GateRow, State
 from unstuck.settings import parse_duration
 from unstuck.supervision.gates import check_answer, effect_of
+from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
 from unstuck_tui.actions import Area, actions_of
 from unstuck_tui.asking import ANSWER_LIMIT
@@ -33,7 +34,6 @@ _MEANWHILE = {
     "runs_on": "the agent cannot be held and runs on meanwhile",
     "": "nothing is decided without you",
 }
-_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +144,8 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
         yield "Found", "; ".join(found.rstrip(":") for found in _each(context.get("insights")))
+        yield "Changed", "; ".join(_each(context.get("files")))
+        yield "Used", _used(context.get("tokens"))
         yield "Saved", _said(context.get("checkpoint")) or "nothing: no checkpoint could be made"
         return
     if row.gate.type == "loop_detected":
@@ -183,6 +185,12 @@ def _tried(context: Any) -> str:
             counted.append(f"{number} {one if number == 1 else many}")
     ways = _each(context.get("approaches"))
     return " · ".join(counted or ["one attempt"]) + (f" ({'; '.join(ways)})" if ways else "")
+
+
+def _used(tokens: object) -> str:
+    """The tokens that each rung has taken, where its agent says so."""
+    used = tokens.items() if isinstance(tokens, dict) else ()
+    return " · ".join(f"{one_line(str(rung))} {int(_number(count)):,} tokens" for rung, count in used)
 
 
 # --- what can be done ------------------------------------------------------------------------------------------------
@@ -308,10 +316,10 @@ def _touches(state: State, row: GateRow, name: str) -> str:
     keeps = f"; {checkpoint} keeps the files" if checkpoint else ""
     match name:
         case "skip":
-            return f"{_fallout(state, gate.task)}; offered again on resume"
+            return f"{fallout(state, gate.task)}; offered again on resume"
         case "abandon":
             saved = f" and in {checkpoint}" if checkpoint else ""
-            return f"it ends for good; {_fallout(state, gate.task)}; its files stay {files}{saved}"
+            return f"it ends for good; {fallout(state, gate.task)}; its files stay {files}{saved}"
         case "show_me" if gate.attempt:
             return "you write it; told at the agent's next step, or in its next attempt"
         case "show_me":
@@ -323,28 +331,6 @@ def _touches(state: State, row: GateRow, name: str) -> str:
         case "retry" if gate.type in _TOLD:
             return f"a fresh session goes your way{keeps}"
     return ""
-
-
-def _fallout(state: State, task: str) -> str:
-    """What happens to the tasks that need ``task``, directly or through others, when it does not get done."""
-    waiting: dict[str, None] = {}
-    frontier = [task]
-    while frontier:
-        need = frontier.pop(0)
-        for other in state.tasks.values():
-            if need in other.task.needs and other.id not in waiting and other.state != "ended":
-                waiting[other.id] = None
-                frontier.append(other.id)
-    if not waiting:
-        return "nothing waits for it"
-    names = ", ".join(list(waiting)[:_NAMED]) + (f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else "")
-    one = len(waiting) == 1
-    match state.tasks[task].after_skip:
-        case "run":
-            return f"{names} {'goes' if one else 'go'} on without it"
-        case "skip":
-            return f"{names} {'is' if one else 'are'} skipped too"
-    return f"{names} {'stays' if one else 'stay'} blocked"
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
