@@ -41,7 +41,16 @@ def test_where_nobody_may_be_asked_the_run_halts(bench):
     assert done.code == 4, done.out + done.err
     (failed,) = bench.events("workflow_failed")
     assert failed["data"]["reason"] == "task_limit_exceeded"
-    assert "WORKFLOW FAILED" in done.out
+    folder = bench.folder
+    message = (
+        "WORKFLOW FAILED - TASK_LIMIT_EXCEEDED\n\nthe agent failed 3 times (agent_crash)\n\n"
+        f"State preserved: {folder / 'state.json'}\nEvent log: {folder / 'events.jsonl'}\n\n"
+        "Review event log for failure history.\nHuman intervention required to proceed."
+    )
+    assert failed["data"]["message"] == message
+    assert failed["data"]["last_state"] == "undecided"
+    assert (folder / "state.json").exists()
+    assert "WORKFLOW FAILED - TASK_LIMIT_EXCEEDED" in done.out
     assert "failed 3 times" in done.out
     assert not bench.gates()
 

@@ -15,6 +15,7 @@ from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
+from unstuck.supervision.halting import halt
 from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
 from unstuck.supervision.preparing import save_asked, save_good
 from unstuck.supervision.steps import pending_answer
@@ -326,14 +327,6 @@ def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
         ),
         task=row.id,
         attempt=row.attempt,
-    )
-
-
-def halt(core: Core, row: TaskRow | None, reason: str, details: str) -> None:
-    """End the run: nobody may be asked and nothing is left to try."""
-    core.append(
-        e.WorkflowFailed(reason=reason, details=admit(details, limit=2_000), last_state=row.state if row else ""),
-        task=row.id if row else "",
     )
 
 

@@ -16,22 +16,13 @@ from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.halting import halt_remediation
 from unstuck.supervision.preparing import setup_problem
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees import REMEDIATION
 
-__all__ = ["HALT_MESSAGE", "Ground", "NullObserver"]
-
-HALT_MESSAGE = """WORKFLOW FAILED - REMEDIATION LIMIT EXCEEDED
-
-Infrastructure could not be restored after {attempts} attempts.
-
-Last issue: {issue}
-State preserved: {state}
-Event log: {log}
-
-Human intervention required."""
+__all__ = ["Ground", "NullObserver"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,23 +202,7 @@ class Ground:
         core = self._core
         run = core.head.run
         if not core.may_ask:
-            core.append(
-                e.WorkflowFailed(
-                    reason="remediation_limit_exceeded",
-                    details=admit(
-                        HALT_MESSAGE.format(
-                            attempts=run.remediation_failed,
-                            issue=run.blocked,
-                            state=core.folder / "state.json",
-                            log=core.journal.path,
-                        ),
-                        limit=2_000,
-                    ),
-                    attempts=run.remediation_failed,
-                    last_issue=admit(run.blocked, limit=500),
-                    last_state="blocked",
-                )
-            )
+            halt_remediation(core, run.remediation_failed, run.blocked)
             return
         gate = self._answered_before()
         if not gate:

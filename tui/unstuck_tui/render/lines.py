@@ -114,9 +114,10 @@ def _run_ended(event: e.RunEnded, record: Record) -> _Said:
 
 
 def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Said:
-    if event.details.startswith("WORKFLOW FAILED"):
+    message = event.message or (event.details if event.details.startswith("WORKFLOW FAILED") else "")
+    if message:
         # A whole message of its own, to be read as it was written.
-        return [line for line in event.details.splitlines() if line]
+        return [line for line in message.splitlines() if line]
     lines = [f"WORKFLOW FAILED ({event.reason}): {event.details}"]
     if event.last_issue:
         tried = f" after {_plural(event.attempts, 'attempt', 'attempts')}" if event.attempts is not None else ""

@@ -102,13 +102,14 @@ class RunsRemoved(Event):
 
 
 class WorkflowFailed(Event):
-    """The run was halted: nothing can mend it without a person."""
+    """The run was halted: nothing can mend it without a person, who reads ``message``."""
 
     reason: str
     details: Clean
     last_state: str = ""
     attempts: int | None = None
     last_issue: Clean | None = None
+    message: Clean = Clean("")
 
 
 class BaselineChecked(Event):
