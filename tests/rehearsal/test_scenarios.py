@@ -158,6 +158,57 @@ def test_broken_build(stage: Stage) -> None:
     assert played.file("shop/invoice.py").count("\n") == 5
 
 
+def test_agent_fails_itself(stage: Stage) -> None:
+    """A killed agent and a line that cannot be read: told the same again each time, on record with a sample."""
+    played = stage.play("agent-fails-itself")
+    assert played.path == ["first", "failed", "first", "failed", "first", "passed", "succeeded"]
+    names = [row["event"] for row in played.rows if row.get("event", "").startswith(("agent_", "signal_"))]
+    assert [name for name in names if name != "agent_spawned"] == [
+        *("agent_crashed", "agent_failure"),
+        *("signal_parse_failure", "agent_failure"),
+    ]
+    failures = played.data("agent_failure")
+    assert [(failure["error_type"], failure["attempt"]) for failure in failures] == [
+        ("agent_crash", 1),
+        ("parse_failure", 2),
+    ]
+    assert "broken off in the mid" in played.data("signal_parse_failure")[0]["raw_output_sample"]
+    assert played.told(1) == played.told(2) == played.told(3)
+    assert played.data("attempt_ended")[-1]["report"]["phase"] == "writing"
+    assert not played.data("directive_issued")
+    assert played.file("docs/terms.md") == "# Terms\n"
+
+
+def test_unheard_of_error(stage: Stage) -> None:
+    """What nobody recognises is tried once more, then a pivot starts afresh, also where memory is empty."""
+    played = stage.play("unheard-of-error")
+    assert played.path == ["first", "failed", "retry", "failed", "restored", "pivot", "passed", "succeeded"]
+    assert {check["diagnosis"]["failure_type"] for check in played.data("check_finished")[:2]} == {"UNKNOWN"}
+    (pivot,) = [directive for directive in played.data("directive_issued") if directive["level"] == "pivot"]
+    assert pivot["reason"] == "from built_in"
+    assert f"Approach: {pivot['approach']}" in played.told(3)
+    assert "so that the new approach starts clean (files: 1).\n- changed back shop/paint.txt" in played.told(3)
+    assert played.file("shop/paint.txt") == "green\n"
+    assert played.file("shop/blue.txt") == "blue\n"
+
+
+def test_nobody_to_ask(stage: Stage) -> None:
+    """Unrecoverable: the run is halted with its reason and the published message; what is known is kept."""
+    played = stage.play("nobody-to-ask")
+    assert played.code == 4
+    assert played.path == ["first", "failed", "retry", "failed"]
+    (failed,) = played.data("workflow_failed")
+    assert (failed["reason"], failed["last_state"]) == ("task_limit_exceeded", "undecided")
+    assert failed["details"].startswith("Error: nobody has signed this")
+    message = failed["message"].splitlines()
+    assert message[0] == "WORKFLOW FAILED - TASK_LIMIT_EXCEEDED"
+    assert message[-2:] == ["Review event log for failure history.", "Human intervention required to proceed."]
+    for line in message[4:6]:
+        assert Path(line.partition(": ")[2]).exists()
+    assert not played.data("gate_opened")
+    assert not (played.directory / "shop" / "certificate.txt").exists()
+
+
 def test_says_done_and_is_not(stage: Stage) -> None:
     """The agent's word is not taken for it: the check decides."""
     played = stage.play("says-done-and-is-not")

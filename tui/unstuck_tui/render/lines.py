@@ -186,6 +186,11 @@ def _restored(event: e.RestoreDone, record: Record) -> _Said:
     return f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
 
 
+def _researched(event: e.ResearchDone, record: Record) -> _Said:
+    sources = ", ".join(insight.partition("\n")[0].rstrip(":") for insight in event.insights)
+    return f"  → Found {_plural(len(event.insights), 'insight', 'insights')}{sources and f': {sources}'}"
+
+
 def _gate(event: e.GateOpened, record: Record) -> _Said:
     context = event.context
     writer = _QUESTIONS.get(event.type, _question)
@@ -398,7 +403,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
     e.CheckpointCreated: _checkpoint,
     e.RestoreDone: _restored,
-    e.ResearchDone: lambda event, record: f"  → Found {_plural(len(event.insights), 'insight', 'insights')}",
+    e.ResearchDone: _researched,
     e.GateOpened: _gate,
     e.GateAnswered: _answered,
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
