@@ -131,7 +131,7 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
         (("g9-zzzz", "skip"), "no gate g9-zzzz: `unstuck show RUN` lists the open ones"),
         ((gate, "choose", "1"), f"choose is not an answer to {gate} (stuck); it takes: show-me, skip, abandon, retry"),
         ((gate, "show-me"), "show-me needs the text"),
-        ((gate, "skip", "because"), "skip takes no text"),
+        ((gate, "stop", "because"), "stop takes no text"),
         ((gate, "skp"), "no such answer: skp (did you mean `skip`?)"),
         ((gate, "extend", "soon"), "extend: "),
     ):

@@ -100,7 +100,7 @@ def test_every_kind(rules, rule: str, answer: Answer) -> None:
         ("- {answer: extend, number: soon}\n", 1, "extend"),
         ("- {answer: choose, number: 0}\n", 1, "number of an option"),
         ("- {answer: choose, number: 1.5}\n", 1, "number of an option"),
-        ("- {answer: skip, text: because}\n", 1, "takes no text"),
+        ("- {answer: stop, text: because}\n", 1, "takes no text"),
         ("- {answer: skip, number: 3}\n", 1, "takes no number"),
         ("- {answer: skip, scope: task}\n", 1, "takes no scope"),
         ("- {answer: continue, scope: ever}\n", 1, "once, pattern, task"),
@@ -124,7 +124,9 @@ def test_wrong_rules(rules, text: str, line: int, problem: str) -> None:
     [
         ("show-me use the endpoint secret", None, Answer(choice="show_me", text="use the endpoint secret")),
         ("skip", None, Answer(choice="skip")),
+        ("skip it comes on Monday", None, Answer(choice="skip", text="it comes on Monday")),
         ("abandon", None, Answer(choice="abandon")),
+        ("show-me use it", "pattern", Answer(choice="show_me", text="use it", scope="pattern")),
         ("retry", None, Answer(choice="retry")),
         ("retry with the raw body", None, Answer(choice="retry", text="with the raw body")),
         ("extend 10m", None, Answer(choice="extend", number=600.0)),
@@ -148,7 +150,7 @@ def test_words_of_a_command(words: str, scope: str | None, answer: Answer) -> No
     ("words", "scope", "problem"),
     [
         ("show-me", None, "show-me needs the text"),
-        ("skip now", None, "skip takes no text"),
+        ("stop now", None, "stop takes no text"),
         ("extend", None, "needs a duration"),
         ("extend never", None, "extend: "),
         ("choose", None, "number of an option"),

@@ -18,6 +18,7 @@ __all__ = ["AnswerRule", "AnswerRules", "made_answer", "parse_answer"]
 
 _SCOPES = ("once", "pattern", "task")
 _TEXT_CHOICES = ("show_me", "retry")
+_REASON_CHOICES = ("skip", "abandon")
 _NUMBER_CHOICES = ("extend", "choose")
 
 
@@ -79,7 +80,7 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
     known, shown = choice.replace("-", "_"), one_line(choice)
     if known not in get_args(Choice):
         raise AnswerRefused(f"no such answer: {shown}{suggestion(choice, _spoken(get_args(Choice)))}")
-    if text and known not in _TEXT_CHOICES:
+    if text and known not in _TEXT_CHOICES + _REASON_CHOICES:
         raise AnswerRefused(f"{shown} takes no text")
     if number and known not in _NUMBER_CHOICES:
         raise AnswerRefused(f"{shown} takes no number")
