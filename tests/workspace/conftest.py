@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -123,21 +124,33 @@ def plain(tmp_path: Path) -> Project:
     return Project(root)
 
 
-@pytest.fixture
-def empty(tmp_path: Path) -> Project:
-    """A repository without a commit."""
-    root = tmp_path / "project"
-    root.mkdir()
-    project = Project(root)
+def _prepared(folder: Path) -> Project:
+    folder.mkdir()
+    project = Project(folder)
     project.git("init", "-q", "-b", "main")
     return project
 
 
+@pytest.fixture(scope="session")
+def first_projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repositories that every test's own ones are copied from."""
+    folder = tmp_path_factory.mktemp("first-projects")
+    _prepared(folder / "empty")
+    project = _prepared(folder / "project")
+    project.write({"app.py": "one\n", "lib/util.py": "def helper():\n    return 1\n", ".gitignore": "*.log\nbuild/\n"})
+    project.commit("first")
+    project.write({"app.py": "stashed\n"})
+    project.git("stash", "-q")
+    return folder
+
+
 @pytest.fixture
-def project(empty: Project) -> Project:
+def empty(tmp_path: Path, first_projects: Path) -> Project:
+    """A repository without a commit."""
+    return Project(Path(shutil.copytree(first_projects / "empty", tmp_path / "project", symlinks=True)))
+
+
+@pytest.fixture
+def project(tmp_path: Path, first_projects: Path) -> Project:
     """A repository with a few committed files and a stash."""
-    empty.write({"app.py": "one\n", "lib/util.py": "def helper():\n    return 1\n", ".gitignore": "*.log\nbuild/\n"})
-    empty.commit("first")
-    empty.write({"app.py": "stashed\n"})
-    empty.git("stash", "-q")
-    return empty
+    return Project(Path(shutil.copytree(first_projects / "project", tmp_path / "project", symlinks=True)))

@@ -149,7 +149,7 @@ async def test_ids_are_the_time_and_unique(project, clock):
     assert [checkpoint.id for checkpoint in await linked.list()] == ids[3:]
 
 
-async def test_what_is_known_of_a_checkpoint_is_in_git_alone(project, clock):
+async def test_what_is_known_of_a_checkpoint_is_on_disk(project, clock):
     """A new process knows reason, run, task and time of an earlier one's checkpoints."""
     project.write({"\udcff".encode("utf-8", "surrogateescape").decode("latin-1"): "x"})
     saved = await (await project.store(clock)).create('naïve\nreason "quoted"', run="r-1", task="web")

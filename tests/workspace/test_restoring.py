@@ -1,0 +1,247 @@
+"""Restoring: the plan first, only what it says, part of a tree, and back again; also in the middle of other things."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from unstuck.errors import WorkspaceError
+from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, last_restored
+from unstuck.workspace.git import project_home
+from unstuck.workspace.undoing import LastRestore, write_last
+
+
+async def test_a_plan_has_sizes(project, clock):
+    """What changes, comes back and disappears, with its sizes before and after; ignored files in the way included."""
+    store = await project.store(clock)
+    project.write({"place": "saved\n"})
+    saved = await store.create("a", run="r")
+    (project.root / "place").unlink()
+    project.write({".git/info/exclude": "place\n", "place": "in the way", "app.py": "longer\n", "new": "12345"})
+    (project.root / "lib" / "util.py").unlink()
+    plan = await (await project.store(clock)).plan(saved.id)
+    assert {(change.status, change.path): (change.before, change.after) for change in plan.changes} == {
+        ("change", "app.py"): (7, 4),
+        ("return", "lib/util.py"): (None, 27),
+        ("disappear", "new"): (5, None),
+        ("change", "place"): (10, 6),
+    }
+
+
+@pytest.mark.parametrize(
+    ("lost", "files", "share", "within"), [(20, 10, 0.0, True), (21, 10, 0.3, False), (30, 100, 0.3, True)]
+)
+def test_a_restore_within_its_share_needs_no_yes(lost, files, share, within):
+    """Twenty files are never too many; what only comes back does not count."""
+    changes = [Change("disappear", f"f{number}") for number in range(lost)]
+    coming_back = [Change("return", f"r{number}") for number in range(100)]
+    assert Plan("c", (*changes, *coming_back), files).is_within(share) is within
+
+
+async def test_single_files_and_folders_can_be_restored(project, clock):
+    """Only what was named changes: a file, a folder with all that is in it, one that was deleted, one that was new."""
+    project.write({"pkg/a": "a", "pkg/deep/b": "b", "gone": "g"})
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"pkg/a": "x", "pkg/deep/b": "x", "pkg/new": "x", "app.py": "x", "fresh": "x"})
+    (project.root / "gone").unlink()
+    restored = await store.restore(saved.id, run="r", paths=["pkg/", "gone", "fresh"])
+    assert [change.path for change in restored.changes] == ["fresh", "gone", "pkg/a", "pkg/deep/b", "pkg/new"]
+    assert (project.root / "app.py").read_text() == "x"
+    assert (project.root / "pkg" / "deep" / "b").read_text() == "b"
+    await store.undo(run="r")
+    assert (project.root / "pkg" / "new").read_text() == "x"
+    assert not (project.root / "gone").exists()
+    with pytest.raises(WorkspaceError, match="has no file nowhere, and neither has the tree now"):
+        await store.restore(saved.id, run="r", paths=["app.py", "nowhere"])
+
+
+async def test_very_many_single_files(project, clock):
+    """More files than fit onto a command line are no other case."""
+    names = [f"{'long' * 20}/{number}" for number in range(300)]
+    project.write(dict.fromkeys(names, "saved"))
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({**dict.fromkeys(names, "changed"), "app.py": "stays"})
+    restored = await store.restore(saved.id, run="r", paths=names)
+    assert len(restored.changes) == 300
+    assert (project.root / "app.py").read_text() == "stays"
+
+
+async def test_an_undo_can_be_undone(project, clock):
+    """Back, and forth, and back again, each time to exactly what was there."""
+    store = await project.store(clock)
+    with pytest.raises(WorkspaceError, match="there is no restore to undo"):
+        await store.undo(run="r")
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "two\n", "new": "x"})
+    later = project.files()
+    await store.restore(saved.id, run="r")
+    for turn in range(3):
+        await store.undo(run="r")
+        assert (project.files() == later) is (turn % 2 == 0)
+        assert (project.root / "app.py").read_text() == ("one\n" if turn % 2 else "two\n")
+
+
+async def test_what_was_ignored_then_is_not_taken_away_now(project, clock):
+    """A file that was there and ignored stays, also where it is ignored no more: the checkpoint never held it."""
+    project.write({"noise.log": "mine", "build/deep/out": "mine"})
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    (project.root / ".gitignore").unlink()
+    project.write({"new": "x"})
+    restored = await store.restore(saved.id, run="r")
+    assert sorted(change.path for change in restored.changes) == [".gitignore", "new"]
+    assert (project.root / "noise.log").read_text() == (project.root / "build/deep/out").read_text() == "mine"
+
+
+async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(project, clock):
+    """Killed half-way and run again, a restore is undone to what was there before its first try, not to the half."""
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "work\n", "more": "work\n"})
+    before = project.files()
+    safety = await store.create("before restoring", run="r")
+    # As a kill leaves it: the restore has begun, and one of two files is done.
+    (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
+    write_last(place, LastRestore(saved.id, safety.id))
+    project.write({"app.py": "one\n"})
+    assert store.last_restore() == LastRestore(saved.id, safety.id)
+    again = await store.restore(saved.id, run="r")
+    assert again.safety.id == safety.id
+    assert store.last_restore().done
+    assert not (project.root / "more").exists()
+    await store.undo(run="r")
+    assert project.files() == before
+
+
+async def test_a_cut_off_restore_may_be_undone_at_once(project, clock):
+    """Whoever does not want it any more takes it back from where it was cut off."""
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "work\n", "more": "work\n"})
+    before = project.files()
+    safety = await store.create("before restoring", run="r")
+    (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
+    write_last(place, LastRestore(saved.id, safety.id))
+    project.write({"app.py": "one\n"})
+    await store.undo(run="r")
+    assert project.files() == before
+
+
+async def test_the_newest_restore_of_all_trees_is_known(project, clock):
+    """A command that is to undo finds the tree in which the last restore was done."""
+    home = project_home(project.root, await project.repository())
+    assert await last_restored(home, None) is None
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "x"})
+    await store.restore(saved.id, run="r")
+    assert await last_restored(home, None) == project.root
+
+
+@pytest.mark.parametrize("what", ["merge", "rebase", "cherry-pick"])
+async def test_in_the_middle_of_something_only_files_are_set_back(project, clock, what):
+    """Mid-merge or mid-rebase, a checkpoint is made and restored, said in the plan, and git goes on where it was."""
+    project.git("checkout", "-q", "-b", "theirs")
+    project.write({"app.py": "theirs\n"})
+    project.commit()
+    project.git("checkout", "-q", "main")
+    project.write({"app.py": "ours\n"})
+    project.commit()
+    with pytest.raises(Exception, match="non-zero exit status"):
+        project.git(what, "theirs")
+    state, conflict = project.git("status"), project.files()
+    assert b"<<<<<<<" in conflict["app.py"][1]
+    belongings = project.belongings()
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "resolved\n", "new": "x"})
+    assert (await store.plan(saved.id)).under_way == what
+    await store.restore(saved.id, run="r")
+    assert project.files() == conflict
+    assert project.belongings() == belongings
+    assert project.git("status") == state
+
+
+async def test_many_checkpoints_leave_everything_of_the_users_as_it_was(project, clock):
+    """Staged and unstaged changes, index, stash, references, HEAD and reflog are byte for byte the same."""
+    project.write({"app.py": "staged\n"})
+    project.git("add", "app.py")
+    project.write({"app.py": "unstaged\n"})
+    before = project.belongings()
+    store = await project.store(clock, count=10)
+    for number in range(100 if "UNSTUCK_TREES" in os.environ else 20):
+        project.write({"work": f"{number}"})
+        await store.create("x", run="r")
+        await clock.advance(1)
+    assert project.belongings() == before
+    assert "MM app.py" in project.git("status", "--porcelain")
+
+
+async def test_nested_repositories_are_where_they_were(project, clock):
+    """Every nested repository keeps its .git, as folder or file, and its own status, through checkpoint and restore."""
+    project.write({"a/file": "x", "a/b/file": "x"})
+    for name in ("a", "a/b"):
+        project.git("init", "-q", name)
+    project.git("worktree", "add", "-q", "--detach", "linked")
+    names = ("a", "a/b", "linked")
+
+    def said():
+        return [
+            (project.git("status", "--porcelain", cwd=project.root / name), (project.root / name / ".git").is_dir())
+            for name in names
+        ]
+
+    before = said()
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "x"})
+    await store.restore(saved.id, run="r")
+    assert said() == before
+
+
+async def test_two_trees_of_one_repository_do_not_disturb_each_other(project, clock):
+    """A restore in one linked work tree changes no file in another; each has its own list."""
+    repository = await project.repository()
+    home = project_home(project.root, repository)
+    other = project.root.parent / "linked"
+    project.git("worktree", "add", "-q", "--detach", str(other))
+    here = await project.store(clock)
+    there = CheckpointStore(other, home, repository, clock=clock)
+    first, second = await here.create("a", run="r"), await there.create("a", run="r")
+    for root in (project.root, other):
+        (root / "app.py").write_text("changed\n")
+    await there.restore(second.id, run="r")
+    assert (project.root / "app.py").read_text() == "changed\n"
+    assert (other / "app.py").read_text() == "one\n"
+    assert [saved.id for saved in await here.list()] == [first.id]
+
+
+async def test_only_what_one_task_wrote_is_its_own(project, clock):
+    """Of two tasks in one tree each has its own paths; what both or a person wrote is nobody's to take back."""
+    store = await project.store(clock)
+    first = await store.create("baseline", run="r", task="one", works=True)
+    project.write({"one.txt": "1", "both.txt": "1"})
+    await store.create("ask", run="r", task="one", works=False)
+    project.write({"person.txt": "p"})
+    await store.create("baseline", run="r", task="two", works=True)
+    project.write({"two.txt": "2", "both.txt": "2"})
+    await store.create("taken up again", run="r", task="one", works=True)
+    project.write({"more-of-one.txt": "1"})
+    assert await store.written_by("one", first.id) == {"one.txt", "more-of-one.txt"}
+    assert await store.written_by("two", first.id) == {"two.txt"}
+
+
+async def test_a_path_with_every_odd_name_can_be_restored_alone(project, clock):
+    """A newline, a pattern, an option or a byte that is no text in a name is just a name."""
+    names = ["new\nline", ":(top)*", "-rf", "a\tb", os.fsdecode(b"\xff")]
+    project.write(dict.fromkeys(names, "saved"))
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write(dict.fromkeys(names, "changed"))
+    for name in names:
+        restored = await store.restore(saved.id, run="r", paths=[name])
+        assert [change.path for change in restored.changes] == [name]
+        assert (project.root / name).read_text() == "saved"

@@ -1,0 +1,147 @@
+"""Checkpoints take no more room than they may, and the user's repository never pays for it."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from unstuck.workspace.checkpoints import CheckpointStore, find_checkpoints
+from unstuck.workspace.git import project_home
+from unstuck.workspace.retention import Bounds, outdated
+
+DAY = 86_400.0
+
+
+class Old:
+    """A checkpoint, as far as its end is concerned."""
+
+    def __init__(self, number: int, days: float = 0.0) -> None:
+        self.id, self.created_at = f"c{number}", -days * DAY
+
+
+def gone(checkpoints, bounds, *, needed=(), over=False):
+    return [one.id for one in outdated(checkpoints, bounds, now=0.0, needed=needed, over=over)]
+
+
+@pytest.mark.parametrize(
+    ("count", "bounds", "options", "expected"),
+    [
+        (20, Bounds(count=20), {}, []),
+        (21, Bounds(count=20), {}, ["c0", "c1"]),
+        (21, Bounds(count=20), {"needed": {"c0"}}, ["c1", "c2"]),
+        (5, Bounds(count=20), {"over": True}, ["c0"]),
+        (1, Bounds(count=1), {"over": True}, []),
+        (3, Bounds(count=1), {"needed": {"c0", "c1"}}, []),
+    ],
+)
+def test_the_oldest_go_first_and_never_what_is_needed(count, bounds, options, expected):
+    """By count with a tenth to spare, by room a tenth at a time; the last one and those in use always stay."""
+    assert gone([Old(number) for number in range(count)], bounds, **options) == expected
+
+
+def test_old_ones_go_by_age():
+    """What is older than the days that are kept goes, but for the last one."""
+    checkpoints = [Old(0, 31), Old(1, 30.5), Old(2, 29)]
+    assert gone(checkpoints, Bounds(days=30)) == ["c0", "c1"]
+    assert gone(checkpoints[:1], Bounds(days=30)) == []
+
+
+def store_size(project) -> int:
+    top = project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "objects"
+    return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(top) for name in names)
+
+
+async def test_a_changing_file_cannot_fill_the_disk(project, clock):
+    """Many checkpoints of a file that cannot be compressed stay under their cap, and the too large one is named."""
+    store = await project.store(clock, size=400_000, file_limit=100_000)
+    noise = random.Random(1)
+    objects = project.git("count-objects")
+    for number in range(30):
+        project.write({"data": noise.randbytes(50_000), "too-large": noise.randbytes(100_001 + number)})
+        saved = await store.create(f"n{number}", run="r")
+        assert saved.not_covered == ("too-large",)
+        assert store_size(project) <= 400_000
+        await clock.advance(1)
+    kept = await store.list()
+    assert 3 <= len(kept) < 10
+    assert project.git("count-objects") == objects
+    await store.restore(kept[0].id, run="r")
+
+
+async def test_what_a_run_has_to_go_back_to_is_never_dropped(project, clock):
+    """A long run's baseline, its last good state and what undoes the last restore outlive everything around them."""
+    store = await project.store(clock, count=4)
+    baseline = await store.create("baseline", run="r", task="t")
+    for number in range(12):
+        project.write({"app.py": f"{number}"})
+        saved = await store.create("pivot", run="r", task="t")
+        await clock.advance(1)
+    undone = await store.restore(saved.id, run="r")
+    kept = {checkpoint.id for checkpoint in await store.list()}
+    assert {baseline.id, saved.id, undone.safety.id} <= kept
+    assert len(kept) <= 5
+    await store.restore(baseline.id, run="r")
+    assert (project.root / "app.py").read_text() == "one\n"
+
+
+async def test_borrowed_files_outlive_the_commit_they_came_from(project, clock):
+    """Unchanged files are the user's own objects: rewriting history and cleaning up loses none of them."""
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "rewritten\n"})
+    project.git("commit", "-q", "-a", "--amend", "-m", "rewritten")
+    for arguments in (("stash", "clear"), ("reflog", "expire", "--expire=now", "--all"), ("gc", "-q", "--prune=now")):
+        project.git(*arguments)
+    await store.restore(saved.id, run="r")
+    assert (project.root / "app.py").read_text() == "one\n"
+
+
+async def test_a_mirror_gets_nothing_that_was_saved(project, clock, tmp_path):
+    """Pushing everything ships no checkpoint: only a commit of the user's own is pinned in their repository."""
+    project.write({"secret.txt": "not for others"})
+    await (await project.store(clock)).create("a", run="r")
+    mirror = tmp_path / "mirror.git"
+    project.git("init", "-q", "--bare", str(mirror))
+    project.git("push", "-q", "--mirror", str(mirror))
+    pushed = project.git("for-each-ref", "--format=%(refname)", "refs/unstuck", cwd=mirror).split()
+    assert [name.rpartition("/")[0] for name in pushed] == ["refs/unstuck/pins"]
+    assert "secret.txt" not in project.git("log", "--all", "--name-only", "--format=", cwd=mirror)
+
+
+async def test_the_pin_goes_with_the_last_that_needs_it(project, clock):
+    """Once nothing borrows from a commit any more it is let go of."""
+    repository = await project.repository()
+    other = project.root.parent / "linked"
+    project.git("worktree", "add", "-q", "--detach", str(other))
+    project.write({"app.py": "two"})
+    second = project.commit()
+    home = project_home(project.root, repository)
+    linked = CheckpointStore(other, home, repository, clock=clock)
+    await linked.create("a", run="r")
+    store = CheckpointStore(project.root, home, repository, clock=clock, bounds=Bounds(count=1))
+    assert len(project.git("for-each-ref", "refs/unstuck/pins").splitlines()) == 1
+    await store.create("a", run="r")
+    assert len(project.git("for-each-ref", "refs/unstuck/pins").splitlines()) == 2
+    project.git("worktree", "remove", "--force", str(other))
+    await clock.advance(1)
+    project.write({"app.py": "three"})
+    await store.create("b", run="r")
+    assert len(await find_checkpoints(home, repository)) == 1
+    assert project.git("for-each-ref", "--format=%(objectname)", "refs/unstuck/pins").split() == [second]
+
+
+async def test_a_damaged_checkpoint_is_refused_before_anything_changes(project, clock):
+    """Where an object is gone the restore says which file it was and touches nothing."""
+    store = await project.store(clock)
+    project.write({"app.py": "two\n", "lib/util.py": "two\n"})
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "three\n", "lib/util.py": "three\n"})
+    top = project.root / ".git" / "unstuck" / "checkpoints" / "store.git"
+    lost = project.git("rev-parse", f"refs/unstuck/checkpoints/{saved.id}:app.py", cwd=top).strip()
+    (top / "objects" / lost[:2] / lost[2:]).unlink()
+    before = project.files()
+    with pytest.raises(Exception, match=r"the checkpoint is damaged: what app\.py was is not there any more"):
+        await store.restore(saved.id, run="r")
+    assert project.files() == before
