@@ -1,0 +1,172 @@
+"""``unstuck checkpoints``: what a person does with saved files at a terminal, and a program without one."""
+
+from __future__ import annotations
+
+import os
+import pty
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def saved(unstuck) -> str:
+    """A project with one checkpoint, and changes since; the checkpoint's id."""
+    (unstuck.root / "app.py").write_text("one\n")
+    (unstuck.root / ".gitignore").write_text("*.log\n")
+    (unstuck.root / "noise.log").write_text("x")
+    done = unstuck.inside("checkpoints", "create", "-m", "before lunch", "--json")
+    (row,) = done.rows
+    assert (row["reason"], row["files"], row["ignored"], row["new"]) == ("before lunch", 3, 1, True)
+    (unstuck.root / "app.py").write_text("two\n")
+    (unstuck.root / "new.txt").write_text("new\n")
+    return str(row["id"])
+
+
+def test_list_and_show_say_what_is_covered(unstuck, saved):
+    """The list has a line for each, and one of them shows what it holds, what it does not, and why it was made."""
+    again = unstuck.inside("checkpoints", "create")
+    assert "5 files" not in again.out
+    listed = unstuck.inside("checkpoints", "list").out.splitlines()
+    assert [line.split()[0] for line in listed] == [saved, again.out.split()[0]]
+    assert listed[0].endswith("before lunch  (1 ignored)")
+    shown = unstuck.inside("checkpoints", "show", again.out.split()[0]).out
+    for line in (
+        "covers   4 files",
+        "without  noise.log (ignored)",
+        "changed    app.py (4 B → 4 B)",
+        "added      new.txt",
+    ):
+        assert line in shown
+    (row,) = unstuck.inside("checkpoints", "show", saved, "--json").rows
+    assert (row["id"], row["ignored_names"], row["changes"], row["not_covered"]) == (saved, ["noise.log"], [], [])
+    assert unstuck.inside("checkpoints", "create").out.endswith("nothing has changed since\n")
+
+
+def test_diff_between_any_two_and_against_now(unstuck, saved):
+    """As text or rows, of all files or single ones, between two checkpoints or against what is there."""
+    second = unstuck.inside("checkpoints", "create", "--json").rows[0]["id"]
+    (unstuck.root / "app.py").write_text("three\n")
+    assert "-one\n+two\n" in unstuck.inside("checkpoints", "diff", saved, second).out
+    assert "-one\n+three\n" in unstuck.inside("checkpoints", "diff", saved).out
+    only = unstuck.inside("checkpoints", "diff", saved, "--file", "new.txt").out
+    assert "+new" in only
+    assert "app.py" not in only
+    rows = unstuck.inside("checkpoints", "diff", saved, "--json").rows
+    assert rows == [
+        {"path": "app.py", "status": "changed", "before": 4, "after": 6},
+        {"path": "new.txt", "status": "added", "before": None, "after": 4},
+    ]
+
+
+def test_without_a_terminal_a_restore_wants_a_yes(unstuck, saved):
+    """The plan is printed, nothing happens without --yes, and with it exactly the plan does; undo brings it back."""
+    for command in (("restore", saved), ("restore", saved, "--json")):
+        done = unstuck.inside("checkpoints", *command)
+        assert (done.code, "--yes" in done.errors) == (2, True)
+        assert (unstuck.root / "app.py").read_text() == "two\n"
+    done = unstuck.inside("checkpoints", "restore", saved, "--yes")
+    assert done.code == 0
+    assert "1 changed, 1 removed" in done.out
+    assert "  changes    app.py (4 B → 4 B)\n  disappears new.txt (4 B)\n" in done.out
+    assert (unstuck.root / "app.py").read_text() == "one\n"
+    assert not (unstuck.root / "new.txt").exists()
+    assert unstuck.inside("checkpoints", "undo").code == 2
+    rows = unstuck.inside("checkpoints", "undo", "--yes", "--json").rows
+    assert [row["status"] for row in rows[:-1]] == ["changes", "returns"]
+    assert rows[-1]["changed"] == 2
+    assert (unstuck.root / "new.txt").read_text() == "new\n"
+
+
+def test_one_file_of_it(unstuck, saved):
+    """A single file comes back and the rest stays."""
+    assert unstuck.inside("checkpoints", "restore", saved, "--file", "app.py", "--yes").code == 0
+    assert (unstuck.root / "app.py").read_text() == "one\n"
+    assert (unstuck.root / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("many", "typed", "happens"), [(1, "y", True), (1, "n", False), (30, "y", False), (30, "yes", True)]
+)
+def test_at_a_terminal_it_asks(unstuck, saved, many, typed, happens):
+    """A y is enough for a little; to overwrite much of the tree the whole word has to be typed."""
+    for number in range(many):
+        (unstuck.root / f"extra{number}").write_text("x")
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, f"{typed}\n".encode())
+    process = unstuck.start("checkpoints", "restore", saved, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    said = b""
+    try:
+        while chunk := os.read(keyboard, 4096):
+            said += chunk
+    except OSError:
+        pass  # the terminal's other end is closed
+    os.close(keyboard)
+    process.wait()
+    assert (unstuck.root / "extra0").exists() is not happens
+    assert (b"Type yes" in said) is (many == 30)
+
+
+@pytest.mark.parametrize("arguments", [("show", "chk-1"), ("diff", "chk-1"), ("restore", "chk-1", "--yes"), ("undo",)])
+def test_what_is_not_there_is_said(unstuck, arguments):
+    """An unknown id, or nothing to undo, is one clear line and code 2; nothing changes."""
+    done = unstuck.inside("checkpoints", *arguments)
+    assert done.code == 2
+    assert done.errors.splitlines()[-1].startswith(("unstuck: no checkpoint chk-1: ", "unstuck: there is no restore"))
+    assert unstuck.inside("checkpoints", "list").out == "no checkpoints here yet\n"
+
+
+def test_it_works_without_a_repository(unstuck):
+    """A plain directory has its own store; a home directory is refused until a yes."""
+    shutil.rmtree(unstuck.root / ".git")
+    (unstuck.root / "notes").write_text("one")
+    id = unstuck.inside("checkpoints", "create").out.split()[0]
+    (unstuck.root / "notes").write_text("two")
+    assert unstuck.inside("checkpoints", "restore", id, "--yes").code == 0
+    assert (unstuck.root / "notes").read_text() == "one"
+    home = os.environ["HOME"]
+    refused = unstuck.inside("checkpoints", "create", "-C", home)
+    assert refused.code == 2
+    assert "say yes: unstuck checkpoints create --yes" in refused.errors
+    assert unstuck.inside("checkpoints", "create", "-C", home, "--yes").code == 0
+
+
+def test_beside_a_live_run_the_agents_tree_is_left_alone(unstuck, saved, tmp_path):
+    """While an agent works in the tree a restore is refused with the task's name; once it has ended it goes."""
+    (tmp_path / "go").parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / "go")
+    os.mkfifo(tmp_path / "there")
+    agent = unstuck.script("agent.sh", f"echo > {tmp_path}/there; read word < {tmp_path}/go; exit 0")
+    process = unstuck.start("run", "--headless", "--verify", "true", "--", "sh", agent)
+    (tmp_path / "there").read_text()
+    refused = unstuck.inside("checkpoints", "restore", saved, "--yes")
+    assert refused.code == 2
+    assert "works in" in refused.errors
+    assert "task of run" in refused.errors
+    assert (unstuck.root / "app.py").read_text() == "two\n"
+    (tmp_path / "go").write_text("on\n")
+    process.communicate(timeout=60)
+    assert unstuck.inside("checkpoints", "restore", saved, "--yes").code == 0
+    assert (unstuck.root / "app.py").read_text() == "one\n"
+
+
+def test_a_cut_off_restore_is_said_in_the_list(unstuck, saved):
+    """Whoever lists checkpoints after a kill reads how to end the restore, or to take it back."""
+    assert unstuck.inside("checkpoints", "restore", saved, "--yes").code == 0
+    (place,) = Path(unstuck.root, ".git/unstuck/checkpoints/store.git/worktrees").iterdir()
+    last = place / "restore.json"
+    last.write_text(last.read_text().replace("true", "false"))
+    assert f"a restore to {saved} was cut off" in unstuck.inside("checkpoints", "list").out
+    assert unstuck.inside("checkpoints", "restore", saved, "--yes").code == 0
+    assert "cut off" not in unstuck.inside("checkpoints", "list").out
+
+
+def test_names_with_escapes_reach_no_terminal(unstuck, saved):
+    """A file name that tries to move the cursor is shown as text."""
+    (unstuck.root / "\x1b]0;title\x07\nname").write_text("x")
+    for command in (("diff", saved), ("restore", saved), ("create",)):
+        assert b"\x1b" not in unstuck.inside("checkpoints", *command).raw
+    assert subprocess.run(["git", "status", "--porcelain"], cwd=unstuck.root, check=True).returncode == 0

@@ -1,0 +1,61 @@
+"""What a run sets back by itself, what it asks about first, and what it remembers as good."""
+
+from __future__ import annotations
+
+import pytest
+
+MANY = 25
+
+
+def littering(bench):
+    """A task whose first attempt leaves far more files than the project has, and whose second one looks at them."""
+    script = (
+        f'ls | wc -l > "$OUT/saw.$n"; [ $n = 1 ] || echo right > work.txt\n'
+        f"[ $n != 1 ] || for i in $(seq {MANY}); do echo x > litter.$i; done"
+    )
+    return bench.plan(
+        agents={"worker": bench.agent("worker", script)},
+        tasks=[{"id": "web", "prompt": "x", "verify": "grep -q right work.txt"}],
+        settings={"failure_handler": {"max_retries": 0}},
+    )
+
+
+@pytest.mark.parametrize("said", ["allow", "deny"])
+def test_much_is_set_back_only_with_a_yes(bench, said):
+    """Where a pivot would remove most of the tree I am asked; my answer decides, and the agent is told which it was."""
+    plan = littering(bench)
+    done = bench.run(plan)
+    assert done.code == 3, done.out + done.err
+    (gate,) = bench.gates().values()
+    assert (gate.type, gate.choices) == ("permission", ("allow", "deny"))
+    assert gate.context["problem"].startswith(f"{MANY} of ")
+    assert "litter.1" in gate.context["paths"]
+    assert bench.call("answer", gate.id, said).code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    left = int((bench.outside / "saw.2").read_text()) - int((bench.outside / "saw.1").read_text())
+    assert left == (0 if said == "allow" else MANY)
+    told = {"allow": f"(files: {MANY})", "deny": "setting them back was not allowed"}[said]
+    assert told in bench.prompt("web.2")
+    assert bench.attempts("web") == 2
+
+
+def test_where_nobody_may_be_asked_much_stays(bench):
+    """With `ask: never` the files stay as they are, and the agent is told so."""
+    done = bench.run(littering(bench), "--ask", "never")
+    assert done.code == 0, done.out + done.err
+    assert "setting them back was not allowed" in bench.prompt("web.2")
+
+
+def test_what_passed_is_remembered_as_good(bench):
+    """A check that passed leaves a checkpoint of exactly those files, which the commands can show."""
+    plan = bench.plan(
+        agents={"worker": bench.agent("worker", "echo right > work.txt")},
+        tasks=[{"id": "web", "prompt": "x", "verify": "grep -q right work.txt"}],
+    )
+    assert bench.run(plan).code == 0
+    (good,) = [event for event in bench.events("checkpoint_created") if event["data"]["purpose"] == "good"]
+    (finished,) = bench.events("check_finished")
+    assert good["seq"] < finished["seq"]
+    shown = bench.call("checkpoints", "show", good["data"]["id"])
+    assert "added      work.txt (6 B)" in shown.out
