@@ -154,3 +154,9 @@ def empty(tmp_path: Path, first_projects: Path) -> Project:
 def project(tmp_path: Path, first_projects: Path) -> Project:
     """A repository with a few committed files and a stash."""
     return Project(Path(shutil.copytree(first_projects / "project", tmp_path / "project", symlinks=True)))
+
+
+@pytest.fixture
+def project_type() -> type[Project]:
+    """For tests that make many projects of their own."""
+    return Project

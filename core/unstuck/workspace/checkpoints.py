@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.clock import Clock
-from unstuck.errors import CheckpointUnknown, WorkspaceError
+from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
 from unstuck.workspace.coverage import LeftOut
@@ -109,7 +109,8 @@ class CheckpointStore:
             if works is not None:
                 note_worker(self._side.place, saved.number, task if works else "")
         if saved.is_new:
-            await self._trim((*known, saved))
+            with suppress(OSError, GitError):  # what cannot be dropped now is dropped with the next one
+                await self._trim((*known, saved))
         return saved
 
     async def list(self) -> tuple[Checkpoint, ...]:

@@ -70,17 +70,23 @@ class SideRepository:
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Hold the tree alone: among our tasks, and among processes until the last git of ours has ended."""
-        async with self._lock, self._store.shared() as shared:
-            path = self._store.directory.with_name(f"{self.name}.lock")
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
-                self._descriptors = (shared, descriptor)
-                yield
-            finally:
-                self._descriptors = ()
-                os.close(descriptor)
+        """Hold the tree alone: among our tasks, and among processes until the last git of ours has ended.
+
+        What the disk refuses meanwhile is raised as WorkspaceError.
+        """
+        try:
+            async with self._lock, self._store.shared() as shared:
+                path = self._store.directory.with_name(f"{self.name}.lock")
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                try:
+                    await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+                    self._descriptors = (shared, descriptor)
+                    yield
+                finally:
+                    self._descriptors = ()
+                    os.close(descriptor)
+        except OSError as problem:
+            raise WorkspaceError(f"{self._store.directory.parent}: {problem.strerror or problem}") from problem
 
     def allow(self) -> None:
         """Take the yes of a person for a tree that is a home directory or huge."""
