@@ -1,9 +1,10 @@
-"""What a checkpoint of a large project costs, beside ``git status`` of the same one."""
+"""What a checkpoint of a large project costs, and going back to it, beside ``git status`` and ``git stash create``."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
@@ -42,33 +43,59 @@ def make_project(root: Path) -> list[Path]:
 
 
 def benches() -> Iterable[Bench]:
-    """Warm, with other contents in the changed files each time; ``git status`` sees the same changes."""
+    """Warm ones with other contents in the changed files each time; ``git status`` sees the same changes."""
     with tempfile.TemporaryDirectory(prefix="unstuck-bench-") as scratch, asyncio.Runner() as loop:
         root = Path(scratch)
         files = make_project(root)
         repository = loop.run(find_repository(root))
-        store = CheckpointStore(root, project_home(root, repository), repository, clock=SystemClock())
+        home = project_home(root, repository)
         turn = count()
+
+        def opened() -> CheckpointStore:
+            return CheckpointStore(root, home, repository, clock=SystemClock())
 
         def change() -> None:
             number = next(turn)
             for file in files[:: FILES // CHANGED]:
                 file.write_text(f"TURN = {number}\n", encoding="utf-8")
 
-        def checkpoint() -> float:
+        def create() -> str:
+            return loop.run(store.create("bench", run="bench")).id
+
+        def cold() -> float:
+            shutil.rmtree(home / "checkpoints", ignore_errors=True)
+            new = opened()
+            return 1e3 * seconds(lambda: loop.run(new.create("bench", run="bench")))
+
+        def warm() -> float:
             change()
-            return 1e3 * seconds(lambda: loop.run(store.create("bench", run="bench")))
+            return 1e3 * seconds(create)
 
         def status() -> float:
             change()
             return 1e3 * seconds(lambda: git(root, "status", "--porcelain"))
 
-        checkpoint(), status()
-        yield Bench(
-            name=f"checkpoint, {FILES:,} files, {CHANGED} changed (ratio to git status)",
-            unit="ms",
-            measure=checkpoint,
-            against=status,
-            budget="ratio 2",
-            rounds=7,
-        )
+        def still() -> float:
+            return 1e3 * seconds(lambda: git(root, "status", "--porcelain"))
+
+        def stash() -> float:
+            change()
+            return 1e3 * seconds(lambda: git(root, "stash", "create"))
+
+        def back() -> float:
+            change()
+            return 1e3 * seconds(lambda: loop.run(store.restore(first, run="bench")))
+
+        def named(what: str) -> str:
+            return f"{what}, {FILES:,} files (ratio to git status)"
+
+        status()
+        yield Bench(name=named("first checkpoint"), unit="ms", measure=cold, against=status, rounds=3)
+        store = opened()
+        first = create()
+        changed = f"checkpoint, {CHANGED} changed"
+        yield Bench(name=named(changed), unit="ms", measure=warm, against=status, budget="ratio 2", rounds=9)
+        unchanged = "checkpoint, nothing changed"
+        yield Bench(name=named(unchanged), unit="ms", measure=lambda: 1e3 * seconds(create), against=still)
+        yield Bench(name=named(f"restore, {CHANGED} changed"), unit="ms", measure=back, against=status)
+        yield Bench(name=named(f"git stash create, {CHANGED} changed"), unit="ms", measure=stash, against=status)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -77,15 +79,14 @@ def lock_is_held(root: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("reached", [1, FILES // 4 * 2 + 1])
-async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, slow_git, reached):
+async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, slow_git):
     """Supervisor and git are killed while files are being written: nothing is lost, and the next try gets there."""
     store, saved, before = await changed_project(project, clock)
     spoiled = project.files()
     supervisor, git = await asyncio.to_thread(start_restore, project.root, saved.id, slow_git)
     supervisor.kill()
     supervisor.wait()
-    witness = project.root / "many" / f"f{reached:04}"
+    witness = project.root / "many" / f"f{FILES // 2 + 1:04}"
     (slow_git / "go").write_text("go\n")
     while not witness.exists():
         await asyncio.sleep(0)
@@ -113,3 +114,68 @@ async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, clock, 
     assert project.files() == before
     assert restored.changes == ()
     assert not lock_is_held(project.root)
+
+
+# Restores again and again, from one checkpoint to the other, until it is killed; says when the files are being written.
+SWING = """
+import asyncio, sys
+from pathlib import Path
+from unstuck.clock import SystemClock
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import find_repository, project_home
+
+async def main(tree, ids):
+    repo = await find_repository(tree)
+    store = CheckpointStore(tree, project_home(tree, repo), repo, clock=SystemClock())
+    print("ready", flush=True)
+    while True:
+        for id in ids:
+            await store.restore(id, run="r")
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2:]))
+"""
+# Stands before git on the PATH and says that it is started; what is killed with its supervisor has its process group.
+TOLD_GIT = """#!/bin/sh
+echo $$ >> "{here}/pids"
+exec {git} "$@"
+"""
+
+
+async def test_killed_at_any_moment_it_can_always_be_run_again(project, clock, tmp_path):
+    """Restores killed again and again, git and all, end where they were to, and nothing of mine was ever touched."""
+    rounds = int(os.environ.get("UNSTUCK_KILLS", "0")) or 3
+    chance = random.Random(rounds)
+    here = tmp_path / "told"
+    here.mkdir()
+    (here / "git").write_text(TOLD_GIT.format(here=here, git=shutil.which("git")))
+    (here / "git").chmod(0o755)
+    project.write({"app.py": "staged\n"})
+    project.git("add", "app.py")
+    store, saved, before = await changed_project(project, clock)
+    spoiled = project.files()
+    other = await store.create("b", run="r")
+    belongings = project.belongings()
+    environment = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    for _ in range(rounds):
+        (here / "pids").write_text("")
+        command = [sys.executable, "-c", SWING, str(project.root), saved.id, other.id]
+        supervisor = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        assert supervisor.stdout is not None
+        supervisor.stdout.readline()
+        moment = chance.randrange(60)
+        while len((here / "pids").read_bytes().splitlines()) < moment:
+            await asyncio.sleep(0)
+        supervisor.kill()
+        for pid in (here / "pids").read_text().split():
+            with contextlib.suppress(OSError):
+                # One that has ended already may have given its number to somebody else.
+                if os.fsencode(project.root) in Path(f"/proc/{pid}/environ").read_bytes():
+                    os.kill(int(pid), signal.SIGKILL)
+        supervisor.wait()
+        supervisor.stdout.close()
+        assert project.belongings() == belongings
+        goal, files = chance.choice(((saved, before), (other, spoiled)))
+        await store.restore(goal.id, run="r")
+        assert project.files() == files
+        assert project.belongings() == belongings
+    project.git("fsck", "--strict")

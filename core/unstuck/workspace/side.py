@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
+from unstuck.text import one_line
 from unstuck.workspace.coverage import LeftOut, out_of_reach, refuse_home, refuse_huge
 from unstuck.workspace.git import Result, join_paths, path_hash, run_git, split_paths
 from unstuck.workspace.staging import scan, stage
@@ -190,10 +191,10 @@ class SideRepository:
         """
         await self.git("update-index", "-q", "--refresh", check=False)
         await self.reading("read-tree", "-m", "-u", now, goal)
-        found = await scan(self.git)
-        if not found.clean or await self._write_tree() != goal:
-            odd = sorted(found.removed | found.changed)[:3]
-            raise WorkspaceError(f"the restore is not complete, run it again: {', '.join(odd) or 'unexpected index'}")
+        odd = split_paths((await self.git("diff-files", "-z", "--name-only")).out)
+        if odd or await self._write_tree() != goal:
+            what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
+            raise WorkspaceError(f"the restore is not complete, run it again: {what}")
 
     @property
     def _allowed(self) -> bool:
