@@ -520,6 +520,7 @@ async def test_light_and_dark_can_be_read(showing: Showing, theme: str) -> None:
     async with showing(story=True) as stage:
         stage.app.theme = theme
         await stage.settled()
+        assert "models" in stage.text  # the run stays in view round the dialog
         choices = stage.app.screen.query_one("#choices").region
         strips = [strip.crop(choices.x, choices.right) for strip in stage.app.screen._compositor.render_strips()]
         told = [part for strip in strips[choices.y : choices.bottom] for part in strip if part.text.strip()]

@@ -46,7 +46,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     BINDINGS = bindings_of("dialog")
     DEFAULT_CSS = """
     Dialog {
-        align: center middle;
+        align: center middle; background: $background 60%;
         #dialog {
             width: 104; max-width: 100%; height: auto; max-height: 100%;
             padding: 0 1; border: round $primary; background: $surface;
