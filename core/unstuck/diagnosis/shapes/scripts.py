@@ -172,7 +172,9 @@ def tap(text: str, lines: list[str]) -> Finding | None:
         if "not ok " in line and (failed := TAP_FAILED.match(line)):
             if test and fields.get("failureType") != "subtestsFailed":
                 break
-            test, fields, error, frame = failed[1], {}, [], None
+            # A file that failed as a whole is named by its path, of which the directory says nothing.
+            name = failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]
+            test, fields, error, frame = name, {}, [], None
         elif not test:
             continue
         elif line.strip() == "...":
