@@ -43,7 +43,7 @@ class Ladder:
         alive = self.survey()
         for rung, number, how in RUNGS:
             began, told = time.monotonic(), set[int]()
-            while alive and (left := began + self.patience(rung) - time.monotonic()) > 0:
+            while alive and (left := began + self.patience(rung, alive) - time.monotonic()) > 0:
                 self._how = how
                 self.tell(alive, number, told)
                 self.wait(left if self.hears_all(alive) else min(left, POLL))
@@ -56,10 +56,12 @@ class Ladder:
         asked = self.attendant.stop
         self.attendant.pump(lambda: self.attendant.changed or self.attendant.stop is not asked, seconds)
 
-    def patience(self, rung: str) -> float:
-        """Seconds to stay on a rung; less once the agent itself has gone."""
+    def patience(self, rung: str, alive: dict[int, Row]) -> float:
+        """Seconds to stay on a rung; less once the agent itself has gone, and none where nobody is left to be told."""
         if rung == "kill":
             return KILL
+        if rung == "interrupt" and all(row.group != self.attendant.child for row in alive.values()):
+            return 0.0
         asked = (self.attendant.stop or SWEEP)[rung]
         return asked if self.attendant.status is None else min(asked, LEFT_OVER)
 
