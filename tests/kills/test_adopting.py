@@ -156,7 +156,8 @@ async def test_a_person_is_asked_and_it_stands_still_meanwhile(
         result = await resume_run(run, place, RunOptions(beside=Watching(decide)))
     ((asked, status),) = seen
     assert asked.choices == ("adopt", "stop", "skip", "abandon")
-    assert str(survivor.pid) in asked.context["processes"][0]
+    assert asked.context["problem"].endswith("a process of this attempt is still at work")
+    assert asked.context["processes"][0].startswith(f"{survivor.pid} (since 20")
     assert (asked.standing, status) == ("frozen", psutil.STATUS_STOPPED)
     assert is_gone(survivor)
     assert result.exit_code == (1 if choice == "skip" else 0)

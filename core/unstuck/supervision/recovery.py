@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from unstuck.clock import iso
 from unstuck.contract import Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Remains, account_of, end_survivors, helpers_done
 from unstuck.record import events as e
@@ -126,8 +126,8 @@ async def _left(core: Core, attempt: AttemptRow) -> Left | None:
     context: dict[str, object] = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
-        "problem": f"the supervisor was killed, and {_counted(len(processes))} of this attempt still at work",
-        "processes": [f"{pid} (since {start:.2f})" for pid, start in processes[:_SHOWN]],
+        "problem": f"the supervisor was killed, and {_at_work(len(processes))}",
+        "processes": [f"{pid} (since {iso(start)})" for pid, start in processes[:_SHOWN]],
     }
     survivor = Survivor(remains, core.folder / "output" / f"{attempt.id}.log")
     preview = Gate(id="", type="recovery", task=row.id, key="survivors", context=context, choices=SURVIVOR_CHOICES)
@@ -138,8 +138,9 @@ async def _left(core: Core, attempt: AttemptRow) -> Left | None:
     return Left(attempt=attempt.id, survivor=survivor, context=context, asked=asked, found=found)
 
 
-def _counted(count: int) -> Literal["a process is"] | str:
-    return "a process is" if count == 1 else f"{count} processes are"
+def _at_work(count: int) -> str:
+    one = "a process of this attempt is still at work"
+    return one if count == 1 else f"{count} processes of this attempt are still at work"
 
 
 def _record_end(core: Core, attempt: AttemptRow, until: float) -> None:
