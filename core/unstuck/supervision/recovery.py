@@ -116,7 +116,9 @@ def take_over(core: Core, kept: tuple[Left, ...]) -> None:
 async def _left(core: Core, attempt: AttemptRow) -> Left | None:
     """What is left of ``attempt`` to be decided about; None where nothing is, or it has to end."""
     run, row = core.head.run, core.row(attempt.task)
-    if not attempt.pid or attempt.state == "stopping" or row.attempt != attempt.id or row.state != "running":
+    if run.state == "draining" or attempt.state == "stopping":
+        return None  # somebody has said already that it is to end
+    if not attempt.pid or row.attempt != attempt.id or row.state != "running":
         return None
     remains = Remains(attempt.pid, attempt.spawned)
     processes = await asyncio.to_thread(remains.identities)
