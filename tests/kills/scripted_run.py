@@ -19,6 +19,7 @@ from typing import Any
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate, Guidance, Report, Task
+from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
 from unstuck.settings import FailureHandlerSettings, Settings
@@ -144,13 +145,26 @@ def make_project(project: Path) -> None:
         (project / f"{name}.txt").write_text("nothing\n", encoding="utf-8")
 
 
-def die_when_appended(number: int) -> None:
+def is_moment(moment: str, record: Record) -> bool:
+    """Whether ``record`` is what an answer's life has come to: ``given``, ``sent`` to an agent, or ``delivered``."""
+    event = record.event
+    if moment == "given":
+        return isinstance(event, e.GateAnswered)
+    if moment == "sent":
+        return isinstance(event, e.AttemptStarted) and bool(event.guidance.answers)
+    return isinstance(event, e.AttemptEnded) and record.attempt in _ANSWERED
+
+
+_ANSWERED: set[str] = set()
+
+
+def die_when_appended(number: int, moment: str = "") -> None:
     """Kill this process when record ``number`` has been decided and handed over, before anybody waits for the disk."""
     append = Journal.append
 
     def deadly(self: Journal, *arguments: Any, **named: Any) -> Record:
         record = append(self, *arguments, **named)
-        if record.seq >= number:
+        if is_moment(moment, record) if moment else record.seq >= number:
             os.kill(os.getpid(), signal.SIGKILL)
         return record
 
@@ -165,15 +179,23 @@ def main() -> None:
     parser.add_argument("--resume")
     parser.add_argument("--kill-durable", type=int, default=0)
     parser.add_argument("--kill-appended", type=int, default=0)
+    parser.add_argument("--kill-before", default="")
+    parser.add_argument("--kill-after", default="")
     parser.add_argument("--acknowledged", type=int, default=0)
     said = parser.parse_args()
     if said.kill_appended:
         die_when_appended(said.kill_appended)
+    if said.kill_before:
+        die_when_appended(0, said.kill_before)
 
     def acknowledged(record: Record) -> None:
         if said.acknowledged:
             os.write(said.acknowledged, b"%d\n" % record.seq)
+        if is_moment("sent", record):
+            _ANSWERED.add(record.attempt)
         if said.kill_durable and record.seq >= said.kill_durable:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if said.kill_after and is_moment(said.kill_after, record):
             os.kill(os.getpid(), signal.SIGKILL)
 
     result = asyncio.run(work(said.project, said.outside, resume=said.resume, listener=acknowledged))

@@ -174,3 +174,18 @@ def test_a_run_that_is_killed_again_and_again_still_ends(child: Child, scripted:
     assert child.work("--kill-durable", str(first + 5)).returncode == -signal.SIGKILL
     assert child.resume(scripted) == ("incomplete", 1)
     assert_ended_well(child, scripted)
+
+
+@pytest.mark.parametrize(
+    ("how", "moment"),
+    [("--kill-before", "given"), ("--kill-after", "given"), ("--kill-after", "sent"), ("--kill-after", "delivered")],
+)
+def test_an_answer_outlives_a_kill_at_every_point_of_its_life(
+    child: Child, scripted: ModuleType, how: str, moment: str
+) -> None:
+    """Killed before the answer was safe, after it, on its way and after its delivery: told, and used up once."""
+    killed = child.work(how, moment)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = child.work()
+    assert (resumed.stdout, resumed.stderr) == (DONE, "")
+    assert_ended_well(child, scripted)
