@@ -15,6 +15,7 @@ from unstuck.diagnosis import Diagnosis
 from unstuck.text import Clean
 
 __all__ = [
+    "ANSWER_LIMIT",
     "QUOTA",
     "Actor",
     "Agent",
@@ -53,6 +54,8 @@ GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
 Standing = Literal["", "held", "frozen", "runs_on"]
 OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
 
+ANSWER_LIMIT = 20_000
+"""Characters of an answer: of a longer one, what an agent is told would leave out the middle."""
 QUOTA = "quota"
 """The key of the question whether a task goes on after a long wait for a quota."""
 

@@ -105,6 +105,7 @@ def test_every_kind(rules, rule: str, answer: Answer) -> None:
         ("- {answer: skip, scope: task}\n", 1, "takes no scope"),
         ("- {answer: continue, scope: ever}\n", 1, "once, pattern, task"),
         ("- {answer: retry, approach: a, text: b}\n", 1, "are the same"),
+        ("- {answer: retry, approach: ''}\n", 1, "`approach` is blank"),
         ("- {answer: skip, always: maybe}\n", 1, "true or false"),
         ("- {answer: skip, tasks: x}\n", 1, "did you mean `task`"),
         ("- {answer: skip\n", 2, "not YAML"),
@@ -150,6 +151,8 @@ def test_words_of_a_command(words: str, scope: str | None, answer: Answer) -> No
     ("words", "scope", "problem"),
     [
         ("show-me", None, "show-me needs the text"),
+        ("show-me " + "x" * 20_001, None, "at most 20,000 characters; this one has 20,001"),
+        ("retry " + "x" * 1_000_000, None, "at most 20,000 characters; this one has 1,000,000"),
         ("stop now", None, "stop takes no text"),
         ("extend", None, "needs a duration"),
         ("extend never", None, "extend: "),

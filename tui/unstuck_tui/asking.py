@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 
 from unstuck.record.state import GateRow
 
-__all__ = ["ANSWER_LIMIT", "TYPING_S", "Asking", "next_to_answer"]
+__all__ = ["TYPING_S", "Asking", "next_to_answer"]
 
-ANSWER_LIMIT = 20_000
-"""Characters of an answer: of a longer one, what an agent is told would leave out the middle."""
 TYPING_S = 2.0
 """Whoever pressed a key this recently may press the next one without looking."""
 

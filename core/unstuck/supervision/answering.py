@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from unstuck.contract import Answer
+from unstuck.contract import ANSWER_LIMIT, Answer
 from unstuck.errors import UnstuckError
 from unstuck.processes import is_ours
+from unstuck.supervision.gates import check_length
 from unstuck.text import admit
 
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ class Answers:
             await self._supervisor.hooks.acknowledged(ack)
 
     async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        number = message.get("number")
+        number, said = message.get("number"), str(message.get("text", ""))
         try:
+            check_length(said)
             answer = Answer(
                 choice=message.get("choice", ""),
-                text=admit(str(message.get("text", ""))),
+                text=admit(said, limit=ANSWER_LIMIT),
                 number=float(number) if number is not None else None,
                 scope=message.get("scope", "once"),
             )

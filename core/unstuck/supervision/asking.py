@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unstuck.contract import Actor, Answer, Capabilities, Gate, GateTypeName, Standing
+from unstuck.contract import ANSWER_LIMIT, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
-from unstuck.supervision.gates import CHOICES, check_answer, effect_of, gate_id
+from unstuck.supervision.gates import CHOICES, check_answer, check_length, effect_of, gate_id
 from unstuck.supervision.timers import start_timer
 from unstuck.text import admit
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_gate", "apply_policy", "open_gate", "standing_of"]
 
-ANSWER_LIMIT = 20_000
 _STANDING: dict[str, Standing] = {"step": "held", "freeze": "frozen", "none": "runs_on"}
 
 
@@ -87,6 +86,7 @@ def answer_gate(
         raise GateUnknown(gate)
     if row.status != "open":
         raise GateClosed(gate, row.by or "the supervisor", row.closed)
+    check_length(answer.text)
     answer = replace(answer, text=admit(answer.text, limit=ANSWER_LIMIT))
     check_answer(row.gate, answer)
     effect = effect_of(row.gate, answer)

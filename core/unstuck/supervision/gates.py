@@ -10,10 +10,21 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
-from unstuck.contract import QUOTA, Actor, Answer, Gate, GateTypeName
+from unstuck.contract import ANSWER_LIMIT, QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 
-__all__ = ["CHOICES", "SURVIVOR_CHOICES", "Effect", "GateManager", "GateType", "check_answer", "effect_of", "gate_id"]
+__all__ = [
+    "ANSWER_LIMIT",
+    "CHOICES",
+    "SURVIVOR_CHOICES",
+    "Effect",
+    "GateManager",
+    "GateType",
+    "check_answer",
+    "check_length",
+    "effect_of",
+    "gate_id",
+]
 
 Effect = Literal[
     "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt",
@@ -64,6 +75,8 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
     if answer.choice == "show_me" and not answer.text.strip():
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
+    if answer.choice == "retry" and answer.text and not answer.text.strip():
+        raise AnswerRefused("the approach is blank: name one, or leave it out")
     if answer.choice in ("show_me", "retry") and answer.scope != "once":
         _check_rule(gate, answer)
     if answer.number is not None and not math.isfinite(answer.number):
@@ -76,6 +89,12 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         number = answer.number or 0
         if number != int(number) or not 1 <= number <= count:
             raise AnswerRefused(f"choose needs a number from 1 to {count}" if count else f"{gate.id} has no options")
+
+
+def check_length(text: str) -> None:
+    """Raise AnswerRefused where more was said than an agent can be told; nothing of an answer is ever cut."""
+    if len(text) > ANSWER_LIMIT:
+        raise AnswerRefused(f"an answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}")
 
 
 def _check_rule(gate: Gate, answer: Answer) -> None:

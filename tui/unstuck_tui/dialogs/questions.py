@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from unstuck.contract import Answer, Choice, Gate
+from unstuck.contract import ANSWER_LIMIT, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.record.state import GateRow, State
 from unstuck.settings import parse_duration
@@ -14,7 +14,6 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
 from unstuck_tui.actions import Area, actions_of
-from unstuck_tui.asking import ANSWER_LIMIT
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.render.format import span, time_of_day
 

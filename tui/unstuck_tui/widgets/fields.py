@@ -6,7 +6,7 @@ from textual import events
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from unstuck_tui.asking import ANSWER_LIMIT
+from unstuck.contract import ANSWER_LIMIT
 
 __all__ = ["LineField", "LinesField"]
 
