@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
-from unstuck.contract import Choice
+from unstuck.contract import Capabilities, Choice, Observation, Observer, Receipt
 from unstuck.errors import AnswerRefused
 from unstuck.record import events as e
 from unstuck.settings import Settings
@@ -117,3 +117,44 @@ async def test_a_rule_without_words_or_with_another_reach_is_refused(tmp_path: P
     """What cannot be told again is refused in one line, and the question stays open."""
     with pytest.raises(AnswerRefused, match=said):
         await worked(tmp_path, "one", answer)
+
+
+class Looping:
+    """Runs the same failing command until it is told something, then does the work."""
+
+    can = Capabilities(hold="step", fresh=True, stop=True)
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        for number in range(9):
+            for kind in ("action", "failure"):
+                text = admit("make test" if kind == "action" else "KeyError: 'currency'")
+                directive = await observer.step(Observation(kind=kind, text=text, id=f"c{number}", exit_code=1))  # type: ignore[arg-type]
+                if directive.gate:
+                    await observer.delivered(directive)
+                    (guidance.workdir / "right").touch()
+                    return Report()
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        return Receipt()
+
+
+async def test_an_answer_inside_an_attempt_is_learnt_too(tmp_path: Path) -> None:
+    """What got a looping agent out of its circle is offered when the same loop comes again, and may become a rule."""
+    contexts = []
+    for task in ("one", "two"):
+        (tmp_path / "right").unlink(missing_ok=True)
+        async with Supervisor.open(tmp_path, SETTINGS, person=True) as supervisor:
+            work = Task(id=task, prompt=admit("Work."), verify="test -f right")
+            working = asyncio.ensure_future(supervisor.supervise(work, Looping()))
+            async for record in supervisor.events():
+                if isinstance(record.event, e.GateOpened):
+                    contexts.append(dict(record.event.context))
+                    said = Answer(choice="show_me", text=admit("set the currency"), scope="pattern")
+                    await supervisor.answer(record.event.gate, said)
+                    break
+            assert (await working).status == "succeeded"
+            rules = [entry.note for entry in supervisor.core.memory.entries("rule")]
+    assert "learnt" not in contexts[0]
+    assert (contexts[1]["learnt"]["text"], contexts[1]["learnt"]["outcome"]) == ("set the currency", "worked")
+    assert rules == ["set the currency"]
