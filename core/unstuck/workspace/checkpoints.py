@@ -18,7 +18,7 @@ from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
 from unstuck.workspace.coverage import LeftOut
-from unstuck.workspace.git import Repository
+from unstuck.workspace.git import Repository, above
 from unstuck.workspace.restoring import (
     Change,
     Difference,
@@ -216,7 +216,9 @@ class CheckpointStore:
         now = move.now
         if move.in_the_way:
             left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
-            now = replace(now, tree=await self._side.save(move.in_the_way), left_out=left_out)
+            ignored = await self._side.ignored() if now.ignored is None else now.ignored
+            ignored = tuple(path for path in ignored if path not in move.in_the_way)
+            now = replace(now, tree=await self._side.save(move.in_the_way), left_out=left_out, ignored=ignored)
         known = await self._catalogue.all()
         safety = await self._record(now, known, f"before restoring {target.id}", run, target.task, target.id)
         undoes = first or safety
@@ -253,9 +255,9 @@ class CheckpointStore:
     async def _existing(self, target: Checkpoint, now: Snapshot, goal: str, paths: Collection[str]) -> Collection[str]:
         """``paths``, all of which the checkpoint or the tree must have. Raises WorkspaceError."""
         known = {*await self._side.names(goal, paths), *await self._side.names(now.tree, paths)}
-        above = {folder for path in known for folder in _folders(path)}
+        folders = {folder for path in known for folder in above(path)}
         for path in paths:
-            if path.rstrip("/") not in known | above:
+            if path.rstrip("/") not in known | folders:
                 raise WorkspaceError(f"{target.id} has no file {one_line(path)}, and neither has the tree now")
         return paths
 
@@ -348,13 +350,8 @@ async def find_checkpoints(home: Path, repo: Repository | None) -> tuple[Checkpo
 def _spared(target: Checkpoint, differences: Collection[Difference]) -> list[str]:
     """What would disappear though it was there at ``target``, only ignored: it is not the restore's to take away."""
     lost = [entry.path for entry in differences if entry.status == "disappear"]
-    ignored = {path.rstrip("/") for path in target.ignored} if lost else set()
-    return [path for path in lost if not ignored.isdisjoint((path, *_folders(path)))]
-
-
-def _folders(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+    ignored = frozenset(target.ignored) if lost else frozenset()
+    return [path for path in lost if not ignored.isdisjoint((path, *(f"{folder}/" for folder in above(path))))]
 
 
 def _needed(place: Path) -> dict[str, Any]:

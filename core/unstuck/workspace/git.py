@@ -25,6 +25,7 @@ from unstuck.text import one_line
 __all__ = [
     "Repository",
     "Result",
+    "above",
     "dirty",
     "find_repository",
     "head",
@@ -244,6 +245,12 @@ def split_paths(out: bytes) -> list[str]:
 def join_paths(paths: Iterable[str]) -> bytes:
     """Paths as the NUL-terminated input git takes."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def above(path: str) -> list[str]:
+    """Every folder above a relative path, the top one first."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def path_hash(path: Path) -> str:

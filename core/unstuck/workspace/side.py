@@ -18,7 +18,7 @@ from pathlib import Path
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.coverage import LeftOut, out_of_reach, refuse_home, refuse_huge
-from unstuck.workspace.git import Result, join_paths, path_hash, run_git, split_paths
+from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
 from unstuck.workspace.staging import scan, stage
 from unstuck.workspace.store import ObjectStore
 
@@ -127,7 +127,9 @@ class SideRepository:
         arguments = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
         own = self._store.home
         found = split_paths((await self.git(*arguments)).out)
-        return tuple(sorted(path for path in found if not own.is_relative_to(self.tree / path)))
+        # Git also names folders that are not ignored themselves, beside what is in them.
+        parted = {f"{folder}/" for path in found for folder in above(path.rstrip("/"))}
+        return tuple(sorted(path for path in found if path not in parted and not own.is_relative_to(self.tree / path)))
 
     async def under_way(self) -> str:
         """What the user's git is in the middle of in this tree; empty where it is in nothing."""
@@ -182,7 +184,7 @@ class SideRepository:
         if few:
             return listed
         wanted = {path.rstrip("/") for path in paths}
-        return [row for row in listed if not wanted.isdisjoint(_at_and_above(row.split("\t", 1)[1]))]
+        return [row for row in listed if not wanted.isdisjoint((name := row.split("\t", 1)[1], *above(name)))]
 
     async def move(self, now: str, goal: str) -> None:
         """Turn the files of ``now`` into those of ``goal``; git refuses beforehand where a file is not as in ``now``.
@@ -289,11 +291,6 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=self._descriptors
         )
-
-
-def _at_and_above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
 
 def _is_file(place: Path) -> bool:
