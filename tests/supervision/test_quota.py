@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
+from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit, diagnose
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
 from unstuck.settings import Settings
+from unstuck.supervision.quota import seconds_until
 
-HOURS = 5 * 3600
+HOURS, DAY = 5 * 3600, 24 * 3600
 TASK = Task(id="t", prompt=admit("Do it."))
 
 
@@ -99,12 +100,61 @@ async def test_where_nobody_may_be_asked_the_run_ends(repo: Path, clock: ManualC
 
 
 @pytest.mark.parametrize(
-    "words", ["retry in 2 hours", "retry after 2h", "Your limit resets in 2 hrs", "Retry-After: 7200"]
+    ("words", "seconds"),
+    [
+        ("retry in 2 hours", "7200"),
+        ("retry after 2h", "7200"),
+        ("Your limit resets in 2 hrs", "7200"),
+        ("Retry-After: 7200", "7200"),
+        ("try again in 3 hours 12 minutes.", "11520"),
+        ("Please retry in 2h15m30.5s", "8130.5"),
+        ("try again in 1 day and 2 hours", "93600"),
+        ("try again in 250ms", "0.25"),
+        ("retry after 3 hosts", "3"),
+    ],
 )
-def test_hours_are_understood(words: str) -> None:
+def test_hours_are_understood(words: str, seconds: str) -> None:
     """However a service says how long it takes, the wait is that long."""
-    from unstuck import diagnose
-
     found = diagnose(f"HTTP 429 Too Many Requests. {words}", exit_code=1)
     assert found is not None
-    assert found.signature.metadata["retry_after"] == "7200"
+    assert found.signature.metadata["retry_after"] == seconds
+
+
+NOW = 1_800_000_000.0  # 2027-01-15, 08:00 in UTC
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "seconds"),
+    [
+        ("Claude usage limit reached. Your limit will reset at 3pm (Europe/Zagreb).", "15:00 Europe/Zagreb", 6 * 3600),
+        ("5-hour limit reached, resets 8:30am (UTC)", "08:30 UTC", 1800),
+        ("usage limit reached, resets at 8am (UTC)", "08:00 UTC", DAY),
+        (f"Claude AI usage limit reached|{int(NOW) + 900}", str(int(NOW) + 900), 900),
+        (f"Claude AI usage limit reached|{int(NOW) - 900}", str(int(NOW) - 900), 0),
+        ("usage limit reached, resets at 3pm (Nowhere/Town)", "15:00 Nowhere/Town", 0),
+        ("usage limit reached, resets at 13pm", "", 0),
+    ],
+)
+def test_a_time_of_day_is_understood(words: str, said: str, seconds: float) -> None:
+    """The next such time, where a zone is named in that zone; what is past or makes no sense is no wait."""
+    found = diagnose(words, exit_code=1)
+    assert found is not None
+    assert found.signature.metadata.get("resets_at", "") == said
+    assert seconds_until(said, NOW) == seconds
+
+
+async def test_a_limit_until_a_time_of_day_is_waited_for(repo: Path, clock: ManualClock, records: Any) -> None:
+    """An agent that says when its limit ends is not sent again before, and then I am asked."""
+
+    async def agent(guidance: Guidance) -> Report:
+        return Report(exit_code=1, error=admit("Claude usage limit reached. Your limit will reset at 3pm (UTC)."))
+
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = records(supervisor)
+        working = asyncio.ensure_future(supervisor.supervise(TASK, agent))
+        await record.until(lambda: record.of(e.TransientErrorRetry))
+        (wait,) = record.of(e.TransientErrorRetry)
+        assert wait.quota
+        assert wait.delay_seconds == seconds_until("15:00 UTC", clock.now())
+        await supervisor.stop("seen enough")
+        await working

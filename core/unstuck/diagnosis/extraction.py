@@ -29,6 +29,7 @@ def signature_of(
         "function": reading.function,
         "test": reading.test,
         "retry_after": reading.retry_after,
+        "resets_at": reading.resets_at,
         "exit_code": "" if exit_code is None else str(exit_code),
         "tool": tool or "",
     }

@@ -12,6 +12,7 @@ from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.diagnosis.shapes.rules import COMMAND_LINE
+from unstuck.diagnosis.waiting import resets_at, retry_after
 from unstuck.text import Clean, admit, shorten
 
 __all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "read"]
@@ -53,13 +54,6 @@ ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here
 SAYS = Lazy(r"\w")
 # Nor does what a launcher says of the program that it ran.
 ENDED = Lazy(r"exit status \d{1,3}$")
-RETRY_AFTER = Lazy(
-    r"(?:retry[-_ ]?after|retryDelay|retry in|try again in|resets? in)\W{1,6}(\d{1,6}(?:\.\d{1,6})?)"
-    r" ?(m?s|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)?\b",
-    re.IGNORECASE,
-)
-RETRY_GATES = ("etry", "ry again in", "eset in", "esets in")
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs somebody's program to install something.
 INSTALLERS = ("metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E")
@@ -189,7 +183,8 @@ def _reading(text: str, best: Finding, root: str | None, exit_code: int | None) 
         context_exhausted=best.weight < 95 and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
-        retry_after=_retry_after(text),
+        retry_after=retry_after(text),
+        resets_at=resets_at(text),
         exit_code=exit_code,
     )
 
@@ -238,13 +233,3 @@ def _relative(location: str | None, root: str | None) -> str:
     if location and root:
         return location.removeprefix(root.rstrip("/") + "/")
     return location or ""
-
-
-def _retry_after(text: str) -> str:
-    """The seconds that a service asks for, as text."""
-    for gate in RETRY_GATES:
-        for line in lines_with(text, gate) if gate in text else ():
-            if wait := RETRY_AFTER.search(line[:LINE_LIMIT]):
-                unit = (wait[2] or "s").lower()
-                return f"{float(wait[1]) * UNITS.get(unit, UNITS[unit[0]]):g}"
-    return ""

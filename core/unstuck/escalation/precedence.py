@@ -47,6 +47,7 @@ _AGENT_FAILED = {
 class Facts:
     """What is known when a decision is due. ``circular`` and ``infrastructure`` were found out before.
 
+    ``resets_in`` is how long it is until the time at which a quota is there again, in seconds; 0 where none is known.
     ``learnt`` is what a person once said about this very failure and wants to be told without being asked again.
     """
 
@@ -61,6 +62,7 @@ class Facts:
     may_ask: bool = True
     check_problem: str = ""
     check_trouble: str = "env_unavailable"
+    resets_in: float = 0.0
     learnt: str = ""
 
 
@@ -244,7 +246,7 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     retry = facts.climb.transient
     if retry >= limits.transient_retries:
         return None
-    delay = _retry_after(diagnosis) or float(2**retry)
+    delay = _retry_after(diagnosis) or facts.resets_in or float(2**retry)
     quota = delay > limits.long_wait
     if quota and not (facts.may_ask or limits.resume_after_quota):
         details = f"{diagnosis.headline}: nothing goes on by itself after such a wait, and nobody may be asked"

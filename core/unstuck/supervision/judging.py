@@ -18,6 +18,7 @@ from unstuck.supervision.environment import explained
 from unstuck.supervision.halting import halt
 from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
 from unstuck.supervision.preparing import save_asked, save_good
+from unstuck.supervision.quota import seconds_until
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.verification import Check, read_output
 from unstuck.text import Clean, admit, one_line
@@ -167,6 +168,7 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
         infrastructure=infrastructure,
         direct=row.mode == "direct",
         may_ask=core.may_ask,
+        resets_in=_resets_in(core, row),
         learnt=told_before(core, row),
     )
     decision = decide(facts, core.limits)
@@ -200,6 +202,11 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
             core.append(e.InfrastructureBlocked(issue=admit(issue, limit=500), reported_by=row.id), task=row.id)
         case Halt(reason=reason, details=details):
             halt(core, row, reason, details)
+
+
+def _resets_in(core: Core, row: TaskRow) -> float:
+    said = row.diagnosis.signature.metadata.get("resets_at", "") if row.diagnosis else ""
+    return seconds_until(said, core.clock.now()) if said else 0.0
 
 
 async def _is_infrastructure(core: Core, row: TaskRow) -> bool:

@@ -1,0 +1,51 @@
+"""How long a service wants to be left alone: for so many seconds, or until a time of day."""
+
+from __future__ import annotations
+
+import re
+
+from unstuck.diagnosis.patterns import Lazy, lines_with
+
+__all__ = ["resets_at", "retry_after"]
+
+_LONGEST = 2_000
+_NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
+_UNIT = r"(?:ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)(?![A-Za-z])"
+_AFTER = Lazy(
+    r"(?:retry[-_ ]?after|retryDelay|retry in|try again in|resets? in)\W{1,6}"
+    rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})",
+    re.IGNORECASE,
+)
+_AFTER_GATES = ("retry", "Retry", "ry again in", "eset in", "esets in")
+_PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TIME = Lazy(
+    r"resets?(?: at)? (\d{1,2})(?::([0-5]\d))? ?([ap]m)\b(?: \(([A-Za-z_]{1,30}(?:/[A-Za-z_]{1,30}){0,2})\))?",
+    re.IGNORECASE,
+)
+_EPOCH = Lazy(r"limit reached\|(\d{10})\b")
+
+
+def retry_after(text: str) -> str:
+    """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
+    for gate in _AFTER_GATES:
+        for line in lines_with(text, gate) if gate in text else ():
+            if wait := _AFTER.search(line[:_LONGEST]):
+                return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
+    return ""
+
+
+def _seconds(number: str, unit: str) -> float:
+    unit = unit.lower() or "s"
+    return float(number) * _SECONDS.get(unit, _SECONDS.get(unit[0], 1.0))
+
+
+def resets_at(text: str) -> str:
+    """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
+    if "limit reached|" in text and (epoch := _EPOCH.search(text)):
+        return epoch[1]
+    for line in lines_with(text, "reset") if "reset" in text else ():
+        if (said := _TIME.search(line[:_LONGEST])) and 1 <= int(said[1]) <= 12:
+            hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
+            return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()
+    return ""
