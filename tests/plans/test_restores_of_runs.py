@@ -59,3 +59,28 @@ def test_what_passed_is_remembered_as_good(bench):
     assert good["seq"] < finished["seq"]
     shown = bench.call("checkpoints", "show", good["data"]["id"])
     assert "added      work.txt (6 B)" in shown.out
+
+
+def test_what_a_person_wrote_meanwhile_stays(bench):
+    """What I do in the tree while a task waits for me is mine: a later pivot takes back the agent's work only."""
+    bench.write({"both.txt": "old\n"})
+    script = (
+        'ls > "$OUT/saw.$n"; cat both.txt >> "$OUT/saw.$n"; echo "agent $n" > mine.txt; echo agent >> both.txt\n'
+        "[ $n != 4 ] || echo right > work.txt"
+    )
+    plan = bench.plan(
+        agents={"worker": bench.agent("worker", script)},
+        tasks=[{"id": "web", "prompt": "x", "verify": "grep -q right work.txt"}],
+        settings={"failure_handler": {"max_retries": 0, "max_pivots": 1, "max_research": 0}},
+    )
+    assert bench.run(plan).code == 3
+    bench.write({"notes.txt": "mine\n", "both.txt": "mended by hand\n"}, commit=False)
+    assert bench.call("answer", bench.gate(), "retry", "look at my notes").code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert "mine.txt" in (bench.outside / "saw.3").read_text()
+    saw = (bench.outside / "saw.4").read_text()
+    assert "notes.txt" in saw
+    assert "mine.txt" not in saw
+    assert saw.endswith("mended by hand\nagent\n")
+    assert "What others wrote in this tree stays." in bench.prompt("web.4")

@@ -387,3 +387,14 @@ async def test_a_home_directory_is_refused(isolated, clock):
     store = CheckpointStore(isolated, project_home(isolated, None), None, clock=clock)
     with pytest.raises(WorkspaceError, match="no checkpoints of"):
         await store.create("a", run="r")
+
+
+async def test_of_an_ignored_folder_only_the_one_file_goes(project, clock):
+    """Where one file below an ignored folder is taken away, nothing else in that folder is."""
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"build/kept.txt": "new\n", "build/deep/precious": "mine"})
+    project.git("add", "-f", "build/kept.txt")
+    restored = await store.restore(saved.id, run="r")
+    assert [change.path for change in restored.changes] == ["build/kept.txt"]
+    assert (project.root / "build" / "deep" / "precious").read_text() == "mine"

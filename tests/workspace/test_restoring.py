@@ -223,12 +223,15 @@ async def test_only_what_one_task_wrote_is_its_own(project, clock):
     """Of two tasks in one tree each has its own paths; what both or a person wrote is nobody's to take back."""
     store = await project.store(clock)
     first = await store.create("baseline", run="r", task="one", works=True)
-    project.write({"one.txt": "1", "both.txt": "1"})
+    project.write({"one.txt": "1", "both.txt": "1", "mended.txt": "1"})
+    assert await store.written_by("one", first.id) is None
     await store.create("ask", run="r", task="one", works=False)
-    project.write({"person.txt": "p"})
+    assert store.worker() == ""
+    project.write({"person.txt": "p", "mended.txt": "p"})
     await store.create("baseline", run="r", task="two", works=True)
     project.write({"two.txt": "2", "both.txt": "2"})
     await store.create("taken up again", run="r", task="one", works=True)
+    assert store.worker() == "one"
     project.write({"more-of-one.txt": "1"})
     assert await store.written_by("one", first.id) == {"one.txt", "more-of-one.txt"}
     assert await store.written_by("two", first.id) == {"two.txt"}

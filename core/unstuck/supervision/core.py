@@ -145,16 +145,3 @@ class Core:
         if self._busy[0] != self.head.seq:
             self._busy = (self.head.seq, working(self.head))
         return self._busy[1]
-
-    def shares_tree(self, row: TaskRow) -> bool:
-        """Whether other tasks of the run work in the same tree as ``row``."""
-        tree = self.tree_of(row)
-        return any(other.id != row.id and self.tree_of(other) == tree for other in self.head.tasks.values())
-
-    def others_worked_in(self, row: TaskRow) -> bool:
-        """Whether another task had an attempt in this tree since ``row``'s baseline, whose work has to stay."""
-        tree = str(self.workdir(self.tree_of(row)))
-        return any(
-            attempt.task != row.id and str(attempt.guidance.workdir) == tree and attempt.started_seq > row.saved_at
-            for attempt in self.head.attempts.values()
-        )

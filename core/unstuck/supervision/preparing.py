@@ -59,7 +59,7 @@ async def tree_ready(core: Core, row: TaskRow) -> Path:
         tree = core.root
     if stale:
         await _checkpoint(core, row, tree, "baseline", purpose="baseline")
-    elif core.shares_tree(row):
+    else:
         await _take_up(core, row, tree)
     workdir = core.workdir(tree)
     workdir.mkdir(parents=True, exist_ok=True)
@@ -130,9 +130,11 @@ async def _checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purp
 
 
 async def _take_up(core: Core, row: TaskRow, tree: Path) -> None:
-    """Save what others have left in the tree before this task goes on in it: only its own work is ever taken back."""
-    with suppress(WorkspaceError):
-        await core.checkpoints(tree).create("taken up again", run=core.run, task=row.id, works=True)
+    """Save what others have left in the tree while this task waited: only its own work is ever taken back."""
+    store = core.checkpoints(tree)
+    if store.worker() != row.id:
+        with suppress(WorkspaceError):
+            await store.create("taken up again", run=core.run, task=row.id, works=True)
 
 
 async def save_good(core: Core, row: TaskRow) -> None:
@@ -210,11 +212,11 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
 
 async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     """Restore and record it, or ask first; returns why it may not be."""
-    store, paths = core.checkpoints(core.tree_of(row)), frozenset[str]()
-    if others := core.others_worked_in(row):
-        paths = await store.written_by(row.id, target)
-        if not paths:
-            return "another task has worked in this tree since."
+    store = core.checkpoints(core.tree_of(row))
+    own = await store.written_by(row.id, target)
+    if own is not None and not own:
+        return "others have worked on them since."
+    paths = own or ()
     plan = await store.plan(target, paths=paths)
     if not plan.is_within(core.settings.restore_share):
         said = _permission(core, row, plan)
@@ -223,8 +225,8 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     done = await store.restore(target, run=core.run, paths=paths)
     broken = row.directive is not None and row.directive.restore == "good"
     said = set_back([(change.status, change.path) for change in done.changes], broken=broken)
-    if others:
-        said += "\nWhat other tasks wrote in this tree stays."
+    if own is not None:
+        said += "\nWhat others wrote in this tree stays."
     event = e.RestoreDone(
         target=target,
         safety=done.safety.id,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,19 +150,27 @@ class CheckpointStore:
                 raise WorkspaceError("there is no restore to undo in this tree")
             return await self._restore(await self.get(last.safety), run, last.paths)
 
-    async def written_by(self, task: str, since: str) -> frozenset[str]:
-        """The paths that were changed while ``task`` worked in the tree, since ``since``, and while no other did."""
+    def worker(self) -> str:
+        """The task that works in the tree, as far as its checkpoints say; empty where none does."""
+        return (workers_at(self._side.place, [sys.maxsize]) or [""])[0]
+
+    async def written_by(self, task: str, since: str) -> frozenset[str] | None:
+        """The paths that were changed since ``since`` while ``task`` worked in the tree, and at no other time.
+
+        None where nobody but the task has worked in it. Raises CheckpointUnknown.
+        """
         async with self._side.held():
             first, own = await self.get(since), await self.list()
             later = [checkpoint for checkpoint in own if checkpoint.number >= first.number]
+            workers = workers_at(self._side.place, [checkpoint.number for checkpoint in later])
+            if set(workers) == {task}:
+                return None
             trees = [checkpoint.tree for checkpoint in later] + [(await self._side.snapshot()).tree]
             mine: set[str] = set()
             theirs: set[str] = set()
-            workers = workers_at(self._side.place, [checkpoint.number for checkpoint in later])
-            for worker, old, new in zip(workers, trees, trees[1:], strict=False):
-                if worker and old != new:
-                    touched = {entry.path for entry in await self._compare(old, new)}
-                    (mine if worker == task else theirs).update(touched)
+            for worker, (old, new) in zip(workers, pairwise(trees), strict=True):
+                if old != new:
+                    (mine if worker == task else theirs).update(entry.path for entry in await self._compare(old, new))
             return frozenset(mine - theirs)
 
     def last_restore(self) -> LastRestore | None:
