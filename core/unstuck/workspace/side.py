@@ -124,9 +124,9 @@ class SideRepository:
 
     async def ignored(self) -> tuple[str, ...]:
         """What lies in the tree and is ignored; a folder in which all is ends in a slash. Sorted."""
-        arguments = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        arguments = ("--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
         own = self._store.home
-        found = split_paths((await self.git(*arguments)).out)
+        found = split_paths((await self.git("ls-files", "-z", *arguments)).out)
         # Git also names folders that are not ignored themselves, beside what is in them.
         parted = {f"{folder}/" for path in found for folder in above(path.rstrip("/"))}
         return tuple(sorted(path for path in found if path not in parted and not own.is_relative_to(self.tree / path)))
