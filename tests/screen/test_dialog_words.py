@@ -153,6 +153,15 @@ def test_what_falls_with_a_task(rule: str, said: str) -> None:
     assert "chk-1 keeps the files" in option(question, "retry").touches
 
 
+def test_a_restore_that_takes_much_says_so() -> None:
+    """Whether much may be set back is asked as that, with how much it is and which files; anything else is not."""
+    context = {"problem": "30 of 40 files would be overwritten", "checkpoint": "chk-1", "paths": ["a", "b"]}
+    question = question_of(state_of(task("web")), gate("permission", **context))
+    assert (question.title, question.problem) == ("web wants its files set back", context["problem"])
+    assert ("Files", "a, b") in question.facts
+    assert question_of(state_of(task("web")), gate("permission")).title == "web wants to do something"
+
+
 def test_many_that_wait_are_counted() -> None:
     """Four are named, the others are a number; a circle does not hang it."""
     state = state_of(task("web", "n8"), *(task(f"n{number}", "web") for number in range(9)))

@@ -114,7 +114,8 @@ def _title(gate: Gate) -> str:
         "loop_detected": f"{task} goes round in circles",
         "timeout": f"{task} " + ("shows no sign of life" if _is_idle(gate) else "has used up its time"),
         "question": f"{task} asks",
-        "permission": f"{task} wants to do something",
+        "permission": f"{task} "
+        + ("wants its files set back" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The ground is broken: no task can start",
         "integration": f"{task} is done, but its result does not fit" if gate.task else "The results have to wait",
         "budget": "The budget is used up",
