@@ -214,7 +214,7 @@ def test_any_history_ends_where_the_model_says(first_projects: Path, project_typ
 
     options = settings(
         max_examples=ROUNDS or 24,
-        stateful_step_count=6 if ROUNDS else 4,
+        stateful_step_count=6 if ROUNDS else 3,
         deadline=None,
         derandomize=not ROUNDS,
         phases=[Phase.generate],

@@ -58,7 +58,7 @@ async def test_a_changing_file_cannot_fill_the_disk(project, clock):
     store = await project.store(clock, size=400_000, file_limit=100_000)
     noise = random.Random(1)
     objects = project.git("count-objects")
-    for number in range(30):
+    for number in range(14):
         project.write({"data": noise.randbytes(50_000), "too-large": noise.randbytes(100_001 + number)})
         saved = await store.create(f"n{number}", run="r")
         assert saved.not_covered == ("too-large",)
