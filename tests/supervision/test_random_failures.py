@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
@@ -89,8 +89,13 @@ async def _worked(root: Path, reports: list[dict[str, Any]], answers: list[Answe
     return records
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(REPORTS, max_size=12), st.lists(ANSWERS, max_size=6), LIMITS)
+FULL = {"max_retries": 1, "max_pivots": 1, "max_research": 1, "max_attempts": 6, "skip_to_ask": [], "auto_resolve": []}
+
+
+@example([{"error": ERRORS[0]}] * 9, [Answer(choice="show_me", text=admit("like this"))], FULL)
+@example([{"signal": "blocked", "question": "No database"}, {"error": ERRORS[6]}, {"how": "crashed"}], [], FULL)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(REPORTS, min_size=3, max_size=12), st.lists(ANSWERS, max_size=6), LIMITS)
 def test_every_promise_holds(reports: list[dict[str, Any]], answers: list[Answer], limits: dict[str, Any]) -> None:
     """A climb ends within its limit, every prefix has one next step, files are saved before a pivot and a question."""
     with tempfile.TemporaryDirectory() as folder:
