@@ -93,6 +93,20 @@ async def test_empty_folders_and_pipes_are_left_alone(project, clock):
     assert (project.root / "pipe").exists()
 
 
+async def test_a_file_behind_a_link_to_itself_is_gone(project, clock):
+    """Where a folder has become a link that leads nowhere, what was in it is not taken for unchanged."""
+    project.write({"folder/file": "x"})
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    (project.root / "folder" / "file").unlink()
+    (project.root / "folder").rmdir()
+    (project.root / "folder").symlink_to("folder")
+    project.write({".git/info/exclude": "folder\n"})
+    assert (await (await project.store(clock)).create("b", run="r")).files == saved.files - 1
+    await store.restore(saved.id, run="r")
+    assert (project.root / "folder" / "file").read_text() == "x"
+
+
 @pytest.mark.parametrize("git", [True, False])
 async def test_a_home_directory_needs_a_yes(isolated, clock, project, git):
     """Nobody's whole home directory, nor what holds it, is copied by accident; a yes once is enough."""

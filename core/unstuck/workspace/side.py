@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
@@ -124,12 +124,13 @@ class SideRepository:
 
     async def ignored(self) -> tuple[str, ...]:
         """What lies in the tree and is ignored; a folder in which all is ends in a slash. Sorted."""
-        arguments = ("--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
+        arguments = ("--others", "--ignored", "--exclude-standard", "--directory")
         own = self._store.home
         found = split_paths((await self.git("ls-files", "-z", *arguments)).out)
         # Git also names folders that are not ignored themselves, beside what is in them.
         parted = {f"{folder}/" for path in found for folder in above(path.rstrip("/"))}
-        return tuple(sorted(path for path in found if path not in parted and not own.is_relative_to(self.tree / path)))
+        places = ((path, self.tree / path) for path in found if path not in parted)
+        return tuple(sorted(path for path, place in places if not own.is_relative_to(place) and not _is_empty(place)))
 
     async def under_way(self) -> str:
         """What the user's git is in the middle of in this tree; empty where it is in nothing."""
@@ -245,6 +246,9 @@ class SideRepository:
 
     async def _snapshot(self) -> Snapshot:
         found, tracked = await asyncio.gather(scan(self.git), self._tracked_though_ignored())
+        if found.unclear:
+            gone = {path for path in await self.covered() if not os.path.lexists(self.tree / path)}
+            found = replace(found, removed=found.removed | gone)
         candidates = found.present | tracked
         left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
         names = {entry.path for entry in left_out}
@@ -291,6 +295,14 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=self._descriptors
         )
+
+
+def _is_empty(place: Path) -> bool:
+    """Whether it is a folder with nothing in it."""
+    try:
+        return place.is_dir() and not place.is_symlink() and not any(place.iterdir())
+    except OSError:
+        return False
 
 
 def _is_file(place: Path) -> bool:

@@ -24,12 +24,16 @@ class Git(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Paths relative to the work tree. ``nested`` are other repositories inside it, each ending in a slash."""
+    """Paths relative to the work tree. ``nested`` are other repositories inside it, each ending in a slash.
+
+    ``unclear`` is on where git could not look at something, such as a file behind a link to itself.
+    """
 
     removed: frozenset[str]
     changed: frozenset[str]
     untracked: frozenset[str]
     nested: frozenset[str]
+    unclear: bool = False
 
     @property
     def present(self) -> frozenset[str]:
@@ -56,7 +60,7 @@ async def scan(git: Git) -> Scan:
     strangers = frozenset(split_paths(others.out))
     nested = frozenset(path for path in strangers if path.endswith("/"))
     removed = frozenset(path for path, status in found.items() if status == b"D" or path + "/" in nested)
-    return Scan(removed, frozenset(found) - removed, strangers - nested, nested)
+    return Scan(removed, frozenset(found) - removed, strangers - nested, nested, bool(compared.err))
 
 
 async def stage(git: Git, *, removed: Iterable[str] = (), present: Iterable[str] = ()) -> None:
