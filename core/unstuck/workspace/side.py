@@ -298,11 +298,8 @@ class SideRepository:
 
 
 def _is_empty(place: Path) -> bool:
-    """Whether it is a folder with nothing in it."""
-    try:
-        return place.is_dir() and not place.is_symlink() and not any(place.iterdir())
-    except OSError:
-        return False
+    """Whether it is a folder with nothing in it but such folders."""
+    return place.is_dir() and not place.is_symlink() and not any(files for _, _, files in os.walk(place))
 
 
 def _is_file(place: Path) -> bool:
