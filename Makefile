@@ -13,6 +13,9 @@ APP := .venv/.app
 READY := .venv/.ready
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
+# The tests make hundreds of small repositories: in memory, where there is room for them (KB), that costs less.
+IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
+
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -50,6 +53,7 @@ $(READY): $(APP)
 demo: $(APP) ## see it at work: scripted agents, a real repository, real failures (make demo ARGS="--speed 2")
 	@$(BIN)/unstuck demo $(ARGS)
 
+test: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 test: $(READY) ## run the tests and show the ten slowest
 	@echo '== tests'
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)

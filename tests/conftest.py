@@ -28,6 +28,7 @@ hypothesis_settings.load_profile("unstuck")
 sys.dont_write_bytecode = False
 
 TOP = Path(__file__).resolve().parents[1]
+SHORT = "/dev/shm" if tempfile.gettempdir() == "/dev/shm" else "/tmp"
 INHERITED = ("GIT_", "UNSTUCK_", "XDG_", "PYTEST_ADDOPTS", "PYTHONPATH")
 KEPT = ("UNSTUCK_KILLS", "UNSTUCK_EVENTS", "UNSTUCK_TREES")
 
@@ -46,7 +47,7 @@ def isolated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         if name.startswith(INHERITED) and name not in KEPT:
             monkeypatch.delenv(name)
     # A socket's path holds at most 108 bytes, so this is not below pytest's own long directory.
-    place = Path(tempfile.mkdtemp(prefix="u-", dir="/tmp"))
+    place = Path(tempfile.mkdtemp(prefix="u-", dir=SHORT))
     home, runtime = place / "home", place / "run"
     home.mkdir()
     runtime.mkdir(mode=0o700)

@@ -61,7 +61,7 @@ class CommandAgent:
         self.can = Capabilities(hold=hold, fresh=True, stop=True, may_restore=True, signals=spec.signals)
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
-        self._live: dict[str, Process] = {}
+        self._live: dict[str, asyncio.Task[Process]] = {}
         self._still: set[str] = set()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
@@ -97,28 +97,30 @@ class CommandAgent:
                 told += 1
                 hear(step)
 
-        process = await Process.start(
-            launch,
-            spawned=observer.spawned,
-            progress=lambda total, tail: hear(Observation(kind="alive")),
-            said=said,
+        starting = asyncio.create_task(
+            Process.start(
+                launch,
+                spawned=observer.spawned,
+                progress=lambda total, tail: hear(Observation(kind="alive")),
+                said=said,
+            )
         )
-        self._live[guidance.attempt] = process
-        if guidance.attempt in self._still:
-            process.freeze()  # asked for while it was being started
+        self._live[guidance.attempt] = starting
         try:
-            done = await process.wait()
-        except asyncio.CancelledError:
-            await process.stop()
-            raise
+            process = await starting
+            if guidance.attempt in self._still:
+                process.freeze()  # asked for while it was being started
+            done = await _end_of(process)
         finally:
             self._live.pop(guidance.attempt, None)
             self._still.discard(guidance.attempt)
         return self._report(task, done, await read_output(output), f"output/{output.name}")
 
     async def stop(self, attempt: str) -> Receipt:
-        """End the attempt with everything it started."""
-        process = self._live.get(attempt)
+        """End the attempt with everything it started, also one that is just being started."""
+        if starting := self._live.get(attempt):
+            await asyncio.wait((starting,))
+        process = self._process(attempt)
         return await process.stop() if process is not None else Receipt()
 
     def freeze(self, attempt: str) -> None:
@@ -126,14 +128,21 @@ class CommandAgent:
         if not self._spec.freeze:
             return
         self._still.add(attempt)
-        if process := self._live.get(attempt):
+        if process := self._process(attempt):
             process.freeze()
 
     def thaw(self, attempt: str) -> None:
         """Let it go on."""
         self._still.discard(attempt)
-        if self._spec.freeze and (process := self._live.get(attempt)):
+        if self._spec.freeze and (process := self._process(attempt)):
             process.resume()
+
+    def _process(self, attempt: str) -> Process | None:
+        """The attempt's process, once it has started."""
+        starting = self._live.get(attempt)
+        if starting is None or not starting.done() or starting.cancelled() or starting.exception():
+            return None
+        return starting.result()
 
     def _placed(self, guidance: Guidance) -> Placed:
         folder = self._folder / "prompts"
@@ -176,3 +185,12 @@ class CommandAgent:
             output_lost=admit(done.lost, limit=200),
             receipt=done.receipt,
         )
+
+
+async def _end_of(process: Process) -> Exit:
+    """Wait for the end; whoever calls that off ends the process."""
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        await process.stop()
+        raise

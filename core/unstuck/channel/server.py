@@ -97,7 +97,7 @@ class ChannelServer:
     def _make_room(self) -> bool:
         if len(self._clients) < self._limit:
             return True
-        silent = [client for client in self._clients if client.silent_for() >= self._patience]
+        silent = [client for client in self._clients if client.silent_for() > self._patience]
         if not silent:
             return False
         stalled = max(silent, key=_Client.silent_for)

@@ -89,7 +89,8 @@ class Connection:
         """Hang up, and return when the shim is gone."""
         self.hang_up()
         try:
-            await asyncio.wait_for(self._reports.ended.wait(), _MARGIN)
+            async with asyncio.timeout(_MARGIN):
+                await self._reports.ended.wait()
         except TimeoutError:
             self.kill()
         self._incoming.close()

@@ -50,7 +50,8 @@ async def _readable(descriptor: int, seconds: float | None) -> bool:
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)
     try:
-        await asyncio.wait_for(ready.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await ready.wait()
     except TimeoutError:
         return False
     finally:

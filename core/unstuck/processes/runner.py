@@ -139,7 +139,8 @@ class Process:
         self._shim.send({"go": tag_of(self.pid, self.start_time)})
         # An agent may stop or kill its helper before that can say that it has started: it has.
         with suppress(TimeoutError):
-            started = await asyncio.wait_for(self._shim.next_report(), _MARGIN)
+            async with asyncio.timeout(_MARGIN):
+                started = await self._shim.next_report()
             if started is not None:
                 self._require("started", started)
         self._exit = asyncio.ensure_future(self._follow(progress, said))

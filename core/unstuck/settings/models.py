@@ -105,13 +105,6 @@ def _share(value: object) -> float:
     return share
 
 
-def _confidence(value: object) -> float:
-    share = _cost(value)
-    if share is None or not 0 < share <= 1:
-        raise ValueError(f"must be a number above 0 and up to 1, not {shown(value)}")
-    return share
-
-
 def _time(value: object) -> float | None:
     if value is None or (not isinstance(value, bool) and value in (0, "0")):
         return None if value is None else 0.0
@@ -171,7 +164,7 @@ class KnownWay(_Frozen):
 
     pattern: Pattern
     approach: Text
-    confidence: Annotated[float, BeforeValidator(_confidence)] = 1.0
+    confidence: Annotated[float, BeforeValidator(_share)] = 1.0
 
 
 class FailureHandlerSettings(_Frozen):
