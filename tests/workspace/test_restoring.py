@@ -248,3 +248,20 @@ async def test_a_path_with_every_odd_name_can_be_restored_alone(project, clock):
         restored = await store.restore(saved.id, run="r", paths=[name])
         assert [change.path for change in restored.changes] == [name]
         assert (project.root / name).read_text() == "saved"
+
+
+async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project, clock):
+    """Files that came back into an ignored folder go again with the undo, and what they had replaced is there again."""
+    project.write({"a/x/z": "saved", "a/y": "saved"})
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    for name in ("a/x/z", "a/y"):
+        (project.root / name).unlink()
+    (project.root / "a" / "x").rmdir()
+    project.write({".gitignore": "a\n", "a/x": "in the way", "a/other": "mine"})
+    before = project.files()
+    await store.create("b", run="r")
+    await store.restore(saved.id, run="r")
+    assert (project.root / "a" / "x" / "z").read_text() == "saved"
+    await store.undo(run="r")
+    assert project.files() == before

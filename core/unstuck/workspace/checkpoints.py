@@ -226,11 +226,15 @@ class CheckpointStore:
         now = move.now
         if move.in_the_way:
             left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
-            ignored = await self._side.ignored() if now.ignored is None else now.ignored
-            ignored = tuple(path for path in ignored if path not in move.in_the_way)
-            now = replace(now, tree=await self._side.save(move.in_the_way), left_out=left_out, ignored=ignored)
+            now = replace(now, tree=await self._side.save(move.in_the_way), left_out=left_out)
+        coming = {change.path for change in move.plan.changes if change.status == "return"} | move.in_the_way
+        ignored = await self._side.ignored() if coming and move.now.ignored is None else move.now.ignored
+        opened = _opened(self._side.tree, ignored or (), coming) if coming else ignored
         known = await self._catalogue.all()
-        safety = await self._record(now, known, f"before restoring {target.id}", run, target.task, target.id)
+        reason = f"before restoring {target.id}"
+        same = opened == ignored  # else the last one, of the same files, would not know which of these were not there
+        now = replace(now, ignored=opened)
+        safety = await self._record(now, known, reason, run, target.task, target.id, anew=not same)
         undoes = first or safety
         write_last(self._side.place, LastRestore(target.id, undoes.id, paths))
         await self._side.move(now.tree, move.goal)
@@ -276,11 +280,19 @@ class CheckpointStore:
         return tuple(sorted(own, key=lambda checkpoint: checkpoint.number))
 
     async def _record(
-        self, now: Snapshot, known: Collection[Checkpoint], reason: str, run: str, task: str, target: str = ""
+        self,
+        now: Snapshot,
+        known: Collection[Checkpoint],
+        reason: str,
+        run: str,
+        task: str,
+        target: str = "",
+        *,
+        anew: bool = False,
     ) -> Checkpoint:
         own = self._own(known)
         last = own[-1] if own else None
-        if last and (last.tree, last.left_out) == (now.tree, now.left_out):
+        if last and not anew and (last.tree, last.left_out) == (now.tree, now.left_out):
             return replace(last, is_new=False)
         moment = self._clock.now()
         ignored = now.ignored if now.ignored is not None else await self._side.ignored()
@@ -362,6 +374,19 @@ def _spared(target: Checkpoint, differences: Collection[Difference]) -> list[str
     lost = [entry.path for entry in differences if entry.status == "disappear"]
     ignored = frozenset(target.ignored) if lost else frozenset()
     return [path for path in lost if not ignored.isdisjoint((path, *(f"{folder}/" for folder in above(path))))]
+
+
+def _opened(tree: Path, ignored: Collection[str], coming: Collection[str]) -> tuple[str, ...]:
+    """``ignored`` with the single files of every folder into which something comes, and without what it replaces."""
+    folders = {f"{folder}/" for path in coming for folder in above(path)}
+    found: set[str] = set()
+    for path in ignored:
+        if path in folders:
+            inside = (file for file in (tree / path).rglob("*") if file.is_symlink() or not file.is_dir())
+            found.update(str(file.relative_to(tree)) for file in inside)
+        else:
+            found.add(path)
+    return tuple(sorted(found - set(coming)))
 
 
 def _needed(place: Path) -> dict[str, Any]:
