@@ -191,6 +191,8 @@ class Trees(RuleBasedStateMachine):
         in_the_way = {path for path in others if path in goal.covered or path in crowded}
         if done.changes:
             safety = Saved(held | {path: before[path] for path in in_the_way}, others - in_the_way)
+            # Of folders into which something came it is known what was in them.
+            safety.closed -= {folder for path in {*goal.covered, *in_the_way} - held.keys() for folder in folders(path)}
             self.saved.setdefault(done.safety.id, safety)
             assert self.saved[done.safety.id].covered == safety.covered
             self.undo = self.saved[done.safety.id]
