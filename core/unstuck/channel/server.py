@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
 
 MAX_CLIENTS = 64
+_LAST_WORDS_S = 1.0  # a client that was turned away reads why and goes
 
 
 class ChannelServer:
@@ -80,14 +81,14 @@ class ChannelServer:
         client = _Client(reader, writer)
         try:
             if client.peer.uid != os.getuid():
-                client.say({"error": "this socket belongs to another user"})
+                await client.turn_away({"error": "this socket belongs to another user"})
             elif not self._make_room():
-                client.say({"error": "too many clients: try again", "busy": True})
+                await client.turn_away({"error": "too many clients: try again", "busy": True})
             else:
                 self._clients.add(client)
                 await self._converse(client)
         except Refused as refusal:
-            client.say({"error": str(refusal)})
+            await client.turn_away({"error": str(refusal)})
         except ConnectionError:
             pass
         finally:
@@ -190,6 +191,17 @@ class _Client:
         if len(line) > MAX_LINE:
             line = encode({"error": f"the reply is larger than {MAX_LINE} bytes"})
         self.writer.write(line)
+
+    async def turn_away(self, reply: Message) -> None:
+        """Say why and hear the rest out: an end with bytes unread would take our last words away from the client."""
+        import asyncio
+
+        self.say(reply)
+        with contextlib.suppress(TimeoutError, OSError, ValueError):
+            self.writer.write_eof()
+            async with asyncio.timeout(_LAST_WORDS_S):
+                while await self.reader.read(MAX_LINE):
+                    pass
 
     def close(self) -> None:
         if self._ahead is not None and not self._ahead.cancel() and not self._ahead.cancelled():
