@@ -119,7 +119,7 @@ class TaskRow:
 
     ``saved`` is the checkpoint of what is asked about, ``none`` where there could be none; ``backoff_quota``: the wait
     is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
-    in seconds.
+    in seconds. ``failures`` are those of the present approach that retries have answered, the oldest first.
     """
 
     task: Task
@@ -136,6 +136,7 @@ class TaskRow:
     report: Report | None = None
     check: CheckRow | None = None
     diagnosis: Diagnosis | None = None
+    failures: tuple[Diagnosis, ...] = ()
     directive: DirectiveRow | None = None
     prepared: Guidance | None = None
     gate: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -97,6 +98,18 @@ async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> D
     if own is not None and _explains(own):
         return own
     if done.result == "failed":
+        return _failed_check(core, row, done)
+    return own
+
+
+def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
+    """What the check says, in the light of the failures that retries of this approach have answered.
+
+    The very same failure goes on up the ladder by using up its rung; only a type's rule counts it. Other failures at
+    its place say that the approach is wrong.
+    """
+
+    def found(history: Iterable[Diagnosis] = ()) -> Diagnosis | None:
         return diagnose(
             done.text,
             exit_code=done.exit_code,
@@ -104,8 +117,14 @@ async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> D
             task_id=row.id,
             agent_id=row.task.agent,
             phase="test",
+            history=history,
         )
-    return own
+
+    now = found()
+    if now is None or not row.failures:
+        return now
+    counts_itself = now.error_type is ErrorType.TYPE_ERROR
+    return found(one for one in row.failures if counts_itself or one.identity != now.identity)
 
 
 async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | None:

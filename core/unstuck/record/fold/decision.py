@@ -15,6 +15,7 @@ from unstuck.record.state import DirectiveRow, State
 
 __all__ = ["HANDLERS"]
 
+FAILURES_KEPT = 8
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 
@@ -35,6 +36,12 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
         command=event.command,
     )
     change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
+    row = state.tasks.get(record.task)
+    if row is not None and event.level == "retry" and row.diagnosis is not None:
+        change_task(state, record, failures=(*row.failures, row.diagnosis)[-FAILURES_KEPT:])
+    elif event.level != "continue":
+        # What failed says something of the approach that it failed with, and of no other.
+        change_task(state, record, failures=())
 
 
 @_on(e.TransientErrorRetry)

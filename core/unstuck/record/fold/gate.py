@@ -91,7 +91,7 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
             fresh=event.choice == "retry",
         )
         climb = event.climb or task.climb
-        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None)
+        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=())
     waited = state.gates[event.gate].gate.key == QUOTA
     if event.effect == "go_on" and (waited or (task.report is not None and task.report.how == "stopped")):
         # It waited for a quota, or was stopped because nobody answered in time: there is nothing to judge yet.

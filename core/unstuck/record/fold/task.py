@@ -115,7 +115,7 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
         change_attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
             # What the person says to the agent itself begins a new climb.
-            change_task(state, record, climb=task.climb.answered())
+            change_task(state, record, climb=task.climb.answered(), failures=())
 
 
 @_on(e.AttemptEnded)
