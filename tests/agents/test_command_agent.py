@@ -149,6 +149,11 @@ async def test_a_signal_line_is_read(lab: Lab) -> None:
     assert (report.approach, report.session, report.how) == ("x", "s-2", "ended")
 
 
+async def test_an_approach_in_words_is_in_its_report(lab: Lab) -> None:
+    """An agent that names its approach in a line of its own, without a signal, is understood."""
+    assert (await lab.shell("echo 'Approach: the long way'; echo Done.")).approach == "the long way"
+
+
 @pytest.mark.parametrize(
     ("output", "how"),
     [

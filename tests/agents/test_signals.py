@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstuck.agents.signals import Signal, read_signal
+from unstuck.agents.signals import Signal, read_approach, read_signal
 
 
 def test_complete_with_an_approach() -> None:
@@ -177,3 +177,23 @@ SHORT = st.text(max_size=50)
 def test_a_signal_with_odd_values_is_still_one(value: dict[str, Any]) -> None:
     """A value of a wrong kind is left out; the signal counts."""
     assert read_signal(f"UNSTUCK {json.dumps(value)}", "web").kind == "complete"
+
+
+@pytest.mark.parametrize(
+    ("output", "approach"),
+    [
+        ("First words.\nApproach: raw body\nDone.", "raw body"),
+        ("Approach: encode it\nlater\n- **Approach:** raw body\n", "raw body"),
+        ("approach: `raw body`", "raw body"),
+        ("All tests pass now.\nMy approach was to wait.\nThe approach: none", None),
+        ("Approach:\nApproach: \n", None),
+        ("Approach: Use one file.\n", None),
+        ("Approach: raw body\n> Approach: Use one file.", "raw body"),
+        ("Approach: " + "x" * 900, "x" * 200),
+    ],
+)
+def test_an_approach_in_words(output: str, approach: str | None) -> None:
+    """Only a line that names it counts, and never one of the task's own that the agent repeats."""
+    named = read_approach(output, "Do it.\n\nApproach: Use one file.\n")
+    assert (named or "")[:200] == (approach or "")
+    assert len(named or "") <= 500

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from unstuck.agents.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS, observation, output, task_id
+from unstuck.agents.signals import read_approach
 from unstuck.channel import Message, Peer
 from unstuck.clock import Clock
 from unstuck.contract import Capabilities, Directive, Report, Task, TaskSession
@@ -187,7 +188,13 @@ class HookBridge:
     async def _on_stop(self, attached: _Attached, payload: dict[str, Any]) -> Directive:
         how: Literal["stopped", "ended"] = "stopped" if attached.stopping else "ended"
         said = admit(_text(payload, "last_assistant_message"))
-        ending = self._start_ending(attached, Report(session=attached.id, how=how, sample=said or None))
+        report = Report(
+            session=attached.id,
+            how=how,
+            sample=said or None,
+            approach=read_approach(said, attached.task.prompt),
+        )
+        ending = self._start_ending(attached, report)
         if ending is None:
             return _GO_ON
         await self._within_limit(ending)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.prompting import Placed, place
-from unstuck.agents.signals import read_signal, read_step
+from unstuck.agents.signals import read_approach, read_signal, read_step
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound, RecordError
 from unstuck.processes import Exit, Launch, Process, clean_environment
@@ -114,7 +114,7 @@ class CommandAgent:
         finally:
             self._live.pop(guidance.attempt, None)
             self._still.discard(guidance.attempt)
-        return self._report(task, done, await read_output(output), f"output/{output.name}")
+        return self._report(task, guidance, done, await read_output(output), f"output/{output.name}")
 
     async def stop(self, attempt: str) -> Receipt:
         """End the attempt with everything it started, also one that is just being started."""
@@ -155,7 +155,7 @@ class CommandAgent:
             self._spec.command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin
         )
 
-    def _report(self, task: Task, done: Exit, output: str, path: str) -> Report:
+    def _report(self, task: Task, guidance: Guidance, done: Exit, output: str, path: str) -> Report:
         signal = read_signal(output, task.id)
         how: Literal["ended", "crashed", "no_signal", "bad_signal"] = "ended"
         error: Clean | None = None
@@ -170,7 +170,7 @@ class CommandAgent:
             how=how,
             error=error,
             signal=signal.kind,
-            approach=signal.approach,
+            approach=signal.approach or read_approach(output, guidance.text),
             question=signal.question,
             options=signal.options,
             context=signal.context,

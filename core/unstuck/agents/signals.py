@@ -11,7 +11,14 @@ the agent was at, ``alternatives`` are other approaches it sees, ``session`` its
 ``cost`` what the attempt used. Where an agent's settings require signals, none, one that cannot be read and a foreign
 one are the agent's failure; otherwise they are ignored.
 
-In the same way an agent may tell of its steps while it works, so that a loop inside an attempt is noticed::
+An agent that names no approach in its signal may do so in words, the last such line counts::
+
+    Approach: raw body
+
+Nothing else is taken for one: sentences such as *all tests pass now* come again in every attempt and would look like
+going round in circles. Nor is a line that stands in what the agent was told.
+
+In the same way as a signal an agent may tell of its steps while it works, so that a loop inside an attempt is noticed::
 
     UNSTUCK {"step": "action", "id": "7", "tool": "bash", "text": "pytest -q"}
     UNSTUCK {"step": "failure", "id": "7", "tool": "bash", "text": "1 failed", "exit_code": 1}
@@ -32,11 +39,14 @@ from typing import Any, Literal, cast
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
-__all__ = ["Signal", "read_signal", "read_step"]
+__all__ = ["Signal", "read_approach", "read_signal", "read_step"]
 
 # Every pattern begins at a line and repeats nothing without a bound, so reading takes time linear in the output.
 _OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{0,20000})", re.MULTILINE)
 _WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
+_APPROACH = re.compile(
+    r"^[ \t>*`-]{0,8}approach[*`]{0,2}:[*`]{0,2}[ \t]{1,8}(\S.{0,2000})", re.MULTILINE | re.IGNORECASE
+)
 # Approaches are compared, remembered and carried in every later decision, so they stay short.
 _APPROACH_LIMIT = 500
 _PHASE_LIMIT = 200
@@ -63,6 +73,17 @@ class Signal:
     cost: float | None = None
     problem: Literal["", "missing", "malformed", "foreign"] = ""
     sample: Clean | None = None
+
+
+def read_approach(output: str, told: str) -> Clean | None:
+    """The approach that the last ``Approach: …`` line names which is no line of ``told``; None where there is none."""
+    given = {_words(found) for found in _APPROACH.findall(told)}
+    named = [found for found in _APPROACH.findall(output) if _words(found) not in given]
+    return _text(_words(named[-1]), _APPROACH_LIMIT) if named else None
+
+
+def _words(line: str) -> str:
+    return line.strip(" \t\r*`")
 
 
 def read_signal(output: str, task: str) -> Signal:
