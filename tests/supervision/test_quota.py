@@ -158,3 +158,41 @@ async def test_a_limit_until_a_time_of_day_is_waited_for(repo: Path, clock: Manu
         assert wait.delay_seconds == seconds_until("15:00 UTC", clock.now())
         await supervisor.stop("seen enough")
         await working
+
+
+async def test_a_limit_that_names_no_time_is_not_hammered(repo: Path, clock: ManualClock, records: Any) -> None:
+    """A spent limit is no matter of seconds: an hour's wait that is seen, then I am asked, and no rung is used."""
+    told = list[Guidance]()
+
+    async def agent(guidance: Guidance) -> Report:
+        told.append(guidance)
+        return Report(exit_code=1, error=admit("Claude usage limit reached.")) if len(told) == 1 else Report()
+
+    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
+        record = records(supervisor)
+        working = asyncio.ensure_future(supervisor.supervise(TASK, agent))
+        await record.until(lambda: record.of(e.TransientErrorRetry))
+        (wait,) = record.of(e.TransientErrorRetry)
+        assert (wait.delay_seconds, wait.quota) == (3600, True)
+        await clock.advance(10 * 3600)
+        (gate,) = supervisor.core.head.open_gates()
+        assert (gate.gate.type, gate.gate.key, len(told)) == ("question", "quota", 1)
+        await supervisor.answer(gate.id, Answer(choice="choose", number=1))
+        assert (await working).status == "unverified"
+        assert supervisor.core.head.tasks["t"].climb.directives == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "spent"),
+    [
+        ("You've hit your usage limit. Upgrade to Pro.", "yes"),
+        ("Error: 429 insufficient_quota: You exceeded your current quota, please check your plan", "yes"),
+        ("HTTP 429 Too Many Requests", ""),
+        ("rate limit exceeded, slow down", ""),
+    ],
+)
+def test_what_is_spent_and_what_is_only_too_fast(words: str, spent: str) -> None:
+    """Too many calls at once pass in seconds; a limit that is used up does not."""
+    found = diagnose(words, exit_code=1)
+    assert found is not None
+    assert (found.signature.metadata.get("used_up", ""), found.category.value) == (spent, "transient")

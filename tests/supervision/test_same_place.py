@@ -35,8 +35,7 @@ def raised(what: str, line: int = 3) -> str:
         ([raised("KeyError: 'a'")] * 4, "rrrp"),
         ([raised("TypeError: can only concatenate str")] * 3, "rrp"),
         (
-            [raised("KeyError: 'a'"), raised("ValueError: b"), raised("NameError: name 'c' is not defined")]
-            + [raised("IndexError: list index out of range")],
+            [*map(raised, ("KeyError: 'a'", "ValueError: b", "NameError: name 'c' is not defined", "IndexError: d"))],
             "rrpr",
         ),
     ],

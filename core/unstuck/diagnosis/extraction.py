@@ -30,6 +30,7 @@ def signature_of(
         "test": reading.test,
         "retry_after": reading.retry_after,
         "resets_at": reading.resets_at,
+        "used_up": "yes" if reading.used_up else "",
         "exit_code": "" if exit_code is None else str(exit_code),
         "tool": tool or "",
     }

@@ -12,7 +12,7 @@ from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.diagnosis.shapes.rules import COMMAND_LINE
-from unstuck.diagnosis.waiting import resets_at, retry_after
+from unstuck.diagnosis.waiting import is_used_up, resets_at, retry_after
 from unstuck.text import Clean, admit, shorten
 
 __all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "read"]
@@ -185,6 +185,7 @@ def _reading(text: str, best: Finding, root: str | None, exit_code: int | None) 
         installing=installing,
         retry_after=retry_after(text),
         resets_at=resets_at(text),
+        used_up=is_used_up(f"{headline} {detail}"),
         exit_code=exit_code,
     )
 

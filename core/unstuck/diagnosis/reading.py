@@ -14,9 +14,9 @@ class Reading:
     """What one output says. ``text`` is the bounded text without escapes; ``headline`` the line that says it best.
 
     ``location`` is ``file:line`` or None; ``retry_after`` seconds as text and ``resets_at`` when a limit ends (see
-    ``waiting``), both empty where none is said; ``exit_code`` as given; ``kind`` is ``run``, ``build``, ``lint`` or
-    ``test``; ``weight`` 0 to 100 says how sure the shape was; ``environment`` says that a lookup in the process's
-    environment failed, ``installing`` that a package was being installed.
+    ``waiting``), both empty where none is said, ``used_up`` that a limit is spent; ``exit_code`` as given; ``kind`` is
+    ``run``, ``build``, ``lint`` or ``test``; ``weight`` 0 to 100 says how sure the shape was; ``environment`` says that
+    a lookup in the process's environment failed, ``installing`` that a package was being installed.
     """
 
     text: str
@@ -35,4 +35,5 @@ class Reading:
     installing: bool = False
     retry_after: str = ""
     resets_at: str = ""
+    used_up: bool = False
     exit_code: int | None = None

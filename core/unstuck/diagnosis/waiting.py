@@ -1,4 +1,4 @@
-"""How long a service wants to be left alone: for so many seconds, or until a time of day."""
+"""How long a service wants to be left alone: for so many seconds, until a time of day, or it does not say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from unstuck.diagnosis.patterns import Lazy, lines_with
 
-__all__ = ["resets_at", "retry_after"]
+__all__ = ["is_used_up", "resets_at", "retry_after"]
 
 _LONGEST = 2_000
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
@@ -21,6 +21,10 @@ _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = Lazy(
     r"resets?(?: at)? (\d{1,2})(?::([0-5]\d))? ?([ap]m)\b(?: \(([A-Za-z_]{1,30}(?:/[A-Za-z_]{1,30}){0,2})\))?",
+    re.IGNORECASE,
+)
+_USED_UP = Lazy(
+    r"(?:usage|hour|daily|weekly|monthly) limit|insufficient_quota|exceeded your (?:current )?quota|quota used up",
     re.IGNORECASE,
 )
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
@@ -49,3 +53,8 @@ def resets_at(text: str) -> str:
             hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
             return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()
     return ""
+
+
+def is_used_up(text: str) -> bool:
+    """Whether a limit is spent that no wait of seconds brings back, unlike that of too many calls at once."""
+    return ("imit" in text or "uota" in text) and _USED_UP.search(text[:_LONGEST]) is not None

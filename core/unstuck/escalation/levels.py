@@ -33,7 +33,7 @@ class Limits:
 
     ``auto_resolve`` holds (pattern, hint, command to run or empty), ``patterns`` (pattern, approach, confidence).
     A wait of more than ``long_wait`` seconds is one for a quota, after which only ``resume_after_quota`` lets a task go
-    on by itself.
+    on by itself; a limit that is spent and names no time is waited for ``blind_wait`` seconds.
     """
 
     max_retries: int = 3
@@ -47,6 +47,7 @@ class Limits:
     skip_to_ask: tuple[str, ...] = ()
     verification_retries: int = 3
     long_wait: float = 600.0
+    blind_wait: float = 3600.0
     resume_after_quota: bool = False
     auto_resolve: tuple[tuple[str, str, str], ...] = ()
     patterns: tuple[tuple[str, str, float], ...] = ()

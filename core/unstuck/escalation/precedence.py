@@ -246,7 +246,8 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     retry = facts.climb.transient
     if retry >= limits.transient_retries:
         return None
-    delay = _retry_after(diagnosis) or facts.resets_in or float(2**retry)
+    used_up = limits.blind_wait if diagnosis.signature.metadata.get("used_up") else 0.0
+    delay = _retry_after(diagnosis) or facts.resets_in or used_up or float(2**retry)
     quota = delay > limits.long_wait
     if quota and not (facts.may_ask or limits.resume_after_quota):
         details = f"{diagnosis.headline}: nothing goes on by itself after such a wait, and nobody may be asked"
