@@ -13,7 +13,10 @@ from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Choice, Observation, Observer, Receipt
 from unstuck.errors import AnswerRefused
 from unstuck.record import events as e
+from unstuck.record.memory import Memory
+from unstuck.runs.looking import answer_offline
 from unstuck.settings import Settings
+from unstuck.supervision.supervisor import locate
 
 ASK = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
 SETTINGS = Settings.model_validate({"failure_handler": ASK})
@@ -76,6 +79,31 @@ async def test_what_did_not_help_is_said_too(tmp_path: Path) -> None:
     assert (again["learnt"]["text"], again["learnt"]["outcome"]) == ("strip it", "failed")
     _, (second,), _ = await worked(tmp_path, "two", Answer(choice="skip"))
     assert (second["learnt"]["text"], second["learnt"]["outcome"]) == (SECRET, "worked")
+
+
+@pytest.mark.parametrize("choice", ["skip", "abandon"])
+async def test_what_i_leave_out_while_nothing_is_live_is_kept(tmp_path: Path, choice: Choice) -> None:
+    """An answer that ends its task is in the memory with its reason, also where no run is live that could keep it."""
+    async with Supervisor.open(tmp_path, SETTINGS) as supervisor:
+        work = Task(id="pay", prompt=admit("Work."), verify="echo 'ValueError: wrong signature'; exit 1")
+        working = asyncio.ensure_future(supervisor.supervise(work, do_nothing))
+        async for record in supervisor.events():
+            if isinstance(record.event, e.GateOpened):
+                gate, signature = record.event.gate, record.event.context["signature"]
+                break
+        run = supervisor.run
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    place = await locate(tmp_path)
+    await answer_offline(place, gate, Answer(choice=choice, text=admit("not this week")))
+    memory = Memory(place.home / "memory.jsonl")
+    memory.load()
+    (kept,) = memory.entries("answer", signature=signature)
+    assert (kept.approach, kept.note, kept.outcome, kept.task, kept.run) == (choice, "not this week", "", "pay", run)
+
+
+async def do_nothing(guidance: Guidance) -> Report:
+    return Report()
 
 
 async def test_a_rule_of_mine_is_told_by_itself(tmp_path: Path) -> None:

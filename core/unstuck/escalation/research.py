@@ -6,11 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Literal, Protocol
 
+from unstuck.detection.similarity import similarity
 from unstuck.diagnosis import Cause
 
-__all__ = ["MOST_TARGETS", "Target", "dependency_in", "imports_in", "related_files", "research_targets", "resolved"]
+__all__ = [
+    "MOST_TARGETS",
+    "Target",
+    "dependency_in",
+    "imports_in",
+    "insights_about",
+    "related_files",
+    "research_targets",
+    "resolved",
+]
 
 MOST_TARGETS = 5
 _MOST_RELATED = 3
@@ -28,6 +38,9 @@ _DEPENDENCY = re.compile(
     r"|No matching distribution found for|cannot import name .{1,120}? from|unresolved import|cannot find package)"
     r"[ :]{0,3}['\"`]?(@?\w[\w.-]{0,99}(?:/[\w.-]{1,100})?)"
 )
+_ALIKE = 0.7
+_MOST_KNOWN = 2
+_LOOKED_AT = 400
 _ENDINGS = ("", ".py", "/__init__.py", ".js", ".ts", ".jsx", ".tsx", ".mjs", "/index.js", "/index.ts")
 _WORD = re.compile(r"\w+")
 
@@ -143,3 +156,32 @@ def dependency_in(headline: str) -> str:
     """The package or module that a failure says is missing or lacks something; empty where it names none."""
     found = _DEPENDENCY.search(headline)
     return found[1].rstrip(".") if found else ""
+
+
+class Known(Protocol):
+    """An insight from memory: ``note`` says it, ``approach`` is the headline of the failure that it is about."""
+
+    @property
+    def signature(self) -> str: ...
+    @property
+    def approach(self) -> str: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def when(self) -> str: ...
+
+
+def insights_about(known: Iterable[Known], *, signature: str, headline: str) -> tuple[str, ...]:
+    """At most two insights that helped against this very failure, else one like it; the newest first, each said to be
+    from when and which task. ``known`` is newest first.
+    """
+    helped = list(islice((one for one in known if one.outcome == "worked" and one.note), _LOOKED_AT))
+    same = [one for one in helped if one.signature == signature]
+    alike = same or [one for one in helped if headline and similarity(one.approach, headline) >= _ALIKE]
+    notes = dict.fromkeys(one.note for one in alike)
+    first = [next(one for one in alike if one.note == note) for note in islice(notes, _MOST_KNOWN)]
+    return tuple(f"Known since {one.when[:10]} from the task {one.task}, where it helped:\n{one.note}" for one in first)

@@ -37,7 +37,8 @@ class Remembered:
     """One thing learnt. ``signature`` is the failure's identity.
 
     An answer's choice is its ``approach`` and its text the ``note``; ``when`` it was given is in ISO 8601. A ``rule``
-    is an answer that a person wants to be told from now on; one that ``failed`` holds no more.
+    is an answer that a person wants to be told from now on; one that ``failed`` holds no more. The ``approach`` of an
+    insight is the headline of the failure that it is about; once it helped it is kept again, as one that ``worked``.
     """
 
     kind: Kind

@@ -24,11 +24,13 @@ from unstuck.errors import (
 from unstuck.record.checking import readable
 from unstuck.record.journal import LOG_NAME, Journal
 from unstuck.record.lock import ProjectLock
+from unstuck.record.memory import Memory
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
 from unstuck.record.usage import usage_by_rung, usage_of
 from unstuck.settings import runtime_dir
 from unstuck.supervision.asking import answer_gate
+from unstuck.supervision.learning import remember_given
 from unstuck.workspace.project import Project
 
 __all__ = ["answer_offline", "answer_online", "find_run", "run_rows", "show_rows", "state_of"]
@@ -155,6 +157,10 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so nobody is left to hear the answer")
             closed = answer_gate(journal, gate, answer)
             await journal.committed()
+            memory = Memory(place.home / "memory.jsonl")
+            with suppress(RecordError):
+                memory.load()
+                remember_given(memory, run, journal.head.gates[gate])
         finally:
             await journal.close()
     finally:

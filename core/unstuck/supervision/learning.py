@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import iso
 from unstuck.contract import Report
@@ -16,16 +16,22 @@ from unstuck.errors import RecordError
 from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.precedence import LEARNT
-from unstuck.record.memory import Kind, Result
+from unstuck.escalation.research import insights_about
+from unstuck.record.memory import Kind, Memory, Result
 from unstuck.record.state import GateRow, TaskRow
-from unstuck.supervision.core import Core
+from unstuck.text import shorten
+
+if TYPE_CHECKING:
+    from unstuck.supervision.core import Core
 
 __all__ = [
     "answered_before",
+    "insights_before",
     "keep_rules",
     "remember_answers",
     "remember_end",
     "remember_failed",
+    "remember_given",
     "remember_insights",
     "remember_worked",
     "signature_of",
@@ -35,6 +41,7 @@ __all__ = [
 
 _ASKED = ("stuck", "loop_detected")
 _TOLD = ("show_me", "retry")
+_INSIGHT_LIMIT = 2_000
 
 
 def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
@@ -72,12 +79,42 @@ def remember_worked(core: Core, row: TaskRow) -> None:
     if worked:
         _remember_failure(core, row, "approach", approach=worked, outcome="worked")
     remember_answers(core, row, "worked")
+    if row.climb.told_research:
+        _remember_help(core, row)
 
 
-def remember_insights(core: Core, row: TaskRow, sources: Iterable[str]) -> None:
-    """Where something was found out about the failure."""
-    for source in sources:
-        _remember_failure(core, row, "insight", approach="", outcome="", note=source)
+def remember_insights(core: Core, row: TaskRow, insights: Iterable[str]) -> None:
+    """What was found out about the failure; its headline goes along, so that one like it is recognised."""
+    headline = row.diagnosis.headline if row.diagnosis is not None else ""
+    for insight in insights:
+        found = shorten(insight, _INSIGHT_LIMIT)
+        _remember_failure(core, row, "insight", approach=headline, outcome="", note=found)
+
+
+def _remember_help(core: Core, row: TaskRow) -> None:
+    """The task got past its failure with what research had found, and nobody had to be asked since."""
+    own = [one for one in core.memory.entries("insight") if (one.run, one.task) == (core.run, row.id)]
+    helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
+    for one in reversed(own):
+        if not one.outcome and (one.signature, one.note) not in helped:
+            _remember(
+                core,
+                row.id,
+                "insight",
+                signature=one.signature,
+                outcome="worked",
+                note=one.note,
+                approach=one.approach,
+                cause=one.cause,
+            )
+
+
+def insights_before(core: Core, row: TaskRow) -> tuple[str, ...]:
+    """What helped against this failure, or one much like it, in another task; with when and in which."""
+    if row.diagnosis is None:
+        return ()
+    known = (one for one in core.memory.entries("insight") if (one.run, one.task) != (core.run, row.id))
+    return insights_about(known, signature=row.diagnosis.identity, headline=row.diagnosis.headline)
 
 
 # --- answers that people gave ----------------------------------------------------------------------------------------
@@ -118,25 +155,34 @@ def remember_answers(core: Core, row: TaskRow, outcome: Result, *, about: str = 
         # What had to be asked again did not help, and was kept as that when it was asked.
         again = any(signature_of(later) == signature for later in asked[number + 1 :])
         if gate.answer is not None and signature and not again and about in ("", signature):
-            _remember_answer(core, gate, signature, outcome)
+            _remember_answer(core.memory, core.run, gate, signature, outcome)
 
 
-def _remember_answer(core: Core, gate: GateRow, signature: str, outcome: Result) -> None:
+def remember_given(memory: Memory, run: str, gate: GateRow) -> None:
+    """An answer that ended its task where no run is live that would keep it; ``memory`` as it was loaded."""
+    signature = signature_of(gate)
+    if gate.gate.type in _ASKED and gate.effect in ("skipped", "abandoned") and signature:
+        _remember_answer(memory, run, gate, signature, "")
+
+
+def _remember_answer(memory: Memory, run: str, gate: GateRow, signature: str, outcome: Result) -> None:
     assert gate.answer is not None
-    kept = (core.run, gate.gate.task, gate.answer.choice, gate.answer.text, outcome)
-    for entry in core.memory.entries("answer", signature=signature):
+    kept = (run, gate.gate.task, gate.answer.choice, gate.answer.text, outcome)
+    for entry in memory.entries("answer", signature=signature):
         if (entry.run, entry.task, entry.approach, entry.note, entry.outcome) == kept:
             return
-    _remember(
-        core,
-        gate.gate.task,
-        "answer",
-        signature=signature,
-        approach=gate.answer.choice,
-        outcome=outcome,
-        note=gate.answer.text,
-        when=gate.closed,
-    )
+    with suppress(RecordError):
+        memory.remember(
+            "answer",
+            signature=signature,
+            approach=gate.answer.choice,
+            outcome=outcome,
+            cause="",
+            note=gate.answer.text,
+            task=gate.gate.task,
+            run=run,
+            when=gate.closed,
+        )
 
 
 def remember_end(core: Core, row: TaskRow) -> None:

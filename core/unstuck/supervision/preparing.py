@@ -20,7 +20,13 @@ from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
-from unstuck.supervision.learning import answered_before, keep_rules, remember_answers, remember_insights
+from unstuck.supervision.learning import (
+    answered_before,
+    insights_before,
+    keep_rules,
+    remember_answers,
+    remember_insights,
+)
 from unstuck.supervision.touching import consequences, used_by_rung
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
@@ -276,7 +282,7 @@ async def research(core: Core, row: TaskRow) -> None:
     insights = tuple(admit(f"{insight.source}:\n{insight.text}", limit=5_000) for insight in found)
     event = e.ResearchDone(insights=insights, targets=tuple(one_line(str(target)) for target in targets))
     core.append(event, task=row.id, attempt=row.attempt)
-    remember_insights(core, row, (insight.source for insight in found))
+    remember_insights(core, row, insights)
 
 
 async def ask(core: Core, row: TaskRow) -> None:
@@ -367,6 +373,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     session = row.session if can.resume and not directive.fresh else None
     # A session that is resumed remembers what it was told; a new one has to hear it again.
     gathered = directive.level in ("research", "human") or session is None
+    known = insights_before(core, row) if gathered or climb.directives <= 1 else ()
     brief = Brief(
         prompt=row.task.prompt,
         level=directive.level,
@@ -378,7 +385,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         evidence=row.check.evidence if row.check else "",
         repeats=climb.repeats,
         failed=climb.failed_approaches,
-        insights=climb.insights if gathered else (),
+        insights=(*known, *(climb.insights if gathered else ())),
         restored="\n\n".join(filter(None, (directive.restored_note, directive.ran))),
         progress=directive.progress,
         check=row.task.verify or "",
