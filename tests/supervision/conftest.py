@@ -56,6 +56,10 @@ class Records:
     def of(self, event: type[Any]) -> list[Any]:
         return [record.event for record in self.seen if isinstance(record.event, event)]
 
+    async def safe(self, gate: str) -> None:
+        """The files that ``gate`` is about are saved, so that the agent goes on as soon as it is answered."""
+        await self.until(lambda: "checkpoint" in self.supervisor.core.head.gates[gate].gate.context)
+
     async def until(self, true: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE):
             while not true():

@@ -184,3 +184,23 @@ async def test_an_agent_that_is_only_seen_begins_anew_too(repo: Path) -> None:
             agent.see("cat shop.py", "total = None")
         assert agent.gates == []
         assert [warned.repeats for warned in agent.of(e.LoopWarned)] == [3, 3]
+
+
+async def test_a_held_agents_files_are_safe_before_it_goes_on(repo: Path) -> None:
+    """The tree is saved once, in the first call that is held, and the question says under which id."""
+    async with working(repo) as agent:
+        while not agent.gates:
+            await agent.do("pytest -q", "E   KeyError: 'a'", failed=True)
+        (repo / "half.py").write_text("half = True\n", encoding="utf-8")
+        calls = [asyncio.ensure_future(agent.do("rm half.py")) for _ in range(2)]
+        while not (saved := [one for one in agent.of(e.CheckpointCreated) if one.purpose == "question"]):
+            await asyncio.wait(calls, timeout=0.01)
+        (row,) = agent.supervisor.core.head.open_gates()
+        assert row.gate.context["checkpoint"] == saved[0].id
+        assert not any(call.done() for call in calls)
+        await agent.answer(Answer(choice="continue"))
+        await asyncio.gather(*calls)
+        store = agent.supervisor.core.checkpoints(repo)
+        (repo / "half.py").unlink()
+        assert [change.path for change in (await store.plan(saved[0].id)).changes] == ["half.py"]
+        assert len([one for one in agent.of(e.CheckpointCreated) if one.purpose == "question"]) == 1

@@ -57,14 +57,25 @@ async def test_a_question_says_what_its_agent_does_meanwhile(
     repo: Path, hold: str, standing: str, orders: list[str]
 ) -> None:
     """Any question in an attempt freezes an agent that can be frozen until it is answered; others are as they are."""
-    agent, opened = Streaming(hold=hold), asyncio.Event()
+    agent, opened, saved = Streaming(hold=hold), asyncio.Event(), asyncio.Event()
+    (repo / "half.py").write_text("half = True\n", encoding="utf-8")
     settings = Settings.model_validate({"unverified": "accept"})
     async with Supervisor.open(repo, settings, person=True) as supervisor, asyncio.timeout(PATIENCE):
         supervisor.core.journal.on_durable(lambda record: opened.set() if record.name == "gate_opened" else None)
         work = asyncio.ensure_future(supervisor.supervise(Task(id="web", prompt=admit("Mend it")), agent))
+        supervisor.core.journal.on_durable(
+            lambda record: saved.set() if getattr(record.event, "purpose", "") == "question" else None
+        )
         await opened.wait()
         (row,) = supervisor.state.open_gates()
         assert row.gate.standing == standing
+        if standing == "frozen":
+            await saved.wait()
+            (row,) = supervisor.state.open_gates()
+            plan = await supervisor.core.checkpoints(repo).plan(row.gate.context["checkpoint"])
+            assert not plan.changes
+        elif standing == "runs_on":
+            assert row.gate.context["not_saved"] == "the agent runs on and changes its files"
         await supervisor.answer(row.id, Answer(choice="continue"))
         if not orders:
             agent.go.set()

@@ -47,6 +47,7 @@ async def test_four_fifths_are_warned_of_once_then_comes_the_question(
         await clock.advance(20)
         (gate,) = supervisor.core.head.open_gates()
         assert gate.gate.context["last_sign"] == "its start, 100 s ago"
+        await record.safe(gate.id)
         await supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
         await clock.advance(40)
         assert [warned.elapsed_s for warned in record.of(e.TimeoutWarned)] == [80.0, 140.0]
@@ -74,6 +75,7 @@ async def test_time_while_a_question_is_open_does_not_count(
         assert gate.gate.type == "loop_detected"
         await clock.advance(5_000)
         assert (agent.frozen, record.of(e.AgentTimeout), record.of(e.TimeoutWarned)) == ([True], [], [])
+        await record.safe(gate.id)
         await supervisor.answer(gate.id, Answer(choice="continue"))
         await clock.advance(69)
         assert agent.frozen == [True, False]
@@ -115,6 +117,7 @@ async def test_the_machine_slept_while_i_was_asked(
         _, work = await begun(supervisor, agent)
         await clock.advance(100)
         (gate,) = supervisor.core.head.open_gates()
+        await record.safe(gate.id)
         clock.suspend(7_200)
         await clock.advance(3_600)
         assert [row.id for row in supervisor.core.head.open_gates()] == [gate.id]

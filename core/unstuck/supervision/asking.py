@@ -48,6 +48,8 @@ def open_gate(
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
             return row.id
     gate = gate_id(len(core.head.gates) + 1, core.run)
+    if attempt and standing == "runs_on":
+        context = context | {"checkpoint": "", "not_saved": "the agent runs on and changes its files"}
     event = e.GateOpened(
         gate=gate,
         type=gate_type,

@@ -19,6 +19,7 @@ from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.idle import Attentive, IdleClock
 from unstuck.supervision.liveness import Liveness
+from unstuck.supervision.preparing import save_held
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.timeouts import timeout_context
 from unstuck.supervision.timers import timer_of
@@ -97,6 +98,7 @@ class _Running:
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = asked
+        self._kept = ""
         self._receipt: Receipt | None = None
 
     @property
@@ -145,11 +147,22 @@ class _Running:
                 self._on_time(due)
                 continue
             self._keep_time()
+            if self._row.state == "held" and await self._saved():
+                continue
             changed = asyncio.ensure_future(self._changed.wait())
             try:
                 await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 changed.cancel()
+
+    async def _saved(self) -> bool:
+        """Save the files of an agent that has just been frozen; it stays so until they are safe."""
+        gate = self._core.row(self._task.id).gate
+        if self._agent.can.hold != "freeze" or gate in ("", self._kept):
+            return False
+        self._kept = gate
+        await save_held(self._core, gate)
+        return True
 
     def _cannot_hear_answer(self) -> bool:
         """Whether words wait for an agent that only its next attempt can be told."""

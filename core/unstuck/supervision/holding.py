@@ -18,6 +18,7 @@ from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, keep_rules
+from unstuck.supervision.preparing import save_held
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Holding"]
@@ -39,6 +40,7 @@ class Holding:
         self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
         self._asked = ""
+        self._saving = asyncio.Lock()
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def note(self, observation: Observation) -> Verdict | None:
@@ -185,6 +187,8 @@ class Holding:
             return _NO_ROOM
         row = self._core.row(self._task)
         while asked := row.gate or self._over():
+            async with self._saving:
+                await save_held(self._core, asked)
             if not await self._answered(asked, within):
                 return await self._refuse(asked)
             row = self._core.row(self._task)

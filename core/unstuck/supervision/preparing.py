@@ -41,6 +41,7 @@ __all__ = [
     "restore",
     "save",
     "save_good",
+    "save_held",
     "set_up",
     "setup_problem",
     "tree_ready",
@@ -173,6 +174,22 @@ async def save(core: Core, row: TaskRow, reason: str) -> None:
 async def save_asked(core: Core, row: TaskRow) -> None:
     """The checkpoint of what a person is asked about."""
     await _checkpoint(core, row, core.tree_of(row), "ask", purpose="question")
+
+
+async def save_held(core: Core, gate: str) -> None:
+    """The checkpoint of what a person is asked about while the agent stands still; once for each question.
+
+    Whoever holds the agent waits for this, so nothing is changed in between, whatever is answered meanwhile.
+    """
+    asked = core.head.gates[gate].gate
+    if not asked.attempt or asked.standing not in ("held", "frozen") or "checkpoint" in asked.context:
+        return
+    row = core.row(asked.task)
+    try:
+        await save_asked(core, row)
+    except OSError as error:
+        event = e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="question")
+        core.append(event, task=row.id, attempt=row.attempt)
 
 
 async def run_command(core: Core, row: TaskRow, command: str) -> None:

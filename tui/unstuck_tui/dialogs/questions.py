@@ -148,6 +148,8 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _said(context.get("checkpoint")) or "nothing: no checkpoint could be made"
         return
+    if row.gate.attempt and "checkpoint" in context:
+        yield "Saved", _said(context.get("checkpoint")) or f"nothing: {_said(context.get('not_saved'))}"
     if row.gate.type == "loop_detected":
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
     yield "Seen", "; ".join(_each(context.get("signals")))

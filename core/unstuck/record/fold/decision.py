@@ -10,7 +10,7 @@ from typing import Any
 from unstuck.contract import Guidance
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.fold.rows import Handlers, change_task, on
+from unstuck.record.fold.rows import Handlers, change_gate, change_task, is_current, on
 from unstuck.record.state import DirectiveRow, State
 
 __all__ = ["HANDLERS"]
@@ -98,9 +98,21 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
         if event.id != "none":  # what could not be saved leaves the one before
             change_task(state, record, good=event.id)
     elif event.purpose == "question":
-        change_task(state, record, saved=event.id)
+        _saved_for_question(state, record, event)
     else:
         _prepare(state, record, saved=event.id, progress=event.progress)
+
+
+def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated) -> None:
+    """The questions about a live attempt say where its files are safe; before any other it is noted with the task."""
+    if not is_current(state, record):
+        change_task(state, record, saved=event.id)
+        return
+    saved = {"checkpoint": "", "not_saved": event.reason} if event.id == "none" else {"checkpoint": event.id}
+    for row in list(state.gates.values()):
+        stands = row.gate.attempt == record.attempt and row.gate.standing in ("held", "frozen")
+        if stands and "checkpoint" not in row.gate.context:
+            change_gate(state, row.id, context={**row.gate.context, **saved})
 
 
 @_on(e.RestoreDone)
