@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import RecordError
-from unstuck.record.memory import ENTRIES_LIMIT, Memory
+from unstuck.record.memory import ENTRIES_LIMIT, READ_LIMIT, Memory
 
 
 def reloaded(path: Path) -> Memory:
@@ -129,6 +129,17 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     tried(memory, "new", "failed")
     assert len(memory) == ENTRIES_LIMIT
     assert {"a0", "new"} - memory.failed("s1") == {"a0"}
+
+
+def test_only_the_end_of_a_huge_file_is_read(tmp_path: Path) -> None:
+    """A file that has grown without end holds no run up: what is newest is known, the rest is not looked at."""
+    memory = Memory(tmp_path / "memory.jsonl")
+    memory.remember("approach", signature="old", approach="a", outcome="failed", cause="")
+    os.truncate(memory.path, 2**32)
+    memory.remember("approach", signature="new", approach="b", outcome="worked", cause="")
+    memory.load()
+    assert [entry.signature for entry in memory.entries()] == ["new"]
+    assert memory.skipped <= READ_LIMIT // 2**19 + 1
 
 
 def test_no_other_run_can_write_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from unstuck.detection.similarity import similarity
 from unstuck.diagnosis import Cause
+from unstuck.text import one_line
 
 __all__ = [
     "MOST_TARGETS",
@@ -184,4 +185,7 @@ def insights_about(known: Iterable[Known], *, signature: str, headline: str) -> 
     alike = same or [one for one in helped if headline and similarity(one.approach, headline) >= _ALIKE]
     notes = dict.fromkeys(one.note for one in alike)
     first = [next(one for one in alike if one.note == note) for note in islice(notes, _MOST_KNOWN)]
-    return tuple(f"Known since {one.when[:10]} from the task {one.task}, where it helped:\n{one.note}" for one in first)
+    return tuple(
+        f"Known since {one.when[:10]} from the task {one_line(one.task, 80)}, where it helped:\n{one.note}"
+        for one in first
+    )

@@ -19,12 +19,14 @@ from unstuck.errors import RecordError
 from unstuck.record.files import open_for_reading, open_for_writing, sync_directory, write_all
 from unstuck.text import Clean, admit
 
-__all__ = ["ENTRIES_LIMIT", "Kind", "Memory", "Remembered", "Result"]
+__all__ = ["ENTRIES_LIMIT", "READ_LIMIT", "Kind", "Memory", "Remembered", "Result"]
 
 Kind = Literal["approach", "insight", "answer", "rule"]
 Result = Literal["worked", "failed", ""]
 
 ENTRIES_LIMIT = 5_000
+READ_LIMIT = 32 * 1024 * 1024
+"""Bytes at the end of the file that are read, however long it has become; what stands before them is forgotten."""
 _TEXT_LIMIT = 2_000
 _NOTE_LIMIT = 20_000
 _LINE_LIMIT = 512 * 1024
@@ -111,9 +113,12 @@ class Memory:
         return frozenset(entry.approach for entry in last if entry.outcome == "failed")
 
     def _lines(self) -> Iterator[bytes]:
-        """Whole lines; one that is too long comes in pieces, none of which makes sense."""
+        """Whole lines of the file's end; one that is too long comes in pieces, none of which makes sense."""
         try:
             with open_for_reading(self.path) as file:
+                if (size := os.fstat(file.fileno()).st_size) > READ_LIMIT:
+                    file.seek(size - READ_LIMIT)
+                    file.readline(_LINE_LIMIT)
                 yield from iter(lambda: file.readline(_LINE_LIMIT), b"")
         except FileNotFoundError:
             return
