@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, cast, get_args
 
-from unstuck.contract import ANSWER_LIMIT, Answer, Choice, Gate
+from unstuck.contract import Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.runs.suggesting import suggestion
 from unstuck.settings import parse_duration
-from unstuck.supervision.gates import check_length
-from unstuck.text import admit, one_line
+from unstuck.supervision.gates import admitted
+from unstuck.text import one_line
 
 __all__ = ["AnswerRule", "AnswerRules", "made_answer", "parse_answer"]
 
@@ -85,8 +85,7 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
         raise AnswerRefused(f"{shown} takes no text")
     if number and known not in _NUMBER_CHOICES:
         raise AnswerRefused(f"{shown} takes no number")
-    check_length(text)
-    said = admit(text, limit=ANSWER_LIMIT)
+    said = admitted(text)
     if known == "show_me" and not said.strip():
         raise AnswerRefused(f"{shown} needs the text that the agent is to follow")
     if scope is not None and known not in ("continue", *_TEXT_CHOICES):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from unstuck.contract import ANSWER_LIMIT, Answer
+from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
 from unstuck.processes import is_ours
-from unstuck.supervision.gates import check_length
+from unstuck.supervision.gates import admitted
 from unstuck.text import admit
 
 if TYPE_CHECKING:
@@ -56,10 +56,9 @@ class Answers:
     async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
         number, said = message.get("number"), str(message.get("text", ""))
         try:
-            check_length(said)
             answer = Answer(
                 choice=message.get("choice", ""),
-                text=admit(said, limit=ANSWER_LIMIT),
+                text=admitted(said),
                 number=float(number) if number is not None else None,
                 scope=message.get("scope", "once"),
             )

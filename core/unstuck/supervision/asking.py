@@ -9,7 +9,7 @@ from unstuck.contract import ANSWER_LIMIT, Actor, Answer, Capabilities, Gate, Ga
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
-from unstuck.supervision.gates import CHOICES, check_answer, check_length, effect_of, gate_id
+from unstuck.supervision.gates import CHOICES, admitted, check_answer, effect_of, gate_id
 from unstuck.supervision.timers import start_timer
 from unstuck.text import admit
 
@@ -88,8 +88,7 @@ def answer_gate(
         raise GateUnknown(gate)
     if row.status != "open":
         raise GateClosed(gate, row.by or "the supervisor", row.closed)
-    check_length(answer.text)
-    answer = replace(answer, text=admit(answer.text, limit=ANSWER_LIMIT))
+    answer = replace(answer, text=admitted(answer.text))
     check_answer(row.gate, answer)
     effect = effect_of(row.gate, answer)
     if answer.choice == "choose":

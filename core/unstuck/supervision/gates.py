@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from unstuck.contract import ANSWER_LIMIT, QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
+from unstuck.text import Clean, admit
 
 __all__ = [
     "ANSWER_LIMIT",
@@ -20,8 +21,8 @@ __all__ = [
     "Effect",
     "GateManager",
     "GateType",
+    "admitted",
     "check_answer",
-    "check_length",
     "effect_of",
     "gate_id",
 ]
@@ -69,7 +70,7 @@ def gate_id(number: int, run: str) -> str:
 
 def check_answer(gate: Gate, answer: Answer) -> None:
     """Raise AnswerRefused unless ``answer`` is complete and a choice of ``gate``."""
-    spoken = answer.choice.replace("_", "-")
+    spoken = str(answer.choice).replace("_", "-")[:40]
     if answer.choice not in gate.choices:
         allowed = ", ".join(choice.replace("_", "-") for choice in gate.choices)
         raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
@@ -91,10 +92,17 @@ def check_answer(gate: Gate, answer: Answer) -> None:
             raise AnswerRefused(f"choose needs a number from 1 to {count}" if count else f"{gate.id} has no options")
 
 
-def check_length(text: str) -> None:
-    """Raise AnswerRefused where more was said than an agent can be told; nothing of an answer is ever cut."""
+def admitted(text: str) -> Clean:
+    """What a person said, as an agent may be told it; AnswerRefused where it cannot be told.
+
+    Nothing of an answer is ever cut, and one of which nothing is left is not taken for one without words.
+    """
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(f"an answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}")
+    told = admit(text, limit=ANSWER_LIMIT)
+    if text.strip() and not told.strip():
+        raise AnswerRefused("nothing of this answer can be told: it holds control characters alone")
+    return told
 
 
 def _check_rule(gate: Gate, answer: Answer) -> None:
