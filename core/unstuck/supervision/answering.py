@@ -54,8 +54,10 @@ class Answers:
             await self._supervisor.hooks.acknowledged(ack)
 
     async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        number, said = message.get("number"), str(message.get("text", ""))
+        number, said = message.get("number"), message.get("text", "")
         try:
+            if not isinstance(said, str):
+                raise TypeError("the text of an answer is a string")
             answer = Answer(
                 choice=message.get("choice", ""),
                 text=admitted(said),

@@ -74,6 +74,8 @@ def check_answer(gate: Gate, answer: Answer) -> None:
     if answer.choice not in gate.choices:
         allowed = ", ".join(choice.replace("_", "-") for choice in gate.choices)
         raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
+    if answer.scope not in ("once", "pattern", "task"):
+        raise AnswerRefused(f"{spoken} is for once, pattern or task")
     if answer.choice == "show_me" and not answer.text.strip():
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
     if answer.choice == "retry" and answer.text and not answer.text.strip():
