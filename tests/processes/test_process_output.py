@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from unstuck.processes.shim.output import Output
 from unstuck.processes.shim.wire import Reports
 
 
@@ -36,6 +40,23 @@ async def test_a_flood_keeps_its_first_and_its_last_half(lab: Any) -> None:
     marker = b"\n[... %d bytes left out ...]\n" % (len(whole) - 501 - 496)
     assert lab.output.read_bytes() == whole[:501] + marker + whole[-496:]
     assert end.bytes == len(whole)
+
+
+@pytest.mark.parametrize("size", [50, 1 << 16], ids=["small", "large"])
+def test_a_flood_takes_no_more_memory_than_is_kept_of_it(tmp_path: Path, size: int) -> None:
+    """What is held of an endless output, in small pieces or large ones, is the half that is written last."""
+    line, keep = b"x" * (size - 1) + b"\n", 1 << 19
+    output = Output(str(tmp_path / "output"), 2 * keep)
+    output.add(line * (2 * keep // size))  # the rules about secrets are loaded with the first bytes
+    tracemalloc.start()
+    try:
+        for _ in range(4 * keep // size):
+            output.add(bytes(bytearray(line)))
+        output.close()
+        assert tracemalloc.get_traced_memory()[1] < 2 * keep
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "output").stat().st_size < 2 * keep + 100
 
 
 async def test_output_at_the_limit_is_whole(lab: Any) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 
 from .redactor import Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 TAIL = 4096
 MARK = b"UNSTUCK {"
 MARKED_LIMIT = 20_000  # bytes; a longer line says nothing to us
-_SLACK = 1 << 20  # trimming a little less often costs a little memory and saves much copying
+_BLOCK = 1 << 16  # bytes; what is kept at least goes and comes by as much
 
 
 class Output:
@@ -32,7 +33,7 @@ class Output:
         self.lost = ""
         self._secrets = Redactor(secrets)
         self._room, self._keep = limit - limit // 2, limit // 2
-        self._line, self._last, self._left_out = bytearray(), bytearray(), 0
+        self._line, self._last = bytearray(), Last(self._keep)
 
     def add(self, chunk: bytes) -> None:
         """Take the next bytes; a cost per chunk, none per line."""
@@ -42,19 +43,29 @@ class Output:
             self._line += chunk
             self._write_first(self._secrets.settled(self._line))
             return
-        self._last += chunk
-        if len(self._last) > self._keep + _SLACK:
-            self._trim()
+        self._last.add(chunk)
 
     def close(self) -> None:
         """Write the last half, with a line before it that says how much was left out."""
         self._write_first(len(self._line))
-        self._trim()
-        if self._left_out:
-            self._write(b"\n[... %d bytes left out ...]\n" % self._left_out)
-        if self._last:
-            self._write(self._secrets.clean(self._last)[-self._keep :])
+        last, left_out = self._last.end(), self._last.left_out
+        clean = Last(self._keep)  # what is put in place of a secret may be longer than it
+        for piece in self._cleaned(last):
+            clean.add(piece)
+        if left_out:
+            self._write(b"\n[... %d bytes left out ...]\n" % left_out)
+        for block in clean.end():
+            self._write(block)
         os.close(self.file)
+
+    def _cleaned(self, blocks: deque[bytes]) -> Iterator[bytes]:
+        """The blocks without secrets, each let go before the next is looked at."""
+        rest = bytearray()
+        while blocks:
+            rest += blocks.popleft()
+            count = self._secrets.settled(rest) if blocks else len(rest)
+            yield self._secrets.clean(rest[:count])
+            del rest[:count]
 
     def _write_first(self, count: int) -> None:
         """Write the first ``count`` bytes of the line, as far as there is room; what is beyond it comes last."""
@@ -63,21 +74,11 @@ class Output:
         clean = self._secrets.clean(self._line[:count])
         del self._line[:count]
         self._write(clean[: self._room])
-        self._last += clean[self._room :]
+        self._last.add(clean[self._room :])
         self._room = max(0, self._room - len(clean))
         if not self._room:
-            self._last += self._line
+            self._last.add(bytes(self._line))
             self._line.clear()
-
-    def _trim(self) -> None:
-        excess = len(self._last) - self._keep
-        if excess <= 0:
-            return
-        # Half a line may hold half a secret, which nothing can recognise.
-        end = self._last.find(b"\n", excess, excess + TAIL)
-        excess = end + 1 if end >= 0 else excess
-        del self._last[:excess]
-        self._left_out += excess
 
     def _write(self, data: bytes | bytearray) -> None:
         try:
@@ -89,6 +90,54 @@ class Output:
                     self.end += count
         except OSError as error:  # a full disk must not end the supervision of the agent
             self.lost = os.strerror(error.errno or 0)
+
+
+class Last:
+    """The last ``keep`` bytes of a stream, held in blocks: the oldest go, none is ever moved or copied again.
+
+    One long buffer that is cut in front and grows behind takes its size twice. ``left_out`` counts what has gone.
+    """
+
+    def __init__(self, keep: int) -> None:
+        self.left_out = 0
+        self._blocks: deque[bytes] = deque()
+        self._small = bytearray()
+        self._keep, self._size = keep, 0
+
+    def add(self, piece: bytes) -> None:
+        """Take the next bytes; small pieces are put together, for each block costs memory of its own."""
+        self._size += len(piece)
+        if len(piece) >= _BLOCK // 2 and not self._small:
+            self._blocks.append(piece)
+        else:
+            self._small += piece
+            if len(self._small) >= _BLOCK:
+                self._close_block()
+        while self._blocks and self._size - len(self._blocks[0]) >= self._keep:
+            self._drop(self._blocks.popleft())
+
+    def end(self) -> deque[bytes]:
+        """The blocks, to be used up; they begin with a whole line where one begins soon enough."""
+        self._close_block()
+        if (excess := self._size - self._keep) > 0:
+            first = self._blocks.popleft()
+            while self._blocks and len(first) < excess + TAIL:
+                first += self._blocks.popleft()
+            # Half a line may hold half a secret, which nothing can recognise.
+            end = first.find(b"\n", excess, excess + TAIL)
+            excess = end + 1 if end >= 0 else excess
+            self._drop(first[:excess])
+            self._blocks.appendleft(first[excess:])
+        return self._blocks
+
+    def _close_block(self) -> None:
+        if self._small:
+            self._blocks.append(bytes(self._small))
+            self._small = bytearray()
+
+    def _drop(self, block: bytes) -> None:
+        self._size -= len(block)
+        self.left_out += len(block)
 
 
 class Marked:
