@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import Any
@@ -61,6 +62,15 @@ async def test_one_that_kills_its_helper_is_over(lab: Any, at_once: bool) -> Non
     assert (end.code, end.signal) == (None, signal.SIGKILL)
     assert {process.pid, left} <= {pid for pid, _, _ in end.receipt.ended}
     assert is_gone(left)
+
+
+async def test_it_may_end_behind_a_helper_that_it_has_stopped(lab: Any) -> None:
+    """SIGSTOP to its helper, then its own end: both its exit and its last words are still told."""
+    process = await lab.shell("echo ready; while [ ! -e go ]; do sleep 0.01; done; kill -STOP $PPID; echo last; exit 3")
+    await lab.hears("ready")
+    (lab.directory / "go").touch()
+    end = await asyncio.wait_for(process.wait(), 30)
+    assert (end.code, lab.output.read_bytes()) == (3, b"ready\nlast\n")
 
 
 async def test_one_that_is_traced_is_killed(lab: Any) -> None:

@@ -67,7 +67,11 @@ class Connection:
         """Give an order; a shim that has ended does not mind, and one that its agent has stopped goes on."""
         if not self._orders.is_closing():
             self._orders.write(json.dumps(order).encode() + b"\n")
-            self._process.send_signal(signal.SIGCONT)
+            self.wake()
+
+    def wake(self) -> None:
+        """Let a shim go on that somebody has stopped."""
+        self._process.send_signal(signal.SIGCONT)
 
     async def next_report(self) -> dict[str, Any] | None:
         """The next report; None once the shim has ended, however often it is asked for."""
@@ -83,7 +87,7 @@ class Connection:
         """End the orders, upon which the shim ends its agent and then itself."""
         if not self._orders.is_closing():
             self._orders.abort()
-            self._process.send_signal(signal.SIGCONT)
+            self.wake()
 
     async def close(self) -> None:
         """Hang up, and return when the shim is gone."""

@@ -22,11 +22,13 @@ from unstuck.clock import Clock
 from unstuck.contract import Receipt
 from unstuck.errors import AgentNotFound
 from unstuck.processes.connection import Connection
-from unstuck.processes.survivors import end_survivors, tag_of
+from unstuck.processes.ends import until_over
+from unstuck.processes.survivors import end_survivors, is_alive, tag_of
 from unstuck.text import known_values
 
 __all__ = ["Exit", "Launch", "Process", "run"]
 
+_WAKE_EVERY = 1.0  # seconds
 _MARGIN = 10.0  # seconds beyond the ladder after which a shim that does not answer is killed itself
 
 Spawned = Callable[[int, float], Awaitable[None]]
@@ -156,6 +158,7 @@ class Process:
             await end_survivors([(self.pid, self.start_time)])
 
     async def _follow(self, progress: Progress | None, said: Said | None) -> Exit:
+        waking = asyncio.ensure_future(self._wake_at_end())
         try:
             while report := await self._shim.next_report():
                 if "exited" in report:
@@ -179,6 +182,15 @@ class Process:
         except asyncio.CancelledError:  # the loop is going away, and with it whoever could have called stop()
             self._shim.hang_up()
             raise
+        finally:
+            waking.cancel()
+
+    async def _wake_at_end(self) -> None:
+        """Once the process has ended, wake a shim that was stopped: nobody else could say that it is over."""
+        await until_over(self.pid, lambda: not is_alive(self.pid, self.start_time), pause=_WAKE_EVERY)
+        while True:
+            self._shim.wake()
+            await asyncio.sleep(_WAKE_EVERY)
 
     async def _swept(self, receipt: Receipt) -> Receipt:
         """The receipt with what a shim that sees no other processes has left over."""
