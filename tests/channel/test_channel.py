@@ -62,6 +62,29 @@ async def test_a_message_gets_its_reply_and_the_server_knows_who_asked(sockets: 
     assert reply == {"ok": True, "said": "show", "pid": os.getpid(), "uid": os.getuid()}
 
 
+async def test_what_ends_the_server_is_still_replied_to(sockets: Path) -> None:
+    """An answer upon which the run ends was taken, and whoever gave it hears so; what only waits is cut off."""
+    begun, over = asyncio.Event(), asyncio.Event()
+
+    async def slow(message: Message, peer: Peer) -> Message:
+        begun.set()
+        await (over.wait() if message["do"] == "answer" else asyncio.Event().wait())
+        return {"taken": True}
+
+    server = ChannelServer(sockets / "s.sock", slow, finished=frozenset({"answer"}))
+    await server.start()
+    held = asyncio.ensure_future(request(sockets / "s.sock", {"do": "hook"}, timeout=20))
+    await begun.wait()
+    begun.clear()
+    asking = asyncio.ensure_future(request(sockets / "s.sock", {"do": "answer"}, timeout=20))
+    await begun.wait()
+    asyncio.get_running_loop().call_soon(over.set)
+    await server.close()
+    assert await asking == {"ok": True, "taken": True}
+    with pytest.raises(ChannelError):
+        await held
+
+
 async def test_commands_without_an_event_loop_can_ask_too(sockets: Path) -> None:
     """`unstuck answer` needs no asyncio to reach the run."""
     async with serving(sockets / "s.sock"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_CLIENTS = 64
 _LAST_WORDS_S = 1.0  # a client that was turned away reads why and goes
+_CLOSING_S = 5.0
 
 
 class ChannelServer:
@@ -25,6 +26,7 @@ class ChannelServer:
 
     ``acknowledged`` is told the ids of replies that were acknowledged. At most ``clients`` are connected at once; when
     they are and another comes, the one that has been silent for longest, and at least ``patience`` seconds, goes.
+    Requests whose ``do`` is one of ``finished`` still get their reply when the server is closed meanwhile.
     """
 
     def __init__(
@@ -35,12 +37,14 @@ class ChannelServer:
         acknowledged: Callable[[str], Awaitable[None]] | None = None,
         clients: int = MAX_CLIENTS,
         patience: float = 1.0,
+        finished: frozenset[str] = frozenset(),
     ) -> None:
         self.path = path
         self._handler = handler
         self._acknowledged = acknowledged
         self._limit = clients
         self._patience = patience
+        self._finished = finished
         self._clients: set[_Client] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -55,7 +59,7 @@ class ChannelServer:
         self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=MAX_LINE, backlog=BACKLOG)
 
     async def close(self) -> None:
-        """Stop listening, cancel what is being worked on and take the socket file away, if it is still ours."""
+        """Stop listening, end what is being worked on and take the socket file away, if it is still ours."""
         import asyncio
 
         if self._server is None:
@@ -65,6 +69,8 @@ class ChannelServer:
         with contextlib.suppress(OSError):
             if self.path.stat().st_ino == self._inode:
                 self.path.unlink()
+        if finishing := [client.task for client in self._clients if client.finishing]:
+            await asyncio.wait(finishing, timeout=_CLOSING_S)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -116,10 +122,14 @@ class ChannelServer:
                     await self._acknowledged(expected)
                 expected = None
                 continue
+            client.finishing = message["do"] in self._finished
             reply = await client.while_connected(self._reply(message, client.peer))
             expected = reply.get("ack")
             client.say(reply)
             await client.writer.drain()
+            if client.finishing and self._server is None:
+                return
+            client.finishing = False
 
     async def _reply(self, message: Message, peer: Peer) -> Message:
         try:
@@ -142,6 +152,7 @@ class _Client:
         task = asyncio.current_task()
         assert task is not None
         self.task = task
+        self.finishing = False
         self._busy = False
         self._heard = time.monotonic()
         self._ahead: asyncio.Task[bytes] | None = None

@@ -259,7 +259,9 @@ class Supervisor:
         answers = Answers(self)
         try:
             path = socket_path(runtime_dir(environ), self.project.home)
-            server = ChannelServer(path, answers.handle, acknowledged=answers.acknowledged)
+            # An answer may end the run; whoever gave it hears that it was taken.
+            finished = frozenset({"answer"})
+            server = ChannelServer(path, answers.handle, acknowledged=answers.acknowledged, finished=finished)
             await server.start()
         except ChannelError:
             yield
