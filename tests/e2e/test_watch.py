@@ -71,6 +71,16 @@ def test_a_question_that_outlives_its_watch_is_not_answered_into_the_void(unstuc
     assert (late.code, "has ended" in late.errors, len(late.errors.splitlines())) == (2, True, 1)
 
 
+def test_a_watch_keeps_to_its_budget(unstuck: Unstuck) -> None:
+    """``--budget`` of a watch asks once it is used up, and *stop* ends the watch with 5."""
+    watching = unstuck.start("watch", "--headless", "--budget", "time=0", env={"PYTHONUNBUFFERED": "1"})
+    asked = unstuck.until(watching, b"watching").decode()
+    gate = asked.split("? budget ")[1].split(":")[0]
+    assert unstuck.inside("answer", gate, "stop").code == 0
+    assert watching.wait(60) == 5
+    assert unstuck("watch", "--headless", "--budget", "pages=3").code == 2
+
+
 def test_a_second_watch_is_refused(unstuck: Unstuck) -> None:
     """One project is watched over once; the other one is told so in a line."""
     watching = unstuck.start("watch", "--headless", env={"PYTHONUNBUFFERED": "1"})

@@ -16,12 +16,13 @@ import pytest
 
 import unstuck.agents
 from unstuck import Supervisor
+from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import replay
 from unstuck.runs.watching import watch
-from unstuck.settings import Settings
+from unstuck.settings import BudgetSettings, Settings
 from unstuck.workspace.project import locate
 
 RECORDED = Path(__file__).parents[1] / "data" / "claude_hooks.jsonl"
@@ -409,6 +410,37 @@ async def test_after_the_watch_the_agent_is_alone(repo: Path, watching: Watching
     state = replay(log)
     assert (state.run.state, state.run.exit_code) == ("parked", 3)
     assert len(state.open_gates()) == 1
+
+
+async def test_a_spent_budget_holds_the_next_call_and_asks(watching: Watching) -> None:
+    """Past the run's time no further call is made: it waits for the person, is denied with the reason, then goes on."""
+    clock = ManualClock()
+    async with watching(Settings(budget=BudgetSettings(time=60)), clock=clock, hold_limit_s=500) as world:
+        await world.say("UserPromptSubmit")
+        assert await (await world.call()).output() is None
+        await clock.advance(61)
+        assert world.supervisor.core.head.gates[world.gate].gate.type == "budget"
+        hook = await world.held()
+        await clock.advance(501)
+        denied = await hook.output()
+        assert denied is not None
+        assert "still open" in denied["hookSpecificOutput"]["permissionDecisionReason"]
+        await world.answer("extend", "15m")
+        assert await (await world.call()).output() is None
+
+
+async def test_no_session_begins_past_a_budget(watching: Watching) -> None:
+    """A session that is opened when all is used up makes no call, however long nobody answers."""
+    async with watching(Settings(budget=BudgetSettings(time=0)), hold_limit_s=0.01) as world:
+        await world.say("UserPromptSubmit")
+        for _ in range(2):
+            denied = await (await world.call()).output()
+            assert denied is not None
+            assert "Nothing may begin" in denied["hookSpecificOutput"]["permissionDecisionReason"]
+        assert world.supervisor.core.head.attempts == {}
+        await world.answer("extend", "15m")
+        await world.until(lambda: world.of(e.AttemptStarted))
+        assert await (await world.call()).output() is None
 
 
 async def test_one_watch_in_a_project(repo: Path, watching: Watching) -> None:

@@ -27,6 +27,10 @@ CAPABILITIES = Capabilities(hold="step", tell=True, resume=True, fresh=False, st
 LATE_PROMPT = Clean("(the session began before anybody watched)")
 MAX_REMEMBERED = 1024
 _GO_ON = Directive(kind="go_on")
+_NOT_YET = Directive(
+    kind="deny",
+    text=Clean("Nothing may begin before a person has answered the supervisor. Wait, then try the same again."),
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -172,6 +176,8 @@ class HookBridge:
         between = not (attached.attempt or attached.ending or attached.closed)
         if seen is not None and between and (event == "PreToolUse" or not attached.began):
             await self._ensure_begun(attached, attached.task.prompt)
+            if attached.beginning is not None and event == "PreToolUse":
+                return _NOT_YET
         if seen is not None:
             seen = replace(seen, task_id=attached.task.id)
         if attached.stopping is not None and (event == "PreToolUse" or event in STOPPING_EVENTS):

@@ -12,12 +12,17 @@ from typing import Any
 
 import click
 
+from unstuck.errors import UsageError
 from unstuck.workspace.project import Project, locate
 
-__all__ = ["complain", "echo", "here", "print_json", "project_option"]
+__all__ = ["budget_option", "complain", "echo", "here", "limits_in", "print_json", "project_option"]
 
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Work in this directory instead of here."
+)
+
+budget_option = click.option(
+    "--budget", metavar="LIMITS", help="What the run may use up, such as tokens=200000,cost=5,time=2h."
 )
 
 
@@ -42,3 +47,14 @@ def print_json(rows: Iterable[dict[str, Any]]) -> None:
     """One JSON object a line."""
     for row in rows:
         click.echo(json.dumps(row, ensure_ascii=True))
+
+
+def limits_in(text: str | None) -> dict[str, str]:
+    """``tokens=200000,cost=5,time=2h`` as settings; what the values may be is theirs to say. Raises UsageError."""
+    limits = {}
+    for part in filter(None, (part.strip() for part in (text or "").split(","))):
+        name, _, value = part.partition("=")
+        if name.strip() not in ("tokens", "cost", "time") or not value.strip():
+            raise UsageError(f"--budget: {part!r} is not one of tokens=N, cost=N, time=DURATION")
+        limits[f"budget.{name.strip()}"] = value.strip()
+    return limits

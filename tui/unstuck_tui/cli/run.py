@@ -16,7 +16,7 @@ from unstuck.runs.plan import Plan, one_task_plan
 from unstuck.runs.running import RunOptions, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
 from unstuck.workspace.project import Project, locate
-from unstuck_tui.cli.common import project_option
+from unstuck_tui.cli.common import budget_option, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
@@ -43,7 +43,7 @@ class _Run(click.Command):
 @click.option("--resume", metavar="RUN", help="Go on with a run: its id, the beginning of it, or last.")
 @click.option("--max-parallel", type=click.IntRange(1, 64), help="How many tasks may be worked at once.")
 @click.option("--ask", type=click.Choice(["always", "never"]), help="never: halt where a person would be asked.")
-@click.option("--budget", metavar="LIMITS", help="What the run may use up, such as tokens=200000,cost=5,time=2h.")
+@budget_option
 @click.option("--direct", is_flag=True, help="Direct mode: retry, then ask.")
 @click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
 @click.option("--plain", is_flag=True, help="One line per event.")
@@ -69,7 +69,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         overrides["max_parallel"] = options["max_parallel"]
     if options["ask"]:
         overrides["ask"] = options["ask"]
-    overrides.update(_limits(options["budget"] or ""))
+    overrides.update(limits_in(options["budget"]))
     environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
@@ -91,17 +91,6 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     output.finish(result)
     return result
-
-
-def _limits(text: str) -> dict[str, str]:
-    """``tokens=200000,cost=5,time=2h`` as settings; what the values may be is theirs to say."""
-    limits = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = part.partition("=")
-        if name.strip() not in ("tokens", "cost", "time") or not value.strip():
-            raise UsageError(f"--budget: {part!r} is not one of tokens=N, cost=N, time=DURATION")
-        limits[f"budget.{name.strip()}"] = value.strip()
-    return limits
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:

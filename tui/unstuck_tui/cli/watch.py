@@ -12,10 +12,11 @@ import click
 
 from unstuck.runs.running import Beside, signals_heard
 from unstuck.runs.watching import watch
+from unstuck.settings import default_user_file, load_settings
 from unstuck.supervision.ending import RunResult, result_of
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import locate
-from unstuck_tui.cli.common import complain, project_option
+from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
@@ -24,6 +25,7 @@ __all__ = ["command"]
 @click.command(name="watch")
 @click.option("--verify", metavar="CMD", help="The check that decides whether a session's work is done.")
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
+@budget_option
 @click.option("--headless", is_flag=True, help="No screen: one line per event.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @project_option
@@ -40,8 +42,10 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     output = Output(as_json=options["as_json"])
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)
+    place, limits = await locate(directory), limits_in(options["budget"])
     async with watch(
-        await locate(directory),
+        place,
+        load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides=limits),
         verify=verify,
         policy=(lambda state: rules.match) if rules is not None else None,
         listener=output.show,
