@@ -1,0 +1,22 @@
+"""``unstuck watch`` at a real terminal while nothing happens."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from unstuck_tui.actions import key_of
+
+CLOCK = re.compile(r"\b\d+:\d\d\b")
+
+
+def test_the_clock_of_a_watch_counts_while_nothing_happens(desk: Any) -> None:
+    """The first line says how long it has been watching, second by second, without an agent in sight."""
+    terminal = desk.terminal("watch", size=(100, 24))
+    seen: set[str] = set()
+    while len(seen) < 2:
+        assert terminal.read()
+        seen.update(CLOCK.findall(terminal.text.splitlines()[0]))
+    terminal.press(key_of("app.quit"))
+    terminal.ended()
+    assert terminal.is_clean()
