@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 TAIL = 4096
 MARK = b"UNSTUCK {"
 MARKED_LIMIT = 20_000  # bytes; a longer line says nothing to us
+_PIECE = 1 << 18  # bytes that are cleaned at once when the last half is written
 _BLOCK = 1 << 16  # bytes; what is kept at least goes and comes by as much
 
 
@@ -62,8 +63,11 @@ class Output:
         """The blocks without secrets, each let go before the next is looked at."""
         rest = bytearray()
         while blocks:
-            rest += blocks.popleft()
-            count = self._secrets.settled(rest) if blocks else len(rest)
+            while blocks and len(rest) < _PIECE:
+                rest += blocks.popleft()
+            # Where it may be cut is looked for near its end alone: a look costs as much as the cleaning itself.
+            before = len(rest) - _BLOCK
+            count = before + self._secrets.settled(rest[before:]) if blocks else len(rest)
             yield self._secrets.clean(rest[:count])
             del rest[:count]
 
