@@ -72,13 +72,13 @@ def cli() -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
-    if sys.argv[1:2] in (["run"], ["demo"], ["watch"]):
-        from unstuck.processes.naming import show_as
-
-        show_as(f"unstuck {sys.argv[1]}")
     # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
     gc.disable()
     try:
+        if sys.argv[1:2] in (["run"], ["demo"], ["watch"]):
+            from unstuck.processes.naming import show_as
+
+            show_as(f"unstuck {sys.argv[1]}")
         # Without its standalone mode click returns the exit code of a command that chose one.
         sys.exit(cli.main(prog_name="unstuck", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
