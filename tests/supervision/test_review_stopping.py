@@ -58,9 +58,17 @@ def pipe(folder: Path) -> Path:
 
 @pytest.mark.parametrize("moment", [e.AttemptStarted, e.AgentSpawned])
 async def test_a_stop_reaches_an_agent_that_is_being_started(repo: Path, moment: type[Event]) -> None:
-    """Ctrl+C in the moment in which my agent starts ends it too: the run does not wait for it to finish."""
+    """Ctrl+C in the moment in which my agent starts ends it too, and its receipt names what was there by then."""
     async with Supervisor.open(repo) as supervisor:
         stop_at(supervisor, moment)
+        ended: list[tuple[int, float]] = []
+        supervisor.core.journal.on_append(
+            lambda record: (
+                ended.extend((pid, start) for pid, start, _ in record.event.ended)
+                if isinstance(record.event, e.StopReceipt)
+                else None
+            )
+        )
         spawned: list[e.AgentSpawned] = []
         supervisor.core.journal.on_append(
             lambda record: spawned.append(record.event) if isinstance(record.event, e.AgentSpawned) else None
@@ -70,6 +78,7 @@ async def test_a_stop_reaches_an_agent_that_is_being_started(repo: Path, moment:
         assert outcome.status == "cancelled"
         assert supervisor.core.row("web").state == "interrupted"
         assert not any(is_alive(one.pid, one.start) for one in spawned)
+        assert ended == [(one.pid, one.start) for one in spawned]
 
 
 async def test_no_agent_is_started_after_a_stop_during_setup(repo: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
+from unstuck.processes import is_alive
 from unstuck.record import events as e
 from unstuck.record.state import AttemptRow
 from unstuck.supervision.asking import open_gate, standing_of
@@ -179,6 +180,9 @@ class _Running:
         if not self._receipt.ended and not self._receipt.alive:
             # There was nothing to end yet: the agent was only about to be started.
             work.cancel()
+            if self._row.pid:
+                await asyncio.wait([work])
+                self._receipt = _receipt_of(self._row)
         event = e.StopReceipt(ended=self._receipt.ended, alive=self._receipt.alive)
         self._core.append(event, task=self._task.id, attempt=self._guidance.attempt)
 
@@ -317,6 +321,13 @@ class _Running:
         elif self._receipt is not None:
             report = replace(report, how="stopped", error=None)
         return replace(report, receipt=self._receipt) if self._receipt is not None else report
+
+
+def _receipt_of(row: AttemptRow) -> Receipt:
+    """What became of a process that was taken back between its place in the record and its first instruction."""
+    if is_alive(row.pid, row.spawned):
+        return Receipt(alive=((row.pid, row.spawned),))
+    return Receipt(ended=((row.pid, row.spawned, "exited"),))
 
 
 async def _to_its_end(work: Coroutine[Any, Any, object]) -> None:
