@@ -313,6 +313,7 @@ async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watc
     """Without an answer a call is denied three times, then the agent is stopped; the question stays open."""
     async with watching(hold_limit_s=0.01) as world:
         await world.say("UserPromptSubmit")
+        await world.until(lambda: world.of(e.AttemptStarted))
         await world.fail(3)
         for _ in range(3):
             denied = await (await world.call()).output()
@@ -338,6 +339,7 @@ async def test_a_stopped_hold_can_be_gone_on_with(watching: Watching) -> None:
     """*Continue*, given after the agent was stopped for want of an answer, is no end of the task."""
     async with watching(Settings(hold_limit=0), hold_limit_s=0.01) as world:
         await world.say("UserPromptSubmit")
+        await world.until(lambda: world.of(e.AttemptStarted))
         await world.fail(3)
         await (await world.call()).output()
         await world.say("PostToolBatch")
