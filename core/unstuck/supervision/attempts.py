@@ -20,7 +20,7 @@ from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.idle import Attentive, IdleClock
 from unstuck.supervision.liveness import Liveness
-from unstuck.supervision.preparing import save_held
+from unstuck.supervision.saving import save_held
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.timeouts import timeout_context
 from unstuck.supervision.timers import timer_of

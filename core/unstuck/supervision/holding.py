@@ -18,7 +18,7 @@ from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, keep_rules
-from unstuck.supervision.preparing import save_held
+from unstuck.supervision.saving import save_held
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Holding"]

@@ -18,8 +18,8 @@ from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
 from unstuck.supervision.halting import halt
 from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
-from unstuck.supervision.preparing import save_asked, save_good
 from unstuck.supervision.quota import seconds_until
+from unstuck.supervision.saving import save_asked, save_good
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.verification import Check, read_output
 from unstuck.text import Clean, admit, one_line

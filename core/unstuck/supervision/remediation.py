@@ -16,8 +16,8 @@ from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.ground import setup_problem
 from unstuck.supervision.halting import halt_remediation
-from unstuck.supervision.preparing import setup_problem
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees import REMEDIATION

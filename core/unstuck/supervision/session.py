@@ -15,7 +15,7 @@ from unstuck.contract import Capabilities, Directive, Guidance, Observation, Out
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
-from unstuck.supervision import judging, preparing
+from unstuck.supervision import ground, judging, preparing, saving, setting_back, stuck
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
@@ -168,15 +168,15 @@ class Session:
             case "finish":
                 await judging.finish(core, self.row)
             case "checkpoint":
-                await preparing.save(core, self.row, step.about)
+                await saving.save(core, self.row, step.about)
             case "restore":
-                await preparing.restore(core, self.row, self.can)
+                await setting_back.restore(core, self.row, self.can)
             case "run":
                 await preparing.run_command(core, self.row, step.about)
             case "research":
                 await preparing.research(core, self.row)
             case "ask":
-                await preparing.ask(core, self.row)
+                await stuck.ask(core, self.row)
             case _:
                 preparing.prepare(core, self.row, self.can)
 
@@ -188,8 +188,8 @@ class Session:
                 return None
             row, problem = self.row, ""
             try:
-                workdir = await preparing.tree_ready(core, row)
-                problem = await self.unless_stopped(preparing.set_up(core, self.row, workdir)) or ""
+                workdir = await ground.tree_ready(core, row)
+                problem = await self.unless_stopped(ground.set_up(core, self.row, workdir)) or ""
             except (WorkspaceError, OSError) as error:
                 if has_no_room(error):
                     if self._next().kind == "start":

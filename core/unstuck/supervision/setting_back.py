@@ -1,0 +1,87 @@
+"""Setting a task's tree back to a checkpoint: what the task wrote, and much of a tree only with a yes."""
+
+from __future__ import annotations
+
+from unstuck.contract import Capabilities
+from unstuck.errors import WorkspaceError
+from unstuck.escalation.prompts import set_back
+from unstuck.record import events as e
+from unstuck.record.state import TaskRow
+from unstuck.supervision.asking import open_gate
+from unstuck.supervision.core import Core
+from unstuck.text import admit, one_line
+from unstuck.workspace.checkpoints import Plan
+
+__all__ = ["restore"]
+
+_NAMED = 50
+
+
+async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
+    """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
+    directive = row.directive
+    assert directive is not None
+    target = row.good if directive.restore == "good" else row.baseline
+    why = ""
+    if not can.may_restore:
+        why = "they are not set back without a yes."
+    elif not target or target == "none" or directive.saved == "none":
+        why = "there is no checkpoint to go back to."
+    elif core.repository is None:
+        why = "without git nothing is set back."
+    if not why:
+        try:
+            why = await _set_back(core, row, target)
+        except WorkspaceError as error:
+            why = str(error)
+    if why:
+        note = admit(f"The files are as you left them: {why}", limit=500)
+        core.append(e.RestoreDone(target="", note=note), task=row.id, attempt=row.attempt)
+
+
+async def _set_back(core: Core, row: TaskRow, target: str) -> str:
+    """Restore and record it, or ask first; returns why it may not be."""
+    store = core.checkpoints(core.tree_of(row))
+    own = await store.written_by(row.id, target)
+    if own is not None and not own:
+        return "others have worked on them since."
+    paths = own or ()
+    plan = await store.plan(target, paths=paths)
+    if not plan.is_within(core.settings.restore_share):
+        said = _permission(core, row, plan)
+        if said != "allow":
+            return "setting them back was not allowed." if said else ""
+    done = await store.restore(target, run=core.run, paths=paths)
+    broken = row.directive is not None and row.directive.restore == "good"
+    said = set_back([(change.status, change.path) for change in done.changes], broken=broken)
+    if own is not None:
+        said += "\nWhat others wrote in this tree stays."
+    event = e.RestoreDone(
+        target=target,
+        safety=done.safety.id,
+        changed=len(done.changes),
+        note=admit(said, limit=2_000),
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+    return ""
+
+
+def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
+    """What was answered to the question whether so much may be set back; empty where it has only now been asked."""
+    key = f"restore {row.attempt}"
+    for asked in core.head.gates.values():
+        if (asked.gate.type, asked.gate.task, asked.gate.key) == ("permission", row.id, key) and asked.gate.answer:
+            return asked.gate.answer.choice
+    if not core.may_ask:
+        return "deny"
+    lost = [one_line(change.path) for change in plan.changes if change.status != "return"]
+    problem = f"{len(lost)} of {plan.files} files would be overwritten or removed to set the tree back"
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "problem": problem,
+        "checkpoint": plan.checkpoint,
+        "paths": lost[:_NAMED],
+    }
+    open_gate(core, "permission", task=row.id, key=key, context=context)
+    return ""
