@@ -78,7 +78,9 @@ async def test_a_stop_reaches_an_agent_that_is_being_started(repo: Path, moment:
         assert outcome.status == "cancelled"
         assert supervisor.core.row("web").state == "interrupted"
         assert not any(is_alive(one.pid, one.start) for one in spawned)
-        assert ended == [(one.pid, one.start) for one in spawned]
+        # One that had begun by then may have started something of its own.
+        assert {(one.pid, one.start) for one in spawned} <= set(ended)
+        assert bool(spawned) == bool(ended)
 
 
 async def test_no_agent_is_started_after_a_stop_during_setup(repo: Path, tmp_path: Path) -> None:
