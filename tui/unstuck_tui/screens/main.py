@@ -44,6 +44,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         super().__init__()
         self._supervisor, self._tracker, self._asker, self._limits = supervisor, tracker, asker, limits
         self._table = TaskTable(tracker, limits, id="tasks")
+        self._ticked = 0.0  # when, by the monotonic clock
 
     def compose(self) -> ComposeResult:
         yield RunHeader(self._tracker, id="header")
@@ -58,7 +59,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     async def on_mount(self) -> None:
         self._table.focus()
         self._frames = self.set_interval(_FRAME_S, self.frame, pause=True)
-        self.set_interval(_TICK_S, self.tick)
+        self._ticks = self.set_interval(_TICK_S, self.tick)
         self._tracker.wake = self._frames.resume
         self.run_worker(self._look_back())
         self.call_after_refresh(self.frame)
@@ -74,7 +75,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._tracker.wake = lambda: None
 
     def frame(self) -> None:
-        """Show what has changed since the last frame; with nothing left to show the frames rest."""
+        """Show what has changed since the last frame; a second that is nearly over ends with it."""
+        if self._tracker.clock.monotonic() - self._ticked < _TICK_S / 2:
+            self._catch_up()
+        else:
+            self._ticks.reset()
+            self.tick()
+
+    def _catch_up(self) -> None:
+        """With nothing left to show the frames rest."""
         self._frames.pause()
         self._show(self._tracker.take())
         self._asker.frame()
@@ -89,7 +98,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def tick(self) -> None:
         """A second has passed. What has changed meanwhile is shown with it: to paint once costs half of twice."""
-        self.frame()
+        self._ticked = self._tracker.clock.monotonic()
+        self._catch_up()
         self._table.tick()
         self.query_one(RunHeader).show()
         self.query_one(AttentionList).show()
