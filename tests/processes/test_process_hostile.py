@@ -38,7 +38,8 @@ async def test_one_that_stops_its_helper_is_stopped_with_it(lab: Any, at_once: b
     monkeypatch.setattr("unstuck.processes.runner._MARGIN", 0.5 if at_once else 60)
     told = lab.directory / "told"
     waits = "" if at_once else f"while ! test -e {told}; do sleep 0.01; done;"
-    process = await lab.shell(f"{waits} kill -STOP $PPID; sleep 1000")
+    # The order to go on may still be waking the helper while the agent stops it for the first time.
+    process = await lab.shell(f"{waits} kill -STOP $PPID; sleep 0.3; kill -STOP $PPID; sleep 1000")
     told.touch()
     helper = psutil.Process(process.pid).parent()
     assert helper is not None
