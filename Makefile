@@ -13,8 +13,10 @@ APP := .venv/.app
 READY := .venv/.ready
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
-# The tests make hundreds of small repositories: in memory, where there is room for them (KB), that costs less.
-IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
+# The tests make hundreds of small repositories: in memory, where there is room for them (KB) and programs may be run,
+# that costs less.
+IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexec && \
+    df -Pk /dev/shm | awk 'NR == 2 && $$4 > 2000000 { print "/dev/shm" }')
 
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
