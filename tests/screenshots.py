@@ -20,6 +20,7 @@ from unstuck.supervision.supervisor import Supervisor
 from unstuck.testing import Rehearsal, curated
 from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp
+from unstuck_tui.view import LiveRun
 
 PICTURES = Path(__file__).resolve().parents[1] / "screenshots"
 SIZES = (("main", (120, 40)), ("narrow", (80, 24)), ("wide", (200, 60)))
@@ -81,7 +82,7 @@ async def stuck_screens(supervisor: Supervisor) -> None:
 @asynccontextmanager
 async def showing(supervisor: Supervisor, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
     """The app in this size, with the question that has come up put aside."""
-    app = UnstuckApp(supervisor)
+    app = UnstuckApp(LiveRun(supervisor))
     async with app.run_test(size=size) as pilot:
         await pilot.pause(1.0)
         if app.screen.is_modal:

@@ -20,6 +20,7 @@ from bench_kit import Bench
 from unstuck import Guidance, Supervisor, Task, admit
 from unstuck.record import events as e
 from unstuck_tui.app import UnstuckApp
+from unstuck_tui.view import LiveRun
 from unstuck_tui.widgets.task_table import TaskTable
 
 TASKS = 10_000
@@ -74,7 +75,7 @@ async def alone(*, per_second: int) -> list[float]:
 
 async def watched(*, per_second: int) -> list[float]:
     """``busy`` with the screen beside it."""
-    async with run_of(TASKS) as supervisor, UnstuckApp(supervisor).run_test(size=SIZE) as pilot:
+    async with run_of(TASKS) as supervisor, UnstuckApp(LiveRun(supervisor)).run_test(size=SIZE) as pilot:
         await pilot.pause()
         return await busy(supervisor, per_second=per_second)
 
@@ -99,7 +100,7 @@ def share(*, per_second: int) -> Callable[[], float]:
 
 async def _resident(count: int) -> float:
     async with run_of(count) as supervisor:
-        app = UnstuckApp(supervisor)
+        app = UnstuckApp(LiveRun(supervisor))
         async with app.run_test(size=SIZE) as pilot:
             for number in range(3 * count):
                 change(supervisor, number % count)
@@ -127,7 +128,7 @@ def key_to_paint() -> float:
             change(supervisor, 0)
             output = supervisor.core.folder / "output" / "task-00000.1.log"
             code = "for n in range(1_000_000): print('a line of output, number', n)"
-            app = UnstuckApp(supervisor)
+            app = UnstuckApp(LiveRun(supervisor))
             async with app.run_test(size=SIZE) as pilot:
                 await pilot.pause()
                 with output.open("wb") as file:

@@ -22,6 +22,7 @@ from unstuck.supervision.gates import CHOICES
 from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.view import LiveRun
 from unstuck_tui.widgets.detail import Detail
 
 WRONG_STATUS = """\
@@ -224,7 +225,7 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
             if story:
                 await told.shop()
                 await told.core.journal.committed()
-            app = UnstuckApp(supervisor)
+            app = UnstuckApp(LiveRun(supervisor))
             async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
                 stage = Stage(told, app, pilot)
                 await stage.settled()

@@ -9,13 +9,12 @@ from textual.app import App
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
-from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import Area, bindings_of, key_of
 from unstuck_tui.dialogs.asker import Asker
-from unstuck_tui.dialogs.leaving import goes_on
 from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.tracker import Tracker
+from unstuck_tui.view import RunView
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -36,17 +35,14 @@ class UnstuckApp(App[None], inherit_bindings=False):
     COMMANDS = {_commands}  # noqa: RUF012
     TITLE = "unstuck"
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, view: RunView) -> None:
         super().__init__()
-        self.supervisor = supervisor
-        self.tracker = Tracker.of(supervisor)
-        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop, keep=supervisor.keep_open)
+        self.view = view
+        self.tracker = Tracker.of(view)
+        self.asker = Asker(self, self.tracker, view)
 
     def on_mount(self) -> None:
-        handler = self.supervisor.core.settings.failure_handler
-        limits = {"retry": handler.max_retries, "pivot": handler.max_pivots, "research": handler.max_research}
-        limits["loop"] = self.supervisor.core.settings.window_size
-        self.push_screen(MainScreen(self.supervisor, self.tracker, self.asker, limits))
+        self.push_screen(MainScreen(self.view, self.tracker, self.asker))
 
     async def on_event(self, event: events.Event) -> None:
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
@@ -82,7 +78,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def action_suspend(self) -> None:
         """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
-        if goes_on(self.supervisor):
+        if self.view.goes_on:
             self.notify(
                 "The run would stand still, and nobody would watch its agents. Leave the screen instead: "
                 f"{key_of('app.quit')} can leave them at work.",

@@ -15,8 +15,8 @@ from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.cli.streams import discard
-from unstuck_tui.dialogs.leaving import goes_on
 from unstuck_tui.terminal import TerminalDriver
+from unstuck_tui.view import LiveRun
 
 __all__ = ["Showing"]
 
@@ -59,7 +59,7 @@ class Showing:
     async def attached(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Show the run; once it is over, stay until the person leaves. A run that was stopped closes its screen."""
         self._lines.is_quiet = True
-        self._app = app = _Shown(supervisor)
+        self._app = app = _Shown(LiveRun(supervisor))
         app.driver_class = TerminalDriver
         showing = asyncio.create_task(self._show(app, supervisor))
         try:
@@ -87,7 +87,7 @@ class Showing:
         supervisor.unwatched()
         if failure := failure or app.failure:
             _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
-        if goes_on(supervisor):
+        if app.view.goes_on:
             _say(
                 f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "
                 f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it" + _then(supervisor)

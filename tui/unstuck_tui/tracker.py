@@ -19,9 +19,9 @@ from unstuck.clock import Clock
 from unstuck.record.envelope import Record
 from unstuck.record.journal import read_records
 from unstuck.record.state import GateRow, State
-from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.history import History
 from unstuck_tui.render.words import group_of
+from unstuck_tui.view import RunView
 
 __all__ = ["Changes", "Tracker"]
 
@@ -67,13 +67,11 @@ class Tracker:
         self.gates = self.state.open_gates()
 
     @classmethod
-    def of(cls, supervisor: Supervisor) -> Tracker:
-        """The tracker of a live run."""
-        tracker = cls(lambda: supervisor.state, supervisor.core.clock)
-        journal = supervisor.core.journal
-        tracker.held = lambda: journal.held
-        journal.on_durable(tracker.see)
-        journal.on_trouble(tracker.trouble)
+    def of(cls, view: RunView) -> Tracker:
+        """The tracker of what ``view`` shows."""
+        tracker = cls(lambda: view.state, view.clock)
+        tracker.held = lambda: view.held
+        view.follow(tracker.see, tracker.trouble)
         return tracker
 
     @property

@@ -24,6 +24,7 @@ from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.tracker import Tracker
+from unstuck_tui.view import LiveRun
 
 PATIENCE = 60
 QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})
@@ -34,8 +35,9 @@ class Bare(App[None]):
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__()
-        self.tracker = Tracker.of(supervisor)
-        self.asker = Asker(self, self.tracker, send=supervisor.answer, stop=supervisor.stop, keep=supervisor.keep_open)
+        self.view = LiveRun(supervisor)
+        self.tracker = Tracker.of(self.view)
+        self.asker = Asker(self, self.tracker, self.view)
 
     def compose(self) -> Any:
         yield Input(id="field", disabled=True)

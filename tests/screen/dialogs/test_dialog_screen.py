@@ -155,14 +155,14 @@ async def test_the_run_refuses(opening: Opening) -> None:
     async with opening() as world:
         gate = await asks(world, "stuck", **STUCK)
         problems = [AnswerRefused("not like this"), RecordWriteFailed("the disk is full")]
-        taken = world.app.asker._send
+        taken = world.app.view.answer
 
         async def refuse(gate: str, answer: Answer) -> object:
             if problems:
                 raise problems.pop(0)
             return await taken(gate, answer)
 
-        world.app.asker._send = refuse
+        world.app.view.answer = refuse
         for _ in range(2):
             await world.choose("stuck.show_me")
             if world.dialog.query_one(TextArea).text == "":

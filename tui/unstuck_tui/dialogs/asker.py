@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from textual.app import App
@@ -13,27 +12,21 @@ from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.record.state import GateRow
 from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.gate import Drafts, GateDialog
-from unstuck_tui.dialogs.leaving import LeavingDialog, agents_at_work
+from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.dialogs.questions import question_of
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.words import ACTORS
 from unstuck_tui.tracker import Tracker
+from unstuck_tui.view import RunView, agents_at_work
 
 __all__ = ["Asker"]
 
-Send = Callable[[str, Answer], Awaitable[object]]
-Stop = Callable[[str], Awaitable[object]]
-Keep = Callable[[str], Awaitable[object]]
-
 
 class Asker:
-    """Tell it of every key and every frame.
+    """Tell it of every key and every frame."""
 
-    ``send`` gives a gate its answer, ``stop`` ends the run, ``keep`` stops the timer that would answer a gate.
-    """
-
-    def __init__(self, app: App[None], tracker: Tracker, *, send: Send, stop: Stop, keep: Keep | None = None) -> None:
-        self._app, self._tracker, self._send, self._stop, self._keep = app, tracker, send, stop, keep
+    def __init__(self, app: App[None], tracker: Tracker, view: RunView) -> None:
+        self._app, self._tracker, self._view = app, tracker, view
         self._asking = Asking()
         self._last_key: float | None = None
         self._drafts: Drafts = {}
@@ -44,12 +37,12 @@ class Asker:
         """The person has pressed a key."""
         self._last_key = self._tracker.clock.monotonic()
         row = self._tracker.state.gates.get(self._shown.question.gate.id) if self._shown is not None else None
-        if row is not None and row.gate.acts_at is not None and self._keep is not None:
+        if row is not None and row.gate.acts_at is not None:
             # Whoever reads the question is there to answer it.
-            self._app.run_worker(self._keep_open(self._keep, row.id), group="keeping", exclusive=True)
+            self._app.run_worker(self._keep_open(row.id), group="keeping", exclusive=True)
 
-    async def _keep_open(self, keep: Keep, gate: str) -> None:
-        await keep(gate)
+    async def _keep_open(self, gate: str) -> None:
+        await self._view.keep_open(gate)
 
     def frame(self) -> None:
         """The state may have changed: close what is answered, and ask what has just opened."""
@@ -109,7 +102,7 @@ class Asker:
     async def _sent(self, row: GateRow, answer: Answer) -> str | None:
         """Give the gate its answer; what is wrong with it where it has to be asked again."""
         try:
-            await self._send(row.id, answer)
+            await self._view.answer(row.id, answer)
         except AnswerRefused as refused:
             return str(refused)
         except GateClosed as closed:
@@ -131,7 +124,7 @@ class Asker:
         finally:
             self._is_leaving = False
         if decided == "stop":
-            await self._stop("stopped by the person at the screen")
+            await self._view.stop("stopped by the person at the screen")
         if decided in ("stop", "leave"):
             self._app.exit()
 

@@ -11,30 +11,14 @@ from textual.widgets import Static
 
 from unstuck.clock import Clock
 from unstuck.record.state import State
-from unstuck.supervision.steps import can_progress
-from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import actions_of, bindings_of
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.view import agents_at_work
 
-__all__ = ["Leaving", "LeavingDialog", "agents_at_work", "goes_on"]
+__all__ = ["Leaving", "LeavingDialog"]
 
 Leaving = Literal["stop", "leave", "stay"]
-
-
-def agents_at_work(state: State) -> list[str]:
-    """The tasks whose agents are alive."""
-    return sorted({attempt.task for attempt in state.attempts.values() if attempt.is_live})
-
-
-def goes_on(supervisor: Supervisor) -> bool:
-    """Whether there is anything that the run does without a person."""
-    state = supervisor.core.head
-    if state.run.kind == "watch":
-        return bool(agents_at_work(state))
-    accept = supervisor.core.accept_unverified
-    works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
-    return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
 
 
 class LeavingDialog(Dialog[Leaving, Listed]):

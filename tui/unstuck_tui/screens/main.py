@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from textual import events, on
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.view import RunView
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
 from unstuck_tui.widgets.fields import LineField
@@ -40,10 +38,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     BINDINGS = bindings_of("main")
     CSS_PATH = "main.tcss"
 
-    def __init__(self, supervisor: Supervisor, tracker: Tracker, asker: Asker, limits: Mapping[str, int]) -> None:
+    def __init__(self, view: RunView, tracker: Tracker, asker: Asker) -> None:
         super().__init__()
-        self._supervisor, self._tracker, self._asker, self._limits = supervisor, tracker, asker, limits
-        self._table = TaskTable(tracker, limits, id="tasks")
+        self._view, self._tracker, self._asker = view, tracker, asker
+        self._table = TaskTable(tracker, view.limits, id="tasks")
         self._ticked = 0.0  # when, by the monotonic clock
 
     def compose(self) -> ComposeResult:
@@ -51,7 +49,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield AttentionList(self._tracker, id="attention")
         yield Heading(self._table, id="heading")
         yield self._table
-        yield Detail(self._tracker, self._supervisor, self._limits, id="detail")
+        yield Detail(self._tracker, self._view, id="detail")
         yield LineField(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
         yield KeyHints(show_command_palette=True)
         yield SmallNotice(id="small", markup=False)
@@ -67,7 +65,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     async def _look_back(self) -> None:
         """What happened before this screen was there: needed only where something did."""
         if self._tracker.state.attempts:
-            await self._tracker.look_back(self._supervisor.core.journal.path)
+            await self._tracker.look_back(self._view.log)
             self.query_one(Detail).draw()
             self._table.refresh()
 

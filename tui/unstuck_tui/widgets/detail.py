@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from unstuck.record.state import TaskRow
-from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.history import failure_key
@@ -21,6 +20,7 @@ from unstuck_tui.render.format import fit
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.story import Line, failure_lines, output_lines, story_title, timeline_lines
 from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.view import RunView
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["Detail", "Page"]
@@ -97,11 +97,9 @@ class Detail(Vertical):
     Detail #output { border-top: dashed $foreground 30%; }
     """
 
-    def __init__(
-        self, tracker: Tracker, supervisor: Supervisor, limits: Mapping[str, int], *, id: str | None = None
-    ) -> None:
+    def __init__(self, tracker: Tracker, view: RunView, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._tracker, self._supervisor, self._limits = tracker, supervisor, limits
+        self._tracker, self._view = tracker, view
         self._task_id = ""
         self._tail = _Tail()
         self._reading = self._due = False
@@ -150,7 +148,9 @@ class Detail(Vertical):
         if not self.display:
             return
         row, state = self._row, self._tracker.state
-        title = fit(f" {story_title(state, row, self._limits)}", max(1, self.size.width)) if row is not None else ""
+        title = (
+            fit(f" {story_title(state, row, self._view.limits)}", max(1, self.size.width)) if row is not None else ""
+        )
         self.query_one("#story-title", Static).update(Content(title), layout=False)
         timeline, failure, output = pages = [self.query_one(f"#{name}", Page) for name in _PAGES]
         if row is None:
@@ -177,8 +177,8 @@ class Detail(Vertical):
         row = self._row
         try:
             if row is not None:
-                limit = self._supervisor.core.settings.output_limit
-                path = self._supervisor.core.folder / "output" / f"{row.attempt}.log"
+                limit = self._view.output_limit
+                path = self._view.log.parent / "output" / f"{row.attempt}.log"
                 live = row.state == "running"
                 found = await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live, limit)
                 if row.id == self._task_id and found != self._tail:

@@ -1,0 +1,127 @@
+"""What a screen shows: a run, wherever it is looked at from. The widgets know a run by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from unstuck.clock import Clock
+from unstuck.contract import Answer
+from unstuck.record.envelope import Record
+from unstuck.record.state import State
+from unstuck.settings import Settings
+from unstuck.supervision.steps import can_progress
+from unstuck.supervision.supervisor import Supervisor
+
+__all__ = ["LiveRun", "RunView", "agents_at_work", "limits_of"]
+
+
+class RunView(Protocol):
+    """A run as its screen sees it: its durable state, and what a person can do to it."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time that the countdowns go by."""
+
+    @property
+    def state(self) -> State:
+        """The durable state; read it, never write it."""
+
+    @property
+    def log(self) -> Path:
+        """The run's log file; the outputs of its attempts lie in ``output`` beside it."""
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """How often each rung may be tried, and under ``loop`` how many repetitions are one."""
+
+    @property
+    def output_limit(self) -> int:
+        """How many bytes of an attempt's output are kept."""
+
+    @property
+    def held(self) -> str:
+        """Why nothing can be recorded for the moment; empty where it can."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is anything that the run does without this screen, in this process."""
+
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
+        """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed."""
+
+    async def answer(self, gate: str, answer: Answer) -> object:
+        """Give ``gate`` its answer. Raises GateUnknown, GateClosed, AnswerRefused."""
+
+    async def keep_open(self, gate: str) -> object:
+        """Somebody is there: ``gate`` is not answered by itself any more."""
+
+    async def stop(self, reason: str) -> object:
+        """End every agent of the run; it can be resumed."""
+
+
+class LiveRun:
+    """The run that this process works."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor, self._core = supervisor, supervisor.core
+        self.limits = limits_of(supervisor.core.settings)
+
+    @property
+    def clock(self) -> Clock:
+        return self._core.clock
+
+    @property
+    def state(self) -> State:
+        return self._supervisor.state
+
+    @property
+    def log(self) -> Path:
+        return self._core.journal.path
+
+    @property
+    def output_limit(self) -> int:
+        return self._core.settings.output_limit
+
+    @property
+    def held(self) -> str:
+        return self._core.journal.held
+
+    @property
+    def goes_on(self) -> bool:
+        state = self._core.head
+        if state.run.kind == "watch":
+            return bool(agents_at_work(state))
+        accept = self._core.accept_unverified
+        works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
+        return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
+
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
+        self._core.journal.on_durable(see)
+        self._core.journal.on_trouble(trouble)
+
+    async def answer(self, gate: str, answer: Answer) -> Any:
+        return await self._supervisor.answer(gate, answer)
+
+    async def keep_open(self, gate: str) -> None:
+        await self._supervisor.keep_open(gate)
+
+    async def stop(self, reason: str) -> None:
+        await self._supervisor.stop(reason)
+
+
+def limits_of(settings: Settings) -> dict[str, int]:
+    """How often each rung may be tried, and how many repetitions are a loop."""
+    handler = settings.failure_handler
+    return {
+        "retry": handler.max_retries,
+        "pivot": handler.max_pivots,
+        "research": handler.max_research,
+        "loop": settings.window_size,
+    }
+
+
+def agents_at_work(state: State) -> list[str]:
+    """The tasks whose agents are alive."""
+    return sorted({attempt.task for attempt in state.attempts.values() if attempt.is_live})
