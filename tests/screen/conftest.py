@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from unstuck import Guidance, Report, Supervisor, Task, admit
+from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.diagnosis import diagnose
 from unstuck.escalation.climb import Climb
@@ -232,3 +233,44 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
                 yield stage
 
     return opened
+
+
+@pytest.fixture(scope="session")
+def past_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where logs of runs that are over are kept from one test to the next."""
+    return tmp_path_factory.mktemp("past")
+
+
+@pytest.fixture
+async def past_log(past_place: Path, repo: Path, clock: ManualClock) -> Path:
+    """The log of a run that is over: the shop's busy hour, and its end."""
+
+    async def shop(story: Story) -> None:
+        await story.shop()
+        await story.supervisor.answer("g1", Answer(choice="skip"))
+
+    return await _told(past_place / "shop" / "events.jsonl", repo, clock, shop)
+
+
+@pytest.fixture
+async def flood_log(past_place: Path, repo: Path, clock: ManualClock) -> Path:
+    """The log of a run in which a thousand things happened in one second."""
+
+    async def flood(story: Story) -> None:
+        story.task("web")
+        story.start("web")
+        for number in range(1_000):
+            event = e.LoopWarned(pattern="same call", repeats=number, evidence=admit("again"))
+            story.append(event, "web", story.core.row("web").attempt)
+
+    return await _told(past_place / "flood" / "events.jsonl", repo, clock, flood)
+
+
+async def _told(log: Path, repo: Path, clock: ManualClock, tell: Callable[[Story], Awaitable[None]]) -> Path:
+    if not log.exists():
+        start = e.RunStarted(project="shop", kind="plan")
+        async with Supervisor.open(repo, clock=clock, person=True, start=start) as supervisor:
+            await tell(Story(supervisor, clock))
+            path = supervisor.core.journal.path
+        shutil.copytree(path.parent, log.parent)
+    return log

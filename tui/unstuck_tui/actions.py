@@ -13,6 +13,7 @@ __all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
+    "replay",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -21,6 +22,7 @@ AREA_NAMES: dict[Area, str] = {
     "attention": "Needs you",
     "table": "Tasks",
     "detail": "Detail",
+    "replay": "Replay",
 }
 
 
@@ -85,6 +87,24 @@ ACTIONS: tuple[Action, ...] = (
     Action("detail.page_up", "pageup,ctrl+u", "page_up", "page up", "A page back.", "detail"),
     Action("detail.first", "g,home", "scroll_home", "top", "To the top.", "detail"),
     Action("detail.last", "G,end", "scroll_end", "end", "To the end, and follow it.", "detail"),
+    Action("replay.play", "space", "play", "play", "Let time pass, or stand still.", "replay", everywhere=True),
+    Action("replay.on", "right", "step(1)", "step", "The next record.", "replay", everywhere=True),
+    Action("replay.back", "left", "step(-1)", "step back", "The record before.", "replay", everywhere=True),
+    Action("replay.far_on", "shift+right,right_square_bracket", "step(20)", "twenty on", "Twenty records on.", "replay",
+        everywhere=True),
+    Action("replay.far_back", "shift+left,left_square_bracket", "step(-20)", "twenty back", "Twenty records back.",
+        "replay", everywhere=True),
+    Action("replay.failure", "n", "next('failures')", "next failure", "Where something fails next.", "replay",
+        everywhere=True),
+    Action("replay.gate", "g", "next('gates')", "next question", "Where a person is asked next.", "replay",
+        everywhere=True),
+    Action("replay.before", "p", "previous", "trouble before", "The failure or question before.", "replay",
+        everywhere=True),
+    Action("replay.begin", "less_than_sign", "go_to(0)", "begin", "To its begin.", "replay", everywhere=True),
+    Action("replay.end", "greater_than_sign", "go_to(-1)", "end", "To its end.", "replay", everywhere=True),
+    Action("replay.faster", "plus,equals_sign", "speed(1)", "faster", "Let time pass faster.", "replay",
+        everywhere=True),
+    Action("replay.slower", "minus", "speed(-1)", "slower", "Let time pass more slowly.", "replay", everywhere=True),
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),
     Action("dialog.back", "escape", "back", "back",
         "From the text to the choices, then out.", "dialog"),
@@ -166,7 +186,11 @@ def key_of(id: str) -> str:
     return next(action.keys.split(",")[0] for action in ACTIONS if action.id == id)
 
 
-_SPOKEN = {"slash": "/", "question_mark": "?", "pagedown": "page down", "pageup": "page up", "escape": "esc"}
+_SPOKEN = {
+    "slash": "/", "question_mark": "?", "pagedown": "page down", "pageup": "page up", "escape": "esc",
+    "less_than_sign": "<", "greater_than_sign": ">", "plus": "+", "equals_sign": "=", "minus": "-",
+    "left_square_bracket": "[", "right_square_bracket": "]",
+}  # fmt: skip
 
 
 def keys_of(actions: Iterable[Action]) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -29,7 +30,10 @@ def _commands() -> type[Provider]:
 
 
 class UnstuckApp(App[None], inherit_bindings=False):
-    """Shows one run. The core does not know that it is there; when it dies, the run goes on without a screen."""
+    """Shows one run. The core does not know that it is there; when it dies, the run goes on without a screen.
+
+    What breaks it is its ``failure``, to be told in a line: a terminal is no place for a page of locals.
+    """
 
     BINDINGS = bindings_of("app")
     COMMANDS = {_commands}  # noqa: RUF012
@@ -37,12 +41,24 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def __init__(self, view: RunView) -> None:
         super().__init__()
+        self.failure: Exception | None = None
         self.view = view
         self.tracker = Tracker.of(view)
         self.asker = Asker(self, self.tracker, view)
 
     def on_mount(self) -> None:
-        self.push_screen(MainScreen(self.view, self.tracker, self.asker))
+        self.push_screen(self.main_screen())
+
+    def main_screen(self) -> MainScreen:
+        """What is shown first."""
+        return MainScreen(self.view, self.tracker, self.asker)
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        self._exit_renderables.clear()
 
     async def on_event(self, event: events.Event) -> None:
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
@@ -99,4 +115,5 @@ class UnstuckApp(App[None], inherit_bindings=False):
         if isinstance(self.screen, HelpScreen):
             return
         area: Area = getattr(self.focused, "AREA", "main")
-        self.push_screen(HelpScreen(area))
+        first: Sequence[Area] = getattr(self.screen, "HELP_FIRST", ())
+        self.push_screen(HelpScreen(*first, area, "main", "app"))

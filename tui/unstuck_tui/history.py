@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unstuck.record import events as e
@@ -61,6 +62,16 @@ class History:
     def of(self, task: str) -> tuple[Moment, ...]:
         """The timeline of ``task``, oldest first."""
         return tuple(self._moments.get(task, ()))
+
+    def copied(self) -> History:
+        """A second history that tells the same, and goes on by itself."""
+        other = History()
+        for task, moments in self._moments.items():
+            other._moments[task] = deque(map(copy, moments), maxlen=KEPT)
+        for identity, seen in self.failures.items():
+            other.failures[identity] = replace(seen, tasks=set(seen.tasks))
+        other._labels, other.spent = dict(self._labels), dict(self.spent)
+        return other
 
     def see(self, record: Record) -> None:
         """Take note of ``record``."""

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
+from unstuck.errors import UnstuckError
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app import UnstuckApp
@@ -18,7 +19,7 @@ from unstuck_tui.cli.streams import discard
 from unstuck_tui.terminal import TerminalDriver
 from unstuck_tui.view import LiveRun
 
-__all__ = ["Showing"]
+__all__ = ["Showing", "shown_alone"]
 
 _SUSPENDING = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 
@@ -29,25 +30,12 @@ class Lines(Protocol):
     is_quiet: bool
 
 
-class _Shown(UnstuckApp):
-    """The app on a real terminal; what breaks it is told in a line and not as a page of locals."""
-
-    failure: Exception | None = None
-
-    def _handle_exception(self, error: Exception) -> None:
-        self.failure = self.failure or error
-        super()._handle_exception(error)
-
-    def _print_error_renderables(self) -> None:
-        self._exit_renderables.clear()
-
-
 class Showing:
     """Shows a run while it goes on. ``lines`` is quiet as long as the screen is there."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
-        self._app: _Shown | None = None
+        self._app: UnstuckApp | None = None
 
     def hears(self, name: str) -> bool:
         """A signal has come: it closes the screen. True where the run goes on: only a terminal was lost."""
@@ -59,7 +47,7 @@ class Showing:
     async def attached(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Show the run; once it is over, stay until the person leaves. A run that was stopped closes its screen."""
         self._lines.is_quiet = True
-        self._app = app = _Shown(LiveRun(supervisor))
+        self._app = app = UnstuckApp(LiveRun(supervisor))
         app.driver_class = TerminalDriver
         showing = asyncio.create_task(self._show(app, supervisor))
         try:
@@ -72,26 +60,45 @@ class Showing:
         finally:
             await showing
 
-    async def _show(self, app: _Shown, supervisor: Supervisor) -> None:
+    async def _show(self, app: UnstuckApp, supervisor: Supervisor) -> None:
         # Textual makes every new task of the loop start eagerly; the core's tasks start in their turn.
         loop = asyncio.get_running_loop()
         loop.call_soon(loop.set_task_factory, loop.get_task_factory())
-        failure: Exception | None = None
-        with _signals_kept():
-            try:
-                await app.run_async()
-            except Exception as error:
-                failure = error
+        failure = await _run(app)
         self._app = None
         self._lines.is_quiet = False
         supervisor.unwatched()
-        if failure := failure or app.failure:
+        if failure is not None:
             _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
         if app.view.goes_on:
             _say(
                 f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "
                 f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it" + _then(supervisor)
             )
+
+
+async def _run(app: UnstuckApp) -> Exception | None:
+    """Show it until it is left; what broke it, if anything did."""
+    with _signals_kept():
+        try:
+            await app.run_async()
+        except Exception as error:
+            return error
+    return app.failure
+
+
+async def shown_alone(app: UnstuckApp) -> None:
+    """Show what no run in this process stands behind, until the person leaves or a signal comes.
+
+    Raises UnstuckError where the screen fails.
+    """
+    app.driver_class = TerminalDriver
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, app.exit)
+    failure = await _run(app)
+    if failure is not None:
+        raise UnstuckError(f"the screen failed: {_named(failure)}")
 
 
 def _then(supervisor: Supervisor) -> str:

@@ -60,6 +60,8 @@ class Tracker:
         self._rows = self._gates = self._ended = False
         self._trouble: Exception | None = None
         self._last = ""
+        self.title = ""
+        """What stands where the project's name does; empty where that does."""
         self.held: Callable[[], str] = lambda: ""
         """Why nothing can be recorded for the moment; empty where it can."""
         self.wake: Callable[[], None] = lambda: None
@@ -70,6 +72,7 @@ class Tracker:
     def of(cls, view: RunView) -> Tracker:
         """The tracker of what ``view`` shows."""
         tracker = cls(lambda: view.state, view.clock)
+        tracker.title = view.title
         tracker.held = lambda: view.held
         view.follow(tracker.see, tracker.trouble)
         return tracker
@@ -109,6 +112,17 @@ class Tracker:
         self._gates = True
         if quiet:
             self.wake()
+
+    def turn(self, history: History, last: str) -> None:
+        """Another moment of the run is shown, to which no records lead; its last record is of the time ``last``."""
+        self.history, self._last = history, last
+        self._groups.clear()
+        self.counts.clear()
+        self.timed.clear()
+        self._tasks = set(self.state.tasks)
+        self._rows = self._gates = True
+        self._ended = self.state.run.state in ("ended", "parked")
+        self.wake()
 
     def take(self) -> Changes:
         """What has changed since the last call. Raises what went wrong meanwhile."""

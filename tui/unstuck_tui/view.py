@@ -21,6 +21,14 @@ class RunView(Protocol):
     """A run as its screen sees it: its durable state, and what a person can do to it."""
 
     @property
+    def title(self) -> str:
+        """What stands where the project's name does; empty where that does."""
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it is over, and only shown again."""
+
+    @property
     def clock(self) -> Clock:
         """The time that the countdowns go by."""
 
@@ -63,6 +71,9 @@ class RunView(Protocol):
 
 class LiveRun:
     """The run that this process works."""
+
+    title = ""
+    is_past = False
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor, self._core = supervisor, supervisor.core

@@ -46,6 +46,8 @@ class Asker:
 
     def frame(self) -> None:
         """The state may have changed: close what is answered, and ask what has just opened."""
+        if self._view.is_past:
+            return
         self._close_answered()
         gate = self._asking.to_pop(
             self._tracker.open_gates(),
@@ -66,7 +68,9 @@ class Asker:
 
     def ask(self, gate: str) -> None:
         """Bring up the dialog of ``gate``."""
-        if not self._is_asking:
+        if self._view.is_past:
+            self._app.notify("This is a replay: what was asked then has had its answer.", markup=False)
+        elif not self._is_asking:
             self._is_asking = True
             self._app.run_worker(self._ask(gate), group="dialogs")
 
@@ -116,7 +120,7 @@ class Asker:
 
     async def _leave(self) -> None:
         state = self._tracker.state
-        if not agents_at_work(state):
+        if self._view.is_past or not agents_at_work(state):
             self._app.exit()
             return
         try:

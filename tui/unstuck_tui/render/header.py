@@ -33,14 +33,19 @@ _SPOKEN = ("needs you", "working", "done", "failed")
 _BLOCKS_NAMED = 3
 
 
-def header_line(run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int) -> tuple[Cell, ...]:
-    """Project and run, time gone by, how many tasks are in which state, and what it cost; ``elapsed`` in seconds."""
+def header_line(
+    run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int, name: str = ""
+) -> tuple[Cell, ...]:
+    """``name`` (else the project's) and run, time gone by, how many tasks are in which state, and what it cost.
+
+    ``elapsed`` is in seconds.
+    """
     spent = spent_of(run)
     cost = (Cell("   "), Cell(spent)) if spent else ()
     plain = tuple(_countings(counts))
     ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
     right = next((cells for cells in ways if _length(cells) <= width - _LEAST_NAME), ways[-1])
-    left = _name(run, elapsed, max(0, width - _length(right) - 3))
+    left = _name(run, name or run.project, elapsed, max(0, width - _length(right) - 3))
     blank = Cell(" " * max(2, width - _length(left) - _length(right) - 1))
     return _cut((*left, blank, *right), width)
 
@@ -71,10 +76,10 @@ def _length(cells: Iterable[Cell]) -> int:
     return sum(cell_len(cell.text) for cell in cells)
 
 
-def _name(run: RunRow, elapsed: float, room: int) -> tuple[Cell, ...]:
+def _name(run: RunRow, name: str, elapsed: float, room: int) -> tuple[Cell, ...]:
     """The longest way to say which run this is that fits into ``room``."""
     state, tone = _run_state(run)
-    project, time = fit(run.project, min(24, cell_len(flat(run.project)))), clock(elapsed)
+    project, time = fit(name, min(24, cell_len(flat(name)))), clock(elapsed)
     ways = (
         f" unstuck  {project} · run {run.id} · {time}",
         f" {project} · run {run.id} · {time}",

@@ -18,7 +18,7 @@ __all__ = ["HelpScreen"]
 
 
 class HelpScreen(ModalScreen[None]):
-    """The keys of one pane, then those that work everywhere."""
+    """The keys of these areas, one after the other."""
 
     BINDINGS = [Binding("escape,question_mark,q,enter", "dismiss", "close")]  # noqa: RUF012
     DEFAULT_CSS = """
@@ -29,15 +29,14 @@ class HelpScreen(ModalScreen[None]):
     }
     """
 
-    def __init__(self, area: Area) -> None:
+    def __init__(self, *areas: Area) -> None:
         super().__init__()
-        self._area = area
+        self._areas = tuple(dict.fromkeys(areas))
 
     def compose(self) -> ComposeResult:
-        areas: tuple[Area, ...] = tuple(dict.fromkeys((self._area, "main", "app")))
         with VerticalScroll() as box:
             box.border_title = Content("Keys")
-            told = {area: keys_of(actions_of(area)) for area in areas}
+            told = {area: keys_of(actions_of(area)) for area in self._areas}
             width = max(cell_len(keys) for rows in told.values() for keys, _ in rows)
             for area, rows in told.items():
                 yield Static(Content.styled(AREA_NAMES[area], "bold underline"))

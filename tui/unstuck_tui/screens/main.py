@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events, on
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
@@ -34,7 +36,7 @@ _TICK_S = 1.0
 class MainScreen(FittingScreen[None], inherit_bindings=False):
     """State comes down from the tracker once a frame; what the person does goes up as actions."""
 
-    AREAS = ("main", "table", "attention", "detail")
+    AREAS: ClassVar[tuple[Area, ...]] = ("main", "table", "attention", "detail")
     BINDINGS = bindings_of("main")
     CSS_PATH = "main.tcss"
 
@@ -50,9 +52,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield Heading(self._table, id="heading")
         yield self._table
         yield Detail(self._tracker, self._view, id="detail")
+        yield from self.compose_more()
         yield LineField(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
         yield KeyHints(show_command_palette=True)
         yield SmallNotice(id="small", markup=False)
+
+    def compose_more(self) -> ComposeResult:
+        """What else stands above the hints."""
+        yield from ()
 
     async def on_mount(self) -> None:
         self._table.focus()

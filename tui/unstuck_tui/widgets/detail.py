@@ -179,7 +179,7 @@ class Detail(Vertical):
             if row is not None:
                 limit = self._view.output_limit
                 path = self._view.log.parent / "output" / f"{row.attempt}.log"
-                live = row.state == "running"
+                live = row.state == "running" and not self._view.is_past
                 found = await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live, limit)
                 if row.id == self._task_id and found != self._tail:
                     self._tail = found

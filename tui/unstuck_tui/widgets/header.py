@@ -38,4 +38,6 @@ class RunHeader(Lines):
 
     def _cells(self, width: int) -> tuple[Cell, ...]:
         tracker = self._tracker
-        return header_line(tracker.state.run, tracker.counts, elapsed=tracker.elapsed(), width=width)
+        return header_line(
+            tracker.state.run, tracker.counts, name=tracker.title, elapsed=tracker.elapsed(), width=width
+        )

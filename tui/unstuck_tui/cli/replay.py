@@ -1,0 +1,41 @@
+"""``unstuck replay``: a finished or dead run on the same screen, to move through."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from unstuck.errors import UsageError
+from unstuck.record.journal import LOG_NAME
+from unstuck.runs.looking import find_run
+from unstuck_tui.cli.common import complain, here, project_option
+from unstuck_tui.cli.streams import can_show
+
+__all__ = ["command"]
+
+
+@click.command(name="replay")
+@click.argument("run", default="last")
+@project_option
+def command(run: str, project: Path) -> None:
+    """Look at a run again, moment by moment. RUN is an id, the beginning of one, or last. Nothing is changed.
+
+    Of a damaged record it shows what stands before the damage, and exits with 6.
+    """
+    place = here(project)
+    run = find_run(place, run)
+    if not can_show(dict(os.environ)):
+        raise UsageError(f"a replay needs a terminal; `unstuck show {run}` says how the run ended")
+    from unstuck_tui.past.index import indexed
+    from unstuck_tui.past.view import PastRun
+    from unstuck_tui.screens.replay import ReplayApp
+    from unstuck_tui.showing import shown_alone
+
+    index = indexed(place.runs / run / LOG_NAME)
+    asyncio.run(shown_alone(ReplayApp(PastRun(index))))
+    if index.damage is not None:
+        complain(f"{index.damage}; shown was what stood before")
+        raise click.exceptions.Exit(index.damage.exit_code)

@@ -1,0 +1,1 @@
+"""A run as it was: its log, found again record by record."""

@@ -1,0 +1,87 @@
+"""The line under a replay: where in the run it stands, and where there was trouble. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Protocol
+
+from rich.cells import cell_len
+
+from unstuck_tui.render.format import fit
+from unstuck_tui.render.rows import Cell
+
+__all__ = ["Track", "place_at", "scrubber_cells", "time_with_seconds"]
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+_HINTS = ("n failure  g question  space plays  +/- speed", "n failure  g question", "")
+_LEAST = 12
+
+
+class Track(Protocol):
+    """What the strip is drawn from: see ``LogIndex``."""
+
+    failures: list[int]
+    gates: list[int]
+
+    def __len__(self) -> int: ...
+
+    def at(self, share: float) -> int: ...
+
+    def share(self, seq: int) -> float: ...
+
+
+def scrubber_cells(
+    track: Track, seq: int, *, time: str, speed: int, plays: bool, width: int
+) -> tuple[tuple[Cell, ...], int, int]:
+    """The line, exactly ``width`` wide, and where its strip begins and how wide that is."""
+    head = f" {'▶' if plays else '‖'} "
+    told = f" {time}  {seq}/{len(track)}  ×{speed} "
+    hints = next(
+        (hint for hint in _HINTS if width - cell_len(head + told) - cell_len(hint) - 1 >= _LEAST or not hint), ""
+    )
+    room = max(0, width - cell_len(head) - cell_len(told) - (cell_len(hints) + 1 if hints else 0))
+    cells = (Cell(head, "work" if plays else "wait"), *_strip(track, seq, room), Cell(told))
+    hint = (Cell(f"{hints} ", "quiet"),) if hints else ()
+    whole = (*cells, *hint)
+    length = sum(cell_len(cell.text) for cell in whole)
+    if length > width:
+        return (Cell(fit("".join(cell.text for cell in whole), width)),), cell_len(head), room
+    return whole, cell_len(head), room
+
+
+def place_at(x: int, begin: int, width: int) -> float | None:
+    """Which share of the strip the column ``x`` stands for; None beside the strip."""
+    return (x - begin + 0.5) / width if width and begin <= x < begin + width else None
+
+
+def time_with_seconds(seconds: float) -> str:
+    """``seconds`` since 1970 as the time of day where the person is."""
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%H:%M:%S")
+
+
+def _strip(track: Track, seq: int, width: int) -> list[Cell]:
+    """One sign for each part of the time: a question, a failure, or how much happened; where it stands is marked."""
+    edges = [track.at(place / width) for place in range(width)] + [len(track) + 1]
+    counts = [max(0, after - before) for before, after in pairwise(edges)]
+    most = max(counts, default=0) or 1
+    here = min(width - 1, int(track.share(seq) * width)) if width else -1
+    cells = []
+    for place, count in enumerate(counts):
+        span = edges[place], edges[place + 1]
+        if place == here:
+            cells.append(Cell("┃", "work"))
+        elif _any(track.gates, *span):
+            cells.append(Cell("!", "ask"))
+        elif _any(track.failures, *span):
+            cells.append(Cell("✗", "bad"))
+        else:
+            cells.append(Cell(_LEVELS[min(7, count * 8 // (most + 1))], "quiet"))
+    return cells
+
+
+def _any(places: Sequence[int], begin: int, end: int) -> bool:
+    """Whether one of the sorted ``places`` lies from ``begin`` up to before ``end``."""
+    return bisect_right(places, end - 1) > bisect_right(places, begin - 1)

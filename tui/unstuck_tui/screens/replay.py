@@ -1,0 +1,145 @@
+"""The main screen on a run of the past, with a line to move through it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.widgets import Input
+
+from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.app import UnstuckApp
+from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.past.index import last_of, next_of
+from unstuck_tui.past.player import Player
+from unstuck_tui.past.view import PastRun
+from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.tracker import Tracker
+from unstuck_tui.widgets.scrubber import Scrubber
+
+__all__ = ["ReplayApp", "ReplayScreen"]
+
+_FRAME_S = 0.2
+_NAMES = {"failures": "failure", "gates": "question"}
+
+
+class ReplayScreen(MainScreen, inherit_bindings=False):
+    """Its keys come before those of the panes: moving through time is what one does here."""
+
+    AREAS = ("replay", *MainScreen.AREAS)
+    HELP_FIRST: ClassVar[tuple[Area, ...]] = ("replay",)
+    BINDINGS = [*bindings_of("replay"), *bindings_of("main")]  # noqa: RUF012
+
+    def __init__(self, run: PastRun, tracker: Tracker, asker: Asker) -> None:
+        super().__init__(run, tracker, asker)
+        self._run = run
+        self._scrubber = Scrubber(run, id="scrubber")
+        self._player = Player(run)
+
+    def compose_more(self) -> ComposeResult:
+        yield self._scrubber
+
+    async def on_mount(self) -> None:
+        self._playing = self.set_interval(_FRAME_S, self._play_on, pause=True)
+        self._run.turned = self._turned
+        self._turned()
+
+    def _turned(self) -> None:
+        self._tracker.turn(self._run.history, self._run.last)
+
+    def frame(self) -> None:
+        super().frame()
+        self._scrubber.refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in _OWN:
+            return not isinstance(self.focused, Input)
+        return action != "answer" and super().check_action(action, parameters)
+
+    # --- moving ------------------------------------------------------------------------------------------------------
+
+    def _go_to(self, seq: int, *, point: bool = False) -> None:
+        """Show the run up to record ``seq``; of several wishes in a row the last one counts."""
+        self.run_worker(self._move(seq, point), group="moving", exclusive=True)
+
+    async def _move(self, seq: int, point: bool) -> None:
+        await self._run.go_to(seq)
+        self.frame()
+        if point:
+            for record in self._run.index.records(seq - 1, seq):
+                self._table.select(record.task)
+
+    def action_play(self) -> None:
+        """Let time pass, or stand still."""
+        self._set_playing(not self._scrubber.plays)
+
+    def _set_playing(self, plays: bool) -> None:
+        self._scrubber.plays = plays
+        if plays:
+            self._player.begin()
+            self._playing.resume()
+        else:
+            self._playing.pause()
+        self._scrubber.refresh()
+
+    async def _play_on(self) -> None:
+        if not await self._player.play(self._scrubber.speed):
+            self._set_playing(False)
+        self.tick()
+        self._scrubber.refresh()
+
+    def action_step(self, by: int) -> None:
+        """Some records on or back."""
+        self._set_playing(False)
+        self._go_to(self._run.seq + by)
+
+    def action_go_to(self, seq: int) -> None:
+        """To the begin, or with -1 to the end."""
+        self._set_playing(False)
+        self._go_to(seq if seq >= 0 else len(self._run.index))
+
+    def action_next(self, what: Literal["failures", "gates"]) -> None:
+        """Where something fails, or a person is asked, next."""
+        self._set_playing(False)
+        places = self._run.index.failures if what == "failures" else self._run.index.gates
+        seq = next_of(places, self._run.seq)
+        if seq:
+            self._go_to(seq, point=True)
+        else:
+            self.notify(f"No {_NAMES[what]} after this.", markup=False)
+
+    def action_previous(self) -> None:
+        """The failure or question before."""
+        self._set_playing(False)
+        index = self._run.index
+        seq = max(last_of(index.failures, self._run.seq), last_of(index.gates, self._run.seq))
+        if seq:
+            self._go_to(seq, point=True)
+        else:
+            self.notify("No failure or question before this.", markup=False)
+
+    def action_speed(self, way: int) -> None:
+        """Let time pass ten times as fast, or a tenth of it."""
+        speed = self._scrubber.speed * 10 if way > 0 else self._scrubber.speed // 10
+        self._scrubber.speed = max(1, min(10_000, speed))
+        self._scrubber.refresh()
+
+    @on(Scrubber.Pointed)
+    def _pointed_at(self, event: Scrubber.Pointed) -> None:
+        self._set_playing(False)
+        self._go_to(event.seq)
+
+
+_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
+
+
+class ReplayApp(UnstuckApp):
+    """The same app on a run of the past."""
+
+    def __init__(self, run: PastRun) -> None:
+        super().__init__(run)
+        self._run = run
+
+    def main_screen(self) -> MainScreen:
+        return ReplayScreen(self._run, self.tracker, self.asker)
