@@ -23,6 +23,7 @@ _COMMANDS = {
     "demo": "See it at work: scripted agents in a real repository.",
     "diagnose": "What is this failure, and what would be done about it.",
     "doctor": "What is installed, what is in the way, and where everything lies.",
+    "hooks": "Attach agents that run in their own terminals, and detach them.",
     "replay": "Look at a run again, moment by moment.",
     "run": "Run a plan, or one command, until it is done or needs you.",
     "runs": "The runs of this project.",

@@ -1,0 +1,110 @@
+"""``unstuck hooks``: set up, take out and look at the hooks of agents that run in their own terminals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.agents.hooks.files import Change, HookFile, forwarder_path, hook_files, installation, removal
+from unstuck.agents.hooks.known import KNOWN, Scope, hooked_agent
+from unstuck.errors import UsageError
+from unstuck.text import one_line, sanitise
+from unstuck_tui.cli.common import echo, here, print_json, project_option
+
+__all__ = ["command"]
+
+_scope_option = click.option(
+    "--here", "scope", flag_value="project", default="home", help="Only for this project, not for your whole account."
+)
+_yes_option = click.option("--yes", is_flag=True, help="Change the file without asking.")
+_agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
+
+
+@click.group(name="hooks")
+def command() -> None:
+    """Attach agents that run in their own terminals: `unstuck watch` hears of them through their hooks.
+
+    AGENT is claude, codex, gemini or qwen. Only our own entries of its settings are touched.
+    """
+
+
+@command.command()
+@_agent_argument
+@_scope_option
+@_yes_option
+@project_option
+def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
+    """Put the hooks into an agent's settings. Shows what changes first, and keeps what was there."""
+    known = hooked_agent(agent)
+    environ = dict(os.environ)
+    change = installation(known, scope, root=here(project).root, environ=environ, forwarder=forwarder_path(environ))
+    if _applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
+        echo(f"{known.title} calls them once you have trusted them: start it, type /hooks, and look at them there.")
+
+
+@command.command()
+@_agent_argument
+@_scope_option
+@_yes_option
+@project_option
+def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
+    """Take the hooks out again; the file is then what it was."""
+    known = hooked_agent(agent)
+    change = removal(known, scope, root=here(project).root, environ=dict(os.environ))
+    _applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes)
+
+
+@command.command()
+@click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(list(KNOWN)))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@project_option
+@click.pass_context
+def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
+    """Which agents have the hooks, and where. Exits with 1 where something about them is wrong."""
+    environ = dict(os.environ)
+    files = [file for file in hook_files(here(project).root, environ) if agent in (None, file.agent.name)]
+    rows = [row(file) for file in files]
+    if as_json:
+        print_json(rows)
+    else:
+        for one in rows:
+            echo(
+                f"{'ok ' if one['ok'] else '!! '} {one['agent']:<7} {one['scope']:<8} {one['state']:<10} {one['note']}"
+            )
+    ctx.exit(0 if all(one["ok"] for one in rows) else 1)
+
+
+def row(file: HookFile) -> dict[str, Any]:
+    """One settings file as a row: ``ok`` says whether what is there works."""
+    name, where = file.agent.name, " --here" if file.scope == "project" else ""
+    note: str = one_line(str(file.path))
+    ok = True
+    if file.state == "unreadable":
+        note, ok = one_line(file.problem), False
+    elif file.missing:
+        note, ok = f"{one_line(file.missing)} does not exist: unstuck hooks install {name}{where}", False
+    elif file.state == "outdated":
+        note, ok = f"{note} is not as this version writes it: unstuck hooks install {name}{where}", False
+    return {"agent": name, "scope": file.scope, "state": file.state, "path": str(file.path), "note": note, "ok": ok}
+
+
+def _applied(change: Change, otherwise: str, yes: bool) -> bool:
+    """Show the change, ask where somebody can be asked, and do it; False where there is nothing to do."""
+    if change.is_empty:
+        echo(otherwise)
+        return False
+    for line in change.diff():
+        echo(sanitise(line))
+    if not yes:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError("no terminal to ask at: add --yes")
+        if not click.confirm("Change it so?"):
+            raise click.Abort
+    change.apply()
+    kept = f"; what was there is kept in {change.backup}" if change.backup.exists() else ""
+    echo(f"{change.path} {'removed' if change.after is None else 'written'}{kept}")
+    return True
