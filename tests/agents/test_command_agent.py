@@ -12,7 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
-from unstuck.agents.command import MOST_STEPS, CommandAgent, CommandSpec, require_program
+from unstuck.agents.command import CommandAgent, CommandSpec, require_program
+from unstuck.agents.speech import MOST_STEPS
 from unstuck.contract import Directive, Guidance, Observation, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.text import Clean
@@ -34,11 +35,13 @@ class Watcher:
 
     def __init__(self) -> None:
         self.pid, self.messages = 0, 0
+        self.seen: list[Observation] = []
         self.there = asyncio.Event()
 
     def see(self, observation: Observation) -> None:
         """Count what the agent says."""
         self.messages += observation.kind == "message"
+        self.seen.append(observation)
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
         """Never asked."""
@@ -280,3 +283,64 @@ async def test_an_agent_that_tells_of_steps_without_end_fills_no_disk(lab: Lab) 
     report = await lab.attempt(agent)
     assert (report.exit_code, (lab.work / "got").read_text()) == (0, "done\n")
     assert 0 < lab.watcher.messages <= MOST_STEPS
+
+
+STREAM = Path(__file__).parents[1] / "data" / "streams" / "claude.jsonl"
+
+
+def stand_in(lab: Lab, script: str) -> str:
+    """A program that calls itself claude."""
+    program = lab.work / "claude"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+async def test_a_stream_is_heard_while_it_comes(lab: Lab) -> None:
+    """Recorded lines of Claude Code, noise and 3 MB in one line among them: steps, usage, session; its last line counts
+    though nothing ends it, and its approach is taken from what it said."""
+    script = f"""
+echo 'warning: not JSON'; head -n 5 {STREAM}; head -c 3000000 /dev/zero | tr '\\0' x; echo
+echo '{{"type":"assistant","message":{{"content":[{{"type":"text","text":"Approach: by hand"}}]}}}}'
+tail -n +6 {STREAM} | head -c -1; exit 5"""
+    agent = lab.agent(stand_in(lab, script), "-p", "{prompt}", "--output-format", "stream-json")
+    assert agent.can.resume
+    report = await lab.attempt(agent)
+    assert (report.how, report.exit_code, report.error) == ("ended", 5, None)
+    assert (report.session, report.approach) == ("d5ef5697-10eb-415e-bc5d-825f7e6ce7c7", "by hand")
+    assert [one.kind for one in lab.watcher.seen if one.kind in ("action", "success", "failure")] == [
+        *("action", "success", "action", "failure"),
+    ]
+    assert all(one.id.startswith("web.1:") for one in lab.watcher.seen if one.kind == "action")
+    assert sum(one.tokens for one in lab.watcher.seen) == 330
+
+
+async def test_a_session_is_gone_on_with(lab: Lab) -> None:
+    """What the guidance names is what the program is told to resume."""
+    agent = lab.agent(stand_in(lab, 'echo "$@" > arguments'), "-p", "{prompt}", "--output-format", "stream-json")
+    await lab.attempt(agent, session="s-1")
+    assert (lab.work / "arguments").read_text() == "--resume s-1 -p Build it --output-format stream-json\n"
+
+
+async def test_a_stream_that_breaks_off(lab: Lab) -> None:
+    """An agent that ends half-way with a bad exit code has crashed, with its last words; one that says why it failed
+    has failed for that reason, whatever its exit code."""
+    command = ("-p", "{prompt}", "--output-format", "stream-json")
+    report = await lab.attempt(
+        lab.agent(stand_in(lab, f"head -n 4 {STREAM}; echo 'Killed by me' >&2; exit 3"), *command)
+    )
+    assert report.how == "crashed"
+    assert "Killed by me" in (report.error or "")
+    line = '{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 overloaded"}'
+    report = await lab.attempt(lab.agent(stand_in(lab, f"echo '{line}'"), *command))
+    assert (report.how, report.exit_code, report.error) == ("ended", 0, "API Error: 529 overloaded")
+
+
+async def test_a_flood_of_objects_is_bounded(lab: Lab) -> None:
+    """An endless stream is heard only so far as there is time, and its last line always."""
+    line = '{"type":"system","subtype":"x","session_id":"s-9"}'
+    end = '{"type":"result","subtype":"success","result":"done"}'
+    script = f"yes '{line}' | head -n 400000; echo '{end}'; exit 1"
+    report = await lab.attempt(lab.agent(stand_in(lab, script), "-p", "x", "--output-format", "stream-json"))
+    assert (report.how, report.session) == ("ended", "s-9")
+    assert len(lab.watcher.seen) < MOST_STEPS + 10_000

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from unstuck.agents.presets import goes_on, resumed, stream_of
 from unstuck.agents.prompting import Placed, place
-from unstuck.agents.signals import read_approach, read_signal, read_step
+from unstuck.agents.signals import read_approach, read_signal
+from unstuck.agents.speech import Speech
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound, RecordError
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.supervision.verification import read_output
-from unstuck.text import Clean, admit
+from unstuck.text import admit
 
-__all__ = ["MOST_STEPS", "CommandAgent", "CommandSpec", "require_program"]
+__all__ = ["CommandAgent", "CommandSpec", "require_program"]
 
 PROMPT_FILE_MODE = 0o600
-MOST_STEPS = 20_000
-"""Of one attempt; an agent that tells of more would fill the disk with its record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,10 @@ class CommandAgent:
         self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, prompt_limit: int
     ) -> None:
         hold: Literal["freeze", "none"] = "freeze" if spec.freeze else "none"
-        self.can = Capabilities(hold=hold, fresh=True, stop=True, may_restore=True, signals=spec.signals)
+        self.can = Capabilities(
+            hold=hold, resume=goes_on(spec.command), fresh=True, stop=True, may_restore=True, signals=spec.signals
+        )
+        self._stream = stream_of(spec.command)
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
         self._live: dict[str, asyncio.Task[Process]] = {}
@@ -82,27 +85,22 @@ class CommandAgent:
             output=output,
             stdin=placed.file if placed.stdin else None,
             limit=self._limit,
+            objects=bool(self._stream),
         )
-
-        told = 0
 
         def hear(observation: Observation) -> None:
             # Where nothing can be recorded any more the attempt itself ends for that reason.
             with suppress(RecordError):
                 observer.see(observation)
 
-        def said(line: str) -> None:
-            nonlocal told
-            if told < MOST_STEPS and (step := read_step(line)):
-                told += 1
-                hear(step)
+        speech = Speech(self._stream, guidance.attempt, hear)
 
         starting = asyncio.create_task(
             Process.start(
                 launch,
                 spawned=observer.spawned,
                 progress=lambda total, tail: hear(Observation(kind="alive")),
-                said=said,
+                said=speech.hear,
             )
         )
         self._live[guidance.attempt] = starting
@@ -114,7 +112,8 @@ class CommandAgent:
         finally:
             self._live.pop(guidance.attempt, None)
             self._still.discard(guidance.attempt)
-        return self._report(task, guidance, done, await read_output(output), f"output/{output.name}")
+        printed = await read_output(output)
+        return self._report(task, guidance, done, speech, printed, f"output/{output.name}")
 
     async def stop(self, attempt: str) -> Receipt:
         """End the attempt with everything it started, also one that is just being started."""
@@ -151,18 +150,20 @@ class CommandAgent:
         file.write_text(guidance.text, encoding="utf-8")
         file.chmod(PROMPT_FILE_MODE)
         stdin = self._spec.prompt == "stdin"
-        return place(
-            self._spec.command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin
-        )
+        command = resumed(self._spec.command, guidance.session)
+        return place(command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin)
 
-    def _report(self, task: Task, guidance: Guidance, done: Exit, output: str, path: str) -> Report:
+    def _report(self, task: Task, guidance: Guidance, done: Exit, speech: Speech, printed: str, path: str) -> Report:
+        output = speech.words(printed)
         signal = read_signal(output, task.id)
         how: Literal["ended", "crashed", "no_signal", "bad_signal"] = "ended"
-        error: Clean | None = None
+        error = speech.problem(done.code, printed)
         if done.code is None:
             # One that we stop is reported as stopped, whatever stands here.
             how = "crashed"
             error = admit(f"ended by signal {done.signal}, not by unstuck: self-inflicted, or from outside", limit=200)
+        elif speech.broke_off(done.code):
+            how = "crashed"
         elif self._spec.signals and signal.problem:
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return Report(
@@ -176,7 +177,7 @@ class CommandAgent:
             context=signal.context,
             phase=signal.phase,
             alternatives=signal.alternatives,
-            session=signal.session,
+            session=speech.session or signal.session,
             tokens=signal.tokens,
             cost=signal.cost,
             sample=signal.sample if signal.problem else None,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-__all__ = ["Placed", "place", "stated_task"]
+__all__ = ["Placed", "named_prompt", "place", "stated_task"]
 
 # Agents whose prompt is the value of an option.
 _PROMPT_OPTIONS = {
@@ -79,6 +79,14 @@ def stated_task(command: Sequence[str]) -> str | None:
     """The task that a known agent's command line states; None where there is none."""
     prompt = None if _names_prompt(command) else _stated(command)
     return prompt.text(command) if prompt is not None else None
+
+
+def named_prompt(command: Sequence[str]) -> tuple[str, ...]:
+    """``command`` with ``{prompt}`` in the place of the task that it states."""
+    prompt = None if _names_prompt(command) else _stated(command)
+    if prompt is None:
+        return tuple(command)
+    return (*command[: prompt.start], f"{prompt.prefix}{{prompt}}", *command[prompt.end :])
 
 
 def _names_prompt(command: Sequence[str]) -> bool:

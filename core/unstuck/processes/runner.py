@@ -42,7 +42,7 @@ class Launch:
 
     ``output`` gets standard output and error, merged, raw but for the secrets that are known or can be recognised, at
     most ``limit`` bytes of it (the first and the last half); ``stdin`` is a file to read, without one the process reads
-    end-of-file at once.
+    end-of-file at once. With ``objects`` the process speaks to us in JSON, an object a line.
     """
 
     command: tuple[str, ...]
@@ -51,6 +51,7 @@ class Launch:
     output: Path
     stdin: Path | None = None
     limit: int = 16 * 2**20
+    objects: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,8 @@ class Process:
 
         ``progress(bytes, tail)`` is called at most five times a second with the count of bytes so far and the last 4 KB
         as text, unsanitised; ``said(line)`` with each line by which the process speaks to us (``UNSTUCK {...}``, at
-        most 20 KB), unsanitised too. Raises AgentNotFound when the program, its directory or its files do not work.
+        most 20 KB; where it speaks in JSON each object, at most 1 MiB), unsanitised too. Raises AgentNotFound when the
+        program, its directory or its files do not work.
         """
         process = cls(launch, await Connection.open())
         try:
@@ -234,6 +236,7 @@ def _order(launch: Launch) -> dict[str, Any]:
         "output": os.path.abspath(launch.output),
         "stdin": os.path.abspath(launch.stdin) if launch.stdin else None,
         "limit": launch.limit,
+        "objects": launch.objects,
         "secrets": list(known_values()),
     }
 

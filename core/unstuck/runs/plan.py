@@ -132,8 +132,9 @@ def one_task_plan(
     agent_type: str | None,
     timeout: str | float | None,
     project: Path | None,
+    name: str = "",
 ) -> Plan:
-    """The plan of one command: one agent, named after its program, and one task, ``task``.
+    """The plan of one command: one agent, called ``name`` or after its program, and one task, ``task``.
 
     ``timeout`` is a duration as text or seconds. Raises ``UsageError`` where the command is missing or the duration
     is wrong.
@@ -146,7 +147,7 @@ def one_task_plan(
         timeout_s = None if timeout is None else parse_duration(str(timeout))
     except ValueError as error:
         raise UsageError(f"--timeout: {error}") from None
-    program = re.sub(r"[^A-Za-z0-9._-]", "-", Path(command[0]).name).lstrip("._-")[:64] or "agent"
+    program = re.sub(r"[^A-Za-z0-9._-]", "-", name or Path(command[0]).name).lstrip("._-")[:64] or "agent"
     agent = PlannedAgent(name=program, command=tuple(command), type=agent_type or "default")
     work = Task(
         id="task",

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from unstuck.agents.presets import PRESETS, preset_command
 from unstuck.contract import Task
 from unstuck.runs.document import FILE_LIMIT, Document, Section, is_scalar
 from unstuck.runs.plan import Plan, PlannedAgent, PlannedTask, ordered
@@ -30,7 +31,7 @@ ID_SHAPE = "up to 64 letters, digits, `.`, `_`, `-`, a letter or digit first, no
 _PLAN_KEYS = (
     "project", "verify", "setup", "max_parallel", "budget", "remediation", "unverified", "agents", "tasks", "settings",
 )  # fmt: skip
-_AGENT_KEYS = ("type", "command", "signals", "hold", "prompt")
+_AGENT_KEYS = ("preset", "arguments", "type", "command", "signals", "hold", "prompt")
 _TASK_KEYS = (
     "id", "agent", "prompt", "verify", "needs", "timeout", "idle", "isolation", "after_skip", "mode",
 )  # fmt: skip
@@ -46,6 +47,7 @@ def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
     top = Section(document, document.root, "the plan", _PLAN_KEYS)
     agents = _agents(top)
     sections = _task_sections(top)
+    _add_presets(top, sections, agents)
     tasks = {id: _task(section, id, sections, agents, top) for id, section in sections.items()}
     if (remediation := top.text("remediation")) and remediation not in agents:
         top.wrong("remediation", f"unknown agent `{one_line(remediation)}`{suggestion(remediation, agents)}")
@@ -116,7 +118,6 @@ def is_task_id(name: str) -> bool:
 def _agents(top: Section) -> dict[str, PlannedAgent]:
     agents: dict[str, PlannedAgent] = {}
     if "agents" not in top.nodes:
-        top.wrong("agents", "the plan needs `agents`: a name, and the command that starts it")
         return agents
     for name, (key, node) in top.document.pairs(top.nodes["agents"], "`agents`").items():
         if not _ID.fullmatch(name):
@@ -124,7 +125,7 @@ def _agents(top: Section) -> dict[str, PlannedAgent]:
         section = Section(top.document, node, f"agent `{one_line(name)}`", _AGENT_KEYS)
         agents[name] = PlannedAgent(
             name=name,
-            command=_command(section),
+            command=_preset(section) if "preset" in section.nodes else _command(section),
             type=section.text("type") or "default",
             signals=section.flag("signals") or False,
             hold=section.choice("hold", ("step", "freeze", "none")),
@@ -133,23 +134,52 @@ def _agents(top: Section) -> dict[str, PlannedAgent]:
     return agents
 
 
+def _preset(section: Section) -> tuple[str, ...]:
+    """The command of a known agent, with the plan's own arguments."""
+    name = section.text("preset") or ""
+    if "command" in section.nodes:
+        section.wrong("command", f"{section.name} has a `preset` and a `command`: leave one out")
+    if name not in PRESETS:
+        section.wrong("preset", f"unknown preset `{one_line(name)}`{suggestion(name, PRESETS)}")
+        return ()
+    return preset_command(name, _words(section, "arguments") if "arguments" in section.nodes else ())
+
+
 def _command(section: Section) -> tuple[str, ...]:
-    node = section.nodes.get("command")
+    if "arguments" in section.nodes:
+        section.wrong("arguments", "`arguments` go with a `preset`; a `command` has its own")
+    words = _words(section, "command", required=True)
+    if "command" in section.nodes and (not words or not words[0]):
+        section.wrong("command", f"{section.name} has no command")
+    return words
+
+
+def _words(section: Section, key: str, *, required: bool = False) -> tuple[str, ...]:
+    node = section.nodes.get(key)
     if isinstance(node, yaml.SequenceNode):
         words = [part.value if is_scalar(part, "str") else None for part in node.value]
     else:
         try:
-            words = list(shlex.split(section.text("command", required=True) or ""))
+            words = list(shlex.split(section.text(key, required=required) or ""))
         except ValueError as error:
-            section.wrong("command", f"`command`: {str(error).lower()}")
+            section.wrong(key, f"`{key}`: {str(error).lower()}")
             return ()
     if None in words:
-        section.wrong("command", "`command` must be text or a list of texts; put numbers in quotes")
-    elif node is not None and (not words or not words[0]):
-        section.wrong("command", f"{section.name} has no command")
+        section.wrong(key, f"`{key}` must be text or a list of texts; put numbers in quotes")
     elif any(sanitise(word or "") != word for word in words):
-        section.wrong("command", "`command` holds control or invisible characters")
+        section.wrong(key, f"`{key}` holds control or invisible characters")
     return tuple(word or "" for word in words)
+
+
+def _add_presets(top: Section, sections: Mapping[str, Section], agents: dict[str, PlannedAgent]) -> None:
+    """A known agent needs no entry of its own: its name in a task, or for `remediation`, is enough."""
+    for section, key in ((top, "remediation"), *((section, "agent") for section in sections.values())):
+        name = (section.text(key) if isinstance(section.nodes.get(key), yaml.ScalarNode) else None) or ""
+        if name in PRESETS and name not in agents:
+            agents[name] = PlannedAgent(name=name, command=preset_command(name))
+    if not agents and "agents" not in top.nodes:
+        known = ", ".join(f"`{name}`" for name in PRESETS)
+        top.wrong("agents", f"the plan needs `agents` (a name, and the command that starts it) or a known one: {known}")
 
 
 def _task_sections(top: Section) -> dict[str, Section]:

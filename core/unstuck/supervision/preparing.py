@@ -121,9 +121,9 @@ def _same_again(core: Core, row: TaskRow, can: Capabilities) -> None:
     """The last attempt's words once more: it was not its work that failed."""
     last = core.head.attempts.get(row.attempt)
     guidance = last.guidance if last is not None else first_guidance(core, row, can)
+    # A session that did not even say its name could not be continued: trying so again would end in the same way.
+    session = guidance.session if row.report is not None and row.report.session else None
     core.append(
-        e.DirectivePrepared(
-            level=guidance.level, text=guidance.text, approach=guidance.approach, session=guidance.session
-        ),
+        e.DirectivePrepared(level=guidance.level, text=guidance.text, approach=guidance.approach, session=session),
         task=row.id,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from unstuck.agents.presets import PRESETS, preset_command
 from unstuck.agents.prompting import stated_task
 from unstuck.errors import UsageError
 from unstuck.runs.looking import find_run
@@ -27,14 +28,15 @@ class _Run(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["agent"] = "--" in args
-        if "--" in args and args.index("--") > 0:
-            before = args[: args.index("--")]
-            ctx.meta["before"] = before
+        ctx.meta["after"] = len(args) - args.index("--") - 1 if "--" in args else 0
         return super().parse_args(ctx, args)
 
 
 @click.command(cls=_Run, name="run")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PLAN | -- AGENT…")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PLAN | TASK | -- AGENT…")
+@click.option(
+    "--agent", metavar="NAME", help=f"Let a known agent do TASK: {', '.join(PRESETS)}. After --: more for it."
+)
 @click.option("--task", help="What the agent is to do (one command).")
 @click.option("--verify", metavar="CMD", help="The check that decides whether the task is done (one command).")
 @click.option("--agent-type", metavar="TYPE", help="The kind of agent: its time limit depends on it (one command).")
@@ -55,10 +57,26 @@ def command(ctx: click.Context, /, words: tuple[str, ...], project: Path, **opti
 
     unstuck run plan.yaml
 
-    unstuck run --verify "pytest -q" -- claude -p "fix the tests"
+    unstuck run --verify "pytest -q" --agent claude "fix the tests"
+
+    unstuck run --verify "pytest -q" -- my-agent --now
     """
-    result = asyncio.run(_run(words, project, bool(ctx.meta.get("agent")), options))
+    if options["agent"] and not options["resume"]:
+        words = _preset(words, ctx.meta.get("after", 0), options)
+    result = asyncio.run(_run(words, project, bool(ctx.meta.get("agent") or options["agent"]), options))
     ctx.exit(result.exit_code)
+
+
+def _preset(words: tuple[str, ...], after: int, options: dict[str, Any]) -> tuple[str, ...]:
+    """The command of a known agent, whose task stands before ``--`` and more arguments behind it."""
+    before, more = words[: len(words) - after], words[len(words) - after :]
+    if len(before) > 1 or (before and options["task"]):
+        raise UsageError("--agent takes one task: put it into quotes")
+    command = preset_command(options["agent"], more)
+    options["task"] = before[0] if before else options["task"]
+    if not (options["task"] or "").strip():
+        raise UsageError(f'--agent wants a task: unstuck run --verify CMD --agent {options["agent"]} "TASK"')
+    return command
 
 
 async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any]) -> RunResult:
@@ -94,7 +112,9 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:
-    given = [f"--{name.replace('_', '-')}" for name in ("task", "verify", "agent_type", "timeout") if options[name]]
+    given = [
+        f"--{name.replace('_', '-')}" for name in ("agent", "task", "verify", "agent_type", "timeout") if options[name]
+    ]
     if words or given:
         raise UsageError(f"--resume takes the plan from the run; leave out {', '.join([*words[:1], *given])}")
 
@@ -112,6 +132,7 @@ async def _plan(
             agent_type=options["agent_type"],
             timeout=options["timeout"],
             project=None,
+            name=options["agent"] or "",
         )
     else:
         plan, place = await _from_file(words, place, options)

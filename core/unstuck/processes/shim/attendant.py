@@ -41,6 +41,7 @@ class Attendant:
         self.status: int | None = None
         self.said, self.set_up = b"", False
         self.marked = Marked()
+        self.held_back: list[str] = []
         self.news = False
         self.began = self.ended_at = self.heard_at = self.shown_at = time.monotonic()
         Orders(0, self.loop, self.obey, self.supervisor_died)
@@ -99,6 +100,7 @@ class Attendant:
         path = launch["output"]
         try:
             self.output = Output(path, launch["limit"], launch.get("secrets", ()))
+            self.marked = Marked(objects=launch.get("objects", False))
             path = launch["stdin"] or os.devnull
             self.stdin = os.open(path, os.O_RDONLY)
         except OSError as error:
@@ -155,12 +157,19 @@ class Attendant:
         if chunk:
             self.output.add(chunk)
             self.news, self.heard_at = True, time.monotonic()
-            if (lines := self.marked.add(chunk)) and self.reports.unread < UNREAD:
-                self.reports.send({"lines": lines})
+            self.pass_on(self.marked.add(chunk))
         else:
             self.loop.forget(self.pipe)
             os.close(self.pipe)
             self.pipe = 0
+
+    def pass_on(self, lines: list[str]) -> None:
+        """Tell what the agent says to its supervisor; of what that has no time for, the last words are kept."""
+        if lines and self.reports.unread < UNREAD:
+            self.reports.send({"lines": [*self.held_back, *lines]})
+            self.held_back = []
+        elif lines:
+            self.held_back = lines[-1:]
 
     def watch_children(self) -> None:
         wake, wake_write = os.pipe()
@@ -205,6 +214,8 @@ class Attendant:
             before = self.output.total
             self.hear_output()
         self.output.close()
+        if last := [*self.held_back, *self.marked.end()]:
+            self.reports.send({"lines": last})
         if self.news:
             self.show_progress()
         code = None if self.status is None else os.waitstatus_to_exitcode(self.status)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 TAIL = 4096
 MARK = b"UNSTUCK {"
 MARKED_LIMIT = 20_000  # bytes; a longer line says nothing to us
+OBJECT_LIMIT = 1 << 20  # bytes; of a line in a stream of JSON
 _PIECE = 1 << 18  # bytes that are cleaned at once when the last half is written
 _BLOCK = 1 << 16  # bytes; what is kept at least goes and comes by as much
 
@@ -147,19 +148,37 @@ class Last:
 class Marked:
     """Finds the lines in which the agent speaks to its supervisor: they begin with ``MARK`` and are short.
 
-    The cost for other output is one search per chunk, and at most ``MARKED_LIMIT`` bytes are kept between two chunks.
+    With ``objects`` it speaks in JSON, and every line that begins as an object is one, up to a larger limit. The cost
+    for other output is one search per chunk, and at most one line of that limit is kept between two chunks.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, objects: bool = False) -> None:
+        self._begin = (b"{", MARK) if objects else (MARK,)
+        self._limit = OBJECT_LIMIT if objects else MARKED_LIMIT
         self._rest = b""
+        self._passing = False  # in the middle of a line that is too long
 
     def add(self, chunk: bytes) -> list[str]:
         """The marked lines that end in this chunk."""
+        if self._passing:
+            end = chunk.find(b"\n") + 1
+            if not end:
+                return []
+            chunk, self._passing = chunk[end:], False
         data = self._rest + chunk if self._rest else chunk
         end = data.rfind(b"\n") + 1
-        # What is kept of an overlong line does not begin with the mark, so that its end is not taken for a line.
-        self._rest = data[end:] if len(data) - end <= MARKED_LIMIT else b"." * MARKED_LIMIT
-        if data.find(MARK, 0, end) < 0:
+        self._rest = data[end:]
+        if len(self._rest) > self._limit:
+            self._rest, self._passing = b"", True
+        return self._lines(data[:end])
+
+    def end(self) -> list[str]:
+        """The last line, where nothing ended it."""
+        rest, self._rest = self._rest, b""
+        return self._lines(rest)
+
+    def _lines(self, data: bytes) -> list[str]:
+        if not any(begin in data for begin in self._begin):
             return []
-        lines = (line for line in data[:end].splitlines() if line.startswith(MARK) and len(line) <= MARKED_LIMIT)
+        lines = (line for line in data.splitlines() if line.startswith(self._begin) and len(line) <= self._limit)
         return [line.decode(errors="replace") for line in lines]

@@ -1,0 +1,97 @@
+"""Agents that are known by name: how each is started, how a session of it goes on, and how it tells of its work. Pure.
+
+A preset lets the agent edit files; what else it may do is its own settings' to say, or the caller's by more arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from unstuck.agents.prompting import named_prompt
+from unstuck.errors import UsageError
+
+__all__ = ["PRESETS", "goes_on", "preset_command", "resumed", "stream_of"]
+
+_HERE = "{arguments}"
+
+PRESETS: Mapping[str, tuple[str, ...]] = {
+    "claude": (
+        *("claude", "-p", "{prompt}", "--output-format", "stream-json", "--verbose"),
+        *("--permission-mode", "acceptEdits", _HERE),
+    ),
+    "codex": (
+        *("codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", _HERE, "{prompt}"),
+    ),
+    "gemini": ("gemini", "-p", "{prompt}", "-o", "stream-json", "--approval-mode", "auto_edit", "--skip-trust", _HERE),
+    "qwen": ("qwen", "-p", "{prompt}", "-o", "stream-json", "--approval-mode", "auto-edit", _HERE),
+    "opencode": ("opencode", "run", "--format", "json", _HERE, "{prompt}"),
+}
+"""The commands by name; more arguments of the caller's stand where ``{arguments}`` does."""
+
+
+class _Manner(NamedTuple):
+    """What makes a program speak in JSON (an option, or one with a value), and how it goes on with a session."""
+
+    options: tuple[str, ...]
+    value: str
+    resume: str
+    taken: tuple[str, ...]
+
+
+_MANNERS = {
+    "claude": _Manner(("--output-format",), "stream-json", "--resume", ("-r", "--resume", "-c", "--continue")),
+    "codex": _Manner(("--json",), "", "resume", ("resume", "fork", "review")),
+    "gemini": _Manner(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume")),
+    "qwen": _Manner(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume", "-c", "--continue")),
+    "opencode": _Manner(("--format",), "json", "--session", ("-s", "--session", "-c", "--continue")),
+}
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def preset_command(name: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command of a preset, with more ``arguments`` for its program. Raises UsageError for another name."""
+    if name not in PRESETS:
+        raise UsageError(f"no agent is known as `{name}`: {', '.join(PRESETS)}; any other program goes after --")
+    return tuple(word for part in PRESETS[name] for word in (arguments if part == _HERE else (part,)))
+
+
+def stream_of(command: Sequence[str]) -> str:
+    """Which agent's stream of JSON ``command`` prints; empty for plain text."""
+    program = PurePath(command[0]).name if command else ""
+    manner = _MANNERS.get(program)
+    if manner is None:
+        return ""
+    for place, part in enumerate(command[1:], 1):
+        name, is_one, value = part.partition("=")
+        if name not in manner.options:
+            continue
+        if not is_one:
+            value = command[place + 1] if manner.value and place + 1 < len(command) else ""
+        if value == manner.value:
+            return program
+    return ""
+
+
+def goes_on(command: Sequence[str]) -> bool:
+    """Whether a session of ``command`` can be gone on with; one that names its session itself is left as it is."""
+    if any("{session}" in part for part in command):
+        return True
+    name = stream_of(command)
+    return bool(name) and not any(part.partition("=")[0] in _MANNERS[name].taken for part in command)
+
+
+def resumed(command: Sequence[str], session: str | None) -> tuple[str, ...]:
+    """``command`` going on with ``session``; the same where there is none, or where it cannot be."""
+    words, name = named_prompt(command), stream_of(command)
+    if not session or not name or not goes_on(command) or not _SESSION.fullmatch(session):
+        return tuple(command)
+    more = (_MANNERS[name].resume, session)
+    if name == "codex":
+        # A command of its own, whose first argument is the session and whose second one is the prompt.
+        at = next((place for place, part in enumerate(words) if part in ("{prompt}", "-")), len(words))
+    else:
+        at = words.index("run") + 1 if name == "opencode" else 1
+    return (*words[:at], *more, *words[at:])

@@ -1,0 +1,113 @@
+"""``claude -p … --output-format stream-json --verbose``, and Qwen Code, which speaks the same way. Pure.
+
+One line per content block; the blocks of one message share its id and repeat its usage. A command that fails is a
+result with ``is_error`` that begins with ``Exit code N``. The last line has the totals of the whole process, also of
+its sub-agents, whose lines name the call that started them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from unstuck.agents.streams.stream import Stream, amount, items, mapping, number, text
+from unstuck.contract import Observation
+
+__all__ = ["ClaudeStream", "QwenStream"]
+
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
+_MOST_CALLS = 4_096
+_LIVE_MESSAGES = 64  # the main agent and its sub-agents speak in turns
+
+
+class ClaudeStream(Stream):
+    """Claude Code. ``total_cost_usd`` is what this process has cost."""
+
+    cached_is_input = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tools: dict[str, str] = {}
+        self._counted: deque[str] = deque(maxlen=_LIVE_MESSAGES)
+
+    def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
+        self._names_session(data.get("session_id"))
+        agent = text(data, "parent_tool_use_id")
+        match text(data, "type"):
+            case "assistant":
+                yield from self._assistant(mapping(data, "message"), agent)
+            case "user":
+                for block in items(mapping(data, "message"), "content"):
+                    if text(block, "type") == "tool_result":
+                        yield self._tool_result(block, agent)
+            case "result":
+                yield from self._end(data)
+            case "system":
+                yield Observation(kind="alive")
+
+    def _assistant(self, message: Mapping[str, Any], agent: str) -> Iterator[Observation]:
+        id = text(message, "id")
+        for block in items(message, "content"):
+            match text(block, "type"):
+                case "text":
+                    yield from self._message(text(block, "text"), agent=agent)
+                case "tool_use":
+                    call, tool = text(block, "id"), text(block, "name")
+                    if len(self._tools) < _MOST_CALLS:
+                        self._tools[call] = tool
+                    yield self._call(call, tool, mapping(block, "input"), agent=agent)
+        tokens = self._tokens(mapping(message, "usage"))
+        if id and id not in self._counted and tokens:
+            self._counted.append(id)
+            yield from self._used(tokens)
+
+    def _tool_result(self, block: Mapping[str, Any], agent: str) -> Observation:
+        call = text(block, "tool_use_id")
+        said = _content(block)
+        failed = block.get("is_error") is True
+        found = _EXIT_CODE.match(said) if failed else None
+        # The code is kept as a number; the text is what the command itself said, where it said anything.
+        return self._result(
+            call,
+            self._tools.pop(call, "tool"),
+            said[found.end() :] or said if found else said,
+            failed=failed,
+            exit_code=int(found[1]) if found else None,
+            agent=agent,
+        )
+
+    def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        self.ended = True
+        if data.get("is_error") is True or text(data, "subtype").startswith("error"):
+            self.error = text(data, "result") or _texts(data, "errors") or text(data, "subtype") or "it failed"
+        models = [model for model in mapping(data, "modelUsage").values() if isinstance(model, Mapping)]
+        names = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
+        # By model it has the sub-agents' share, too.
+        total = sum(number(model, name) for model in models for name in names)
+        yield from self._used_in_all(total or self._tokens(mapping(data, "usage")), amount(data, "total_cost_usd"))
+
+    def _tokens(self, usage: Mapping[str, Any]) -> int:
+        """What was read anew, and what was written; what came from a cache is not counted."""
+        cached = number(usage, "cache_read_input_tokens") if self.cached_is_input else 0
+        read = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens")
+        return max(0, read - cached) + number(usage, "output_tokens")
+
+
+class QwenStream(ClaudeStream):
+    """Qwen Code: its input counts what came from a cache; it does not say how a command ended."""
+
+    cached_is_input = True
+
+
+def _content(block: Mapping[str, Any]) -> str:
+    content = block.get("content")
+    if isinstance(content, str):
+        return content
+    parts = (text(part, "text") for part in items(block, "content"))
+    return "\n".join(part for part in parts if part)
+
+
+def _texts(data: Mapping[str, Any], key: str) -> str:
+    return "\n".join(part for part in items(data, key) if isinstance(part, str))

@@ -1,0 +1,81 @@
+"""``codex exec --json``. Pure.
+
+Items begin and complete; a command has its exit code. Ids count anew in every process. The usage of a completed turn
+is that of the whole thread so far, which the first turn of a process that goes on with one cannot tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text
+from unstuck.contract import Observation
+
+__all__ = ["CodexStream"]
+
+
+class CodexStream(Stream):
+    """Codex. A turn that failed, and an error of the whole stream, are its error."""
+
+    def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
+        match text(data, "type"):
+            case "thread.started":
+                self._names_session(data.get("thread_id"))
+            case "turn.started":
+                yield Observation(kind="alive")
+            case "item.started":
+                yield from self._started(mapping(data, "item"))
+            case "item.completed":
+                yield from self._completed(mapping(data, "item"))
+            case "turn.completed":
+                self.ended, self.error = True, ""
+                yield from self._used_in_all(_tokens(mapping(data, "usage")))
+            case "turn.failed":
+                self.ended, self.error = True, text(mapping(data, "error"), "message") or "its turn failed"
+            case "error":
+                # Said of every attempt to reach the model again, too: only the end of the turn tells.
+                self.error = text(data, "message") or self.error
+
+    def _started(self, item: Mapping[str, Any]) -> Iterator[Observation]:
+        id = text(item, "id")
+        match text(item, "type"):
+            case "command_execution":
+                yield self._call(id, "command_execution", {"command": text(item, "command")})
+            case "mcp_tool_call":
+                yield self._call(id, _mcp_name(item), item.get("arguments"))
+            case "file_change":
+                yield self._call(id, "apply_patch", _changed(item))
+
+    def _completed(self, item: Mapping[str, Any]) -> Iterator[Observation]:
+        id, status = text(item, "id"), text(item, "status")
+        match text(item, "type"):
+            case "agent_message":
+                yield from self._message(text(item, "text"), id=id)
+            case "command_execution":
+                code = exit_code(item, "exit_code")
+                failed = bool(code) or status in ("failed", "declined")
+                yield self._result(
+                    id, "command_execution", text(item, "aggregated_output"), failed=failed, exit_code=code
+                )
+            case "mcp_tool_call":
+                said = text(mapping(item, "error"), "message") or canonical(item.get("result"))
+                yield self._result(id, _mcp_name(item), said, failed=status == "failed")
+            case "file_change":
+                # A change that is quick is said in one line, as it is done.
+                yield from self._started(item)
+                yield self._result(id, "apply_patch", status, failed=status == "failed")
+            case "web_search":
+                yield self._call(id, "web_search", {"query": text(item, "query")})
+
+
+def _tokens(usage: Mapping[str, Any]) -> int:
+    return max(0, number(usage, "input_tokens") - number(usage, "cached_input_tokens")) + number(usage, "output_tokens")
+
+
+def _mcp_name(item: Mapping[str, Any]) -> str:
+    return f"{text(item, 'server')}.{text(item, 'tool')}"
+
+
+def _changed(item: Mapping[str, Any]) -> list[list[str]]:
+    return [[text(change, "kind"), text(change, "path")] for change in items(item, "changes")]

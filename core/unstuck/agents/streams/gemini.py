@@ -1,0 +1,70 @@
+"""``gemini -o stream-json``. Pure.
+
+A message comes in pieces, which are put together until something else comes. How a command ended is in no field, at
+most in its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from unstuck.agents.streams.stream import Stream, mapping, number, text
+from unstuck.contract import Observation
+
+__all__ = ["GeminiStream"]
+
+_EXIT_CODE = re.compile(r"^(?:Exit Code|Command exited with code):? (\d{1,3})\b", re.MULTILINE)
+_PIECES_LIMIT = 64 * 1024
+_MOST_CALLS = 4_096
+
+
+class GeminiStream(Stream):
+    """Gemini CLI."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces = ""
+        self._tools: dict[str, str] = {}
+
+    def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
+        kind = text(data, "type")
+        if kind == "message" and text(data, "role") == "assistant":
+            self._pieces = (self._pieces + text(data, "content"))[-_PIECES_LIMIT:]
+            yield Observation(kind="alive")
+            return
+        pieces, self._pieces = self._pieces, ""
+        yield from self._message(pieces)
+        match kind:
+            case "init":
+                self._names_session(data.get("session_id"))
+            case "tool_use":
+                call, tool = text(data, "tool_id"), text(data, "tool_name")
+                if len(self._tools) < _MOST_CALLS:
+                    self._tools[call] = tool
+                yield self._call(call, tool, mapping(data, "parameters"))
+            case "tool_result":
+                yield self._tool_result(data)
+            case "error" if text(data, "severity") != "warning":
+                self.error = text(data, "message") or "it failed"
+            case "result":
+                yield from self._end(data)
+
+    def _tool_result(self, data: Mapping[str, Any]) -> Observation:
+        call = text(data, "tool_id")
+        said = text(data, "output") or text(mapping(data, "error"), "message")
+        found = _EXIT_CODE.search(said)
+        code = int(found[1]) if found else None
+        failed = text(data, "status") == "error" or bool(code)
+        return self._result(call, self._tools.pop(call, "tool"), said, failed=failed, exit_code=code)
+
+    def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        self.ended = True
+        if text(data, "status") != "success":
+            self.error = text(mapping(data, "error"), "message") or self.error or "it failed"
+        else:
+            self.error = ""
+        stats = mapping(data, "stats")
+        read = max(0, number(stats, "input_tokens") - number(stats, "cached"))
+        yield from self._used_in_all(read + number(stats, "output_tokens"))

@@ -1,0 +1,55 @@
+"""``opencode run --format json``. Pure.
+
+A call and its result are one line, once it is done; a command's exit code stands in its metadata. Each step says what
+it has used. It ends without a line that says so: the last step's reason is ``stop``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from unstuck.agents.streams.stream import Stream, amount, canonical, exit_code, mapping, number, text
+from unstuck.contract import Observation
+
+__all__ = ["OpencodeStream"]
+
+
+class OpencodeStream(Stream):
+    """opencode. Its input does not count what came from a cache."""
+
+    def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
+        self._names_session(data.get("sessionID"))
+        part = mapping(data, "part")
+        match text(data, "type"):
+            case "text":
+                yield from self._message(text(part, "text"), id=text(part, "id"))
+            case "tool_use":
+                yield from self._tool_use(part)
+            case "step_start":
+                yield Observation(kind="alive")
+            case "step_finish":
+                self.ended = text(part, "reason") != "tool-calls"
+                yield from self._used(_tokens(mapping(part, "tokens")), amount(part, "cost"))
+            case "error":
+                self.error = _problem(data) or "it failed"
+
+    def _tool_use(self, part: Mapping[str, Any]) -> Iterator[Observation]:
+        id, tool, state = text(part, "callID"), text(part, "tool"), mapping(part, "state")
+        yield self._call(id, tool, mapping(state, "input"))
+        code = exit_code(mapping(state, "metadata"), "exit")
+        failed = text(state, "status") == "error" or bool(code)
+        said = text(state, "output") or text(state, "error")
+        yield self._result(id, tool, said, failed=failed, exit_code=code)
+
+
+def _tokens(tokens: Mapping[str, Any]) -> int:
+    written = number(tokens, "output") + number(tokens, "reasoning")
+    return number(tokens, "input") + written + number(mapping(tokens, "cache"), "write")
+
+
+def _problem(data: Mapping[str, Any]) -> str:
+    error = data.get("error")
+    if isinstance(error, str):
+        return error
+    return text(mapping(error, "data"), "message") or text(error, "message") or canonical(error)

@@ -1,0 +1,171 @@
+"""What every reader of an agent's stream of JSON lines has in common. Pure.
+
+A line of another version, half a line or plain noise is passed over: a stream can tell too little, and never do harm.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from unstuck.contract import Observation
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["LINE_LIMIT", "Stream", "canonical", "items", "mapping", "number", "text", "unwrapped"]
+
+LINE_LIMIT = 2**20
+"""Bytes of the longest line that is read; of a longer one its agent's next line says enough."""
+
+_SAID_LIMIT = 64 * 1024
+_TEXT_LIMIT = 16_000
+_NAME_LIMIT = 100
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_SHELLS = frozenset({"bash", "shell", "run_shell_command", "exec_command", "local_shell", "command_execution"})
+_SHELL_WRAPPED = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh -l?c ")
+
+
+class Stream(ABC):
+    """Reads one attempt line by line.
+
+    ``session`` is the agent's own session (empty until it was said), ``said`` its last messages, ``error`` why it says
+    that it failed (empty where it does not), ``ended`` whether it said that it was done.
+    """
+
+    def __init__(self) -> None:
+        self.session = self.error = ""
+        self.ended = False
+        self.tokens = 0
+        self.cost: float | None = None
+        self._said: deque[str] = deque()
+        self._said_length = 0
+
+    @property
+    def said(self) -> str:
+        """The last messages of the agent, one after the other."""
+        return "\n".join(self._said)
+
+    def read(self, line: str | bytes) -> list[Observation]:
+        """What ``line`` tells; nothing where it is none of this agent's lines."""
+        if len(line) > LINE_LIMIT:
+            return []
+        try:
+            data = json.loads(line if isinstance(line, str) else line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return []
+        return list(self._read(data)) if isinstance(data, dict) else []
+
+    @abstractmethod
+    def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
+        """What one object of the stream tells."""
+
+    def _names_session(self, value: Any) -> None:
+        if not self.session and isinstance(value, str) and _SESSION.fullmatch(value):
+            self.session = value
+
+    def _message(self, words: str, *, id: str = "", agent: str = "") -> Iterator[Observation]:
+        if not words.strip():
+            return
+        if not agent:
+            self._said.append(words[-_SAID_LIMIT:])
+            self._said_length += len(self._said[-1])
+            while self._said_length > _SAID_LIMIT and len(self._said) > 1:
+                self._said_length -= len(self._said.popleft())
+        yield Observation(
+            kind="message", role="agent", tool="message", text=_clean(words), id=_name(id), agent_id=_name(agent)
+        )
+
+    def _call(self, id: str, tool: str, given: Any, *, agent: str = "") -> Observation:
+        command = given.get("command") if isinstance(given, Mapping) else None
+        is_shell = tool.lower() in _SHELLS
+        said = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
+        return Observation(kind="action", text=_clean(said), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
+
+    def _result(
+        self, id: str, tool: str, said: str, *, failed: bool, exit_code: int | None = None, agent: str = ""
+    ) -> Observation:
+        kind: Literal["failure", "success"] = "failure" if failed else "success"
+        return Observation(
+            kind=kind, text=_clean(said), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)
+        )
+
+    def _used(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
+        """Tell of what has been used since the last time."""
+        if tokens > 0 or cost:
+            self.tokens += max(0, tokens)
+            if cost:
+                self.cost = (self.cost or 0.0) + cost
+            yield Observation(kind="usage", tokens=max(0, tokens), cost=cost)
+
+    def _used_in_all(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
+        """Tell of the rest of what this process has used in all."""
+        more = max(0.0, cost - (self.cost or 0.0)) if cost is not None else None
+        yield from self._used(tokens - self.tokens, more)
+
+
+def text(data: Any, key: str) -> str:
+    """The text below ``key``; empty where there is none."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def mapping(data: Any, key: str) -> Mapping[str, Any]:
+    """The object below ``key``; an empty one where there is none."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def items(data: Any, key: str) -> list[Any]:
+    """The list below ``key``; an empty one where there is none."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, list) else []
+
+
+def number(data: Any, key: str) -> int:
+    """The count below ``key``; 0 where it is none."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else 0
+
+
+def amount(data: Any, key: str) -> float | None:
+    """The amount of money below ``key``; None where it is none."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
+
+
+def exit_code(data: Any, key: str) -> int | None:
+    """The exit code below ``key``; None where it is none."""
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and -255 <= value <= 255 else None
+
+
+def unwrapped(command: str) -> str:
+    """The command that a shell was given: ``/bin/bash -lc 'make'`` is ``make``."""
+    if not _SHELL_WRAPPED.match(command):
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 else command
+
+
+def canonical(value: Any) -> str:
+    """The same text for the same value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)[:_TEXT_LIMIT]
+
+
+def _tool(name: str) -> str:
+    return "bash" if name.lower() in _SHELLS else _name(name).lower()
+
+
+def _clean(words: str) -> Clean:
+    return admit(words, limit=_TEXT_LIMIT)
+
+
+def _name(words: str) -> Clean:
+    return one_line(words, limit=_NAME_LIMIT)

@@ -1,0 +1,126 @@
+"""Known agents: how each is started, when its stream is read, and how its session goes on."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from unstuck.agents.presets import PRESETS, goes_on, preset_command, resumed, stream_of
+from unstuck.agents.prompting import place
+from unstuck.agents.streams import STREAMS
+from unstuck.errors import UsageError
+
+CLAUDE = "--output-format stream-json --verbose --permission-mode acceptEdits"
+SESSION = "01a1ffc2-3ba8-7760-aa50-3ea54e2a7163"
+
+
+def told(command: tuple[str, ...], session: str | None, text: str = "Build it") -> str:
+    """The command line of an attempt."""
+    placed = place(resumed(command, session), text, Path("prompt.txt"), session=session, limit=1000)
+    return shlex.join(placed.command)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "again"),
+    [
+        (
+            "claude",
+            f"claude -p 'Build it' {CLAUDE} --more",
+            f"claude --resume S -p 'Build it' {CLAUDE} --more",
+        ),
+        (
+            "codex",
+            "codex exec --json --skip-git-repo-check --sandbox workspace-write --more 'Build it'",
+            "codex exec --json --skip-git-repo-check --sandbox workspace-write --more resume S 'Build it'",
+        ),
+        (
+            "gemini",
+            "gemini -p 'Build it' -o stream-json --approval-mode auto_edit --skip-trust --more",
+            "gemini --resume S -p 'Build it' -o stream-json --approval-mode auto_edit --skip-trust --more",
+        ),
+        (
+            "qwen",
+            "qwen -p 'Build it' -o stream-json --approval-mode auto-edit --more",
+            "qwen --resume S -p 'Build it' -o stream-json --approval-mode auto-edit --more",
+        ),
+        (
+            "opencode",
+            "opencode run --format json --more 'Build it'",
+            "opencode run --session S --format json --more 'Build it'",
+        ),
+    ],
+)
+def test_each_preset(name: str, first: str, again: str) -> None:
+    """The whole command line, afresh and going on; its stream is read."""
+    command = preset_command(name, ("--more",))
+    assert told(command, None) == first
+    assert told(command, SESSION) == again.replace(" S ", f" {SESSION} ")
+    assert stream_of(command) == name
+    assert goes_on(command)
+    assert stream_of(preset_command(name)) == name
+    assert set(PRESETS) == set(STREAMS)
+
+
+@pytest.mark.parametrize(
+    ("line", "again"),
+    [
+        (
+            "claude -p 'do it' --output-format=stream-json --verbose",
+            "claude --resume S -p 'Build it' --output-format=stream-json --verbose",
+        ),
+        ("/opt/bin/codex exec --json 'do it'", "/opt/bin/codex exec --json resume S 'Build it'"),
+        ("qwen --output-format stream-json -p 'do it'", "qwen --resume S --output-format stream-json -p 'Build it'"),
+    ],
+)
+def test_a_command_of_ones_own_that_prints_a_stream(line: str, again: str) -> None:
+    """Nothing but the prompt and the session is changed in it."""
+    command = tuple(shlex.split(line))
+    assert goes_on(command)
+    assert told(command, SESSION).replace(SESSION, "S") == again
+
+
+def test_codex_that_reads_its_prompt() -> None:
+    """The dash stays the last word."""
+    command = ("codex", "exec", "--json", "-")
+    assert resumed(command, SESSION) == ("codex", "exec", "--json", "resume", SESSION, "-")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "claude -p x",
+        "claude -p x --output-format text",
+        "codex exec x",
+        "aider -m x",
+        "sh -c 'claude --json'",
+        "claude -p x --output-format",
+    ],
+)
+def test_plain_text(line: str) -> None:
+    """Without the option its output is text, and a retry begins a new session."""
+    command = tuple(shlex.split(line))
+    assert stream_of(command) == ""
+    assert not goes_on(command)
+    assert resumed(command, SESSION) == command
+
+
+def test_a_session_that_is_named_already_is_left_alone() -> None:
+    """Whoever says which session to go on with means it."""
+    command = tuple(shlex.split("claude --resume mine -p x --output-format stream-json"))
+    assert not goes_on(command)
+    assert resumed(command, SESSION) == command
+
+
+def test_a_session_is_no_option() -> None:
+    """What an agent calls its session cannot become an option of its own command."""
+    command = preset_command("claude")
+    for session in ("--dangerously-skip-permissions", "a b", "../x", ""):
+        assert resumed(command, session) == command
+
+
+def test_an_unknown_preset() -> None:
+    """Is refused with those that are known."""
+    with pytest.raises(UsageError, match="claude, codex, gemini, qwen, opencode"):
+        preset_command("cloud")
