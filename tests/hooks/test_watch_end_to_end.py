@@ -421,6 +421,7 @@ async def test_a_spent_budget_holds_the_next_call_and_asks(watching: Watching) -
         await world.say("UserPromptSubmit")
         assert await (await world.call()).output() is None
         await clock.advance(61)
+        await world.until(world.supervisor.core.head.open_gates)
         assert world.supervisor.core.head.gates[world.gate].gate.type == "budget"
         hook = await world.held()
         await clock.advance(501)

@@ -56,9 +56,11 @@ class Records:
     def of(self, event: type[Any]) -> list[Any]:
         return [record.event for record in self.seen if isinstance(record.event, event)]
 
-    async def safe(self, gate: str) -> None:
-        """The files that ``gate`` is about are saved, so that the agent goes on as soon as it is answered."""
-        await self.until(lambda: "checkpoint" in self.supervisor.core.head.gates[gate].gate.context)
+    async def asked(self) -> Any:
+        """The one question that is open, once its files are saved and it has been asked."""
+        await self.until(lambda: self.supervisor.core.head.open_gates() and not self.supervisor.core.asking)
+        (row,) = self.supervisor.core.head.open_gates()
+        return row
 
     async def until(self, true: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE):

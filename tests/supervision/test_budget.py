@@ -78,7 +78,9 @@ async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, r
         session = supervisor.session(TASK, HELD)
         await session.begin()
         session.see(used(150))
-        (gate,) = supervisor.core.head.open_gates()
+        early = asyncio.ensure_future(session.step(Observation(kind="action", id="0", text=admit("ls"))))
+        gate = await record.asked()
+        assert not early.done(), "nor is it let go while its files are saved"
         assert (gate.gate.type, gate.gate.key, gate.gate.context["used"]) == ("budget", "tokens", 150)
         calling = asyncio.ensure_future(session.step(Observation(kind="action", id="1", text=admit("ls"))))
         await supervisor.core.journal.committed()
@@ -86,7 +88,8 @@ async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, r
         assert refused.kind == "deny"
         assert not calling.done()
         await supervisor.answer(gate.id, Answer(choice="extend", number=100))
-        assert (await asyncio.wait_for(calling, PATIENCE)).kind == "go_on"
+        for call in (early, calling):
+            assert (await asyncio.wait_for(call, PATIENCE)).kind == "go_on"
         assert supervisor.core.head.run.limits == {"tokens": 250}
         assert len(record.of(e.BudgetReached)) == 1
 
@@ -99,8 +102,10 @@ async def test_the_person_gives_more_or_stops(repo: Path, reporting: Any, record
         working = asyncio.ensure_future(worked(supervisor, agent, TASK, Task(id="next", prompt=admit("More"))))
         observer = await asyncio.wait_for(agent.observer, PATIENCE)
         observer.see(used(10, 2.5))
-        await record.until(lambda: agent.frozen == [True])
-        (gate,) = supervisor.core.head.open_gates()
+        gate = await record.asked()
+        assert agent.frozen == [True]
+        (saved,) = [one for one in record.of(e.CheckpointCreated) if one.purpose == "question"]
+        assert gate.gate.context["checkpoints"] == {"t": saved.id}
         await clock.advance(100_000)
         assert record.of(e.AgentTimeout) == [], "its clocks stand, too"
         assert [row.state for row in supervisor.core.head.tasks.values()] == ["running", "ready"]
@@ -109,7 +114,7 @@ async def test_the_person_gives_more_or_stops(repo: Path, reporting: Any, record
         await clock.settle()
         assert agent.frozen == [True, False]
         observer.see(used(10, 1.0))
-        (again,) = supervisor.core.head.open_gates()
+        again = await record.asked()
         await supervisor.answer(again.id, Answer(choice="stop"))
         assert (await working).exit_code == 5
 
@@ -126,9 +131,11 @@ async def test_a_counter_that_moves_while_its_agent_is_idle_is_an_alarm(
         for number in range(3):
             observer.see(Observation(kind="action", id=str(number), text=admit("pytest")))
             observer.see(Observation(kind="failure", id=str(number), exit_code=1, text=admit("ValueError: x")))
+        await record.asked()
         observer.see(used(100))
         (reached,) = record.of(e.BudgetReached)
         assert reached.while_idle
+        await record.until(lambda: len(supervisor.core.head.open_gates()) == 2)
         assert {row.gate.type for row in supervisor.core.head.open_gates()} == {"loop_detected", "budget"}
         await supervisor.stop("enough")
         await working
@@ -184,7 +191,9 @@ async def test_a_rule_may_extend_a_budget(repo: Path, reporting: Any, records: A
     async with Supervisor.open(repo, limited(tokens=10), policy=lambda state: policy) as supervisor:
         working = asyncio.ensure_future(worked(supervisor, agent, TASK))
         observer = await asyncio.wait_for(agent.observer, PATIENCE)
+        record = records(supervisor)
         observer.see(used(10))
+        await record.until(lambda: record.of(e.GateAnswered))
         assert supervisor.core.head.attempts["t.1"].state != "held"
         observer.see(used(49))
         agent.finish.set()

@@ -45,7 +45,13 @@ class Agent:
     def of(self, event: type[e.Event]) -> list[Any]:
         return [one for one in self.heard if isinstance(one, event)]
 
+    async def asked(self) -> None:
+        """What is about to be asked has been asked."""
+        while asking := list(self.supervisor.core.asking.values()):
+            await asyncio.wait(asking)
+
     async def answer(self, answer: Answer) -> None:
+        await self.asked()
         (row,) = self.supervisor.core.head.open_gates()
         await self.supervisor.answer(row.id, answer)
 
@@ -178,6 +184,7 @@ async def test_an_agent_that_is_only_seen_begins_anew_too(repo: Path) -> None:
     async with working(repo) as agent:
         for _ in range(4):
             agent.see("cat shop.py", "total = None")
+        await agent.asked()
         assert agent.gates == [("loop_detected", "loop")]
         await agent.answer(Answer(choice="continue"))
         for _ in range(3):
@@ -186,21 +193,36 @@ async def test_an_agent_that_is_only_seen_begins_anew_too(repo: Path) -> None:
         assert [warned.repeats for warned in agent.of(e.LoopWarned)] == [3, 3]
 
 
-async def test_a_held_agents_files_are_safe_before_it_goes_on(repo: Path) -> None:
-    """The tree is saved once, in the first call that is held, and the question says under which id."""
+async def test_a_held_agents_files_are_safe_before_it_is_asked_about(repo: Path) -> None:
+    """The tree is saved once, before the question that says under which id; calls that come meanwhile wait."""
+    (repo / "half.py").write_text("half = True\n", encoding="utf-8")
     async with working(repo) as agent:
-        while not agent.gates:
-            await agent.do("pytest -q", "E   KeyError: 'a'", failed=True)
-        (repo / "half.py").write_text("half = True\n", encoding="utf-8")
+        while not agent.supervisor.core.asking:
+            agent.session.see(Observation(kind="action", text=admit("pytest -q")))
+            agent.session.see(Observation(kind="failure", text=admit("E   KeyError: 'a'"), exit_code=1))
+        assert agent.gates == []
+        hurried = await agent.session.step(Observation(kind="action", text=admit("rm half.py")), within=0.0)
+        assert (hurried.kind, agent.gates) == ("deny", [])
         calls = [asyncio.ensure_future(agent.do("rm half.py")) for _ in range(2)]
-        while not (saved := [one for one in agent.of(e.CheckpointCreated) if one.purpose == "question"]):
-            await asyncio.wait(calls, timeout=0.01)
-        (row,) = agent.supervisor.core.head.open_gates()
-        assert row.gate.context["checkpoint"] == saved[0].id
+        await agent.asked()
+        saved, opened = [one for one in agent.heard if isinstance(one, (e.CheckpointCreated, e.GateOpened))][-2:]
+        assert (saved.purpose, opened.context["checkpoint"]) == ("question", saved.id)
+        await agent.supervisor.core.journal.committed()
         assert not any(call.done() for call in calls)
         await agent.answer(Answer(choice="continue"))
         await asyncio.gather(*calls)
         store = agent.supervisor.core.checkpoints(repo)
         (repo / "half.py").unlink()
-        assert [change.path for change in (await store.plan(saved[0].id)).changes] == ["half.py"]
+        assert [change.path for change in (await store.plan(saved.id)).changes] == ["half.py"]
         assert len([one for one in agent.of(e.CheckpointCreated) if one.purpose == "question"]) == 1
+
+
+async def test_who_has_ended_meanwhile_is_not_asked_about(repo: Path) -> None:
+    """The attempt is over before its files are saved: its end is judged, and no question about it is left open."""
+    async with working(repo) as agent:
+        while not agent.supervisor.core.asking:
+            agent.see("cat shop.py", "total = None")
+        agent.session.abandon(agent.session.row.attempt, "test")
+        await agent.asked()
+        assert agent.of(e.GateOpened) == []
+        assert agent.session.row.saved == ""

@@ -50,7 +50,7 @@ async def test_after_the_reset_i_am_asked_and_nothing_starts(repo: Path, clock: 
         await clock.advance(HOURS - 1)
         assert not supervisor.core.head.gates
         await clock.advance(10 * 3600)
-        (gate,) = supervisor.core.head.open_gates()
+        gate = await record.asked()
         assert (gate.gate.type, gate.gate.key, gate.gate.context["options"]) == ("question", "quota", ["Go on"])
         assert len(agent.told) == 1
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
@@ -175,7 +175,7 @@ async def test_a_limit_that_names_no_time_is_not_hammered(repo: Path, clock: Man
         (wait,) = record.of(e.TransientErrorRetry)
         assert (wait.delay_seconds, wait.quota) == (3600, True)
         await clock.advance(10 * 3600)
-        (gate,) = supervisor.core.head.open_gates()
+        gate = await record.asked()
         assert (gate.gate.type, gate.gate.key, len(told)) == ("question", "quota", 1)
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
         assert (await working).status == "unverified"

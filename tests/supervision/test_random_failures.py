@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
+from unstuck import Answer, Guidance, Observation, Report, Supervisor, Task, admit
 from unstuck.clock import PacedClock
-from unstuck.contract import Gate
+from unstuck.contract import Capabilities, Gate, Observer, Receipt
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
@@ -20,7 +21,8 @@ from unstuck.record.state import State
 from unstuck.settings import Settings
 from unstuck.supervision.steps import next_step
 
-TASK = Task(id="t", prompt=admit("Work."))
+LIMIT_S = 50_000.0
+TASK = Task(id="t", prompt=admit("Work."), timeout_s=LIMIT_S, idle_s=1e9)
 ERRORS = (
     "AssertionError: expected 1 but got 2",
     "SyntaxError: invalid syntax",
@@ -43,12 +45,19 @@ REPORTS: st.SearchStrategy[dict[str, Any]] = st.one_of(
         ]
     ),
 )
+INSIDE = st.sampled_from(["", "", "loop", "slow", "spend", "loop and slow", "ask"])
+ACTS = st.tuples(INSIDE, REPORTS)
+CRASHED = {"how": "crashed"}
+HOLDS = st.sampled_from(["freeze", "step", "none"])
 ANSWERS = st.sampled_from(
     [
         Answer(choice="show_me", text=admit("like this")),
         Answer(choice="retry"),
         Answer(choice="retry", text=admit("another way")),
         Answer(choice="choose", number=1),
+        Answer(choice="continue"),
+        Answer(choice="extend", number=50_000),
+        Answer(choice="stop"),
         Answer(choice="skip"),
         Answer(choice="abandon"),
     ]
@@ -65,50 +74,111 @@ LIMITS = st.fixed_dictionaries(
 )
 
 
-async def _worked(root: Path, reports: list[dict[str, Any]], answers: list[Answer], limits: Any) -> list[Record]:
-    """The log of a task whose attempts end like this, and whose questions are answered like that."""
-    left, replies = list(reports), list(answers)
+class Acting:
+    """Does in each attempt what was drawn for it, and can be held as was drawn."""
 
-    async def agent(guidance: Guidance) -> Report:
-        return Report(**left.pop(0)) if left else Report(exit_code=0)
+    def __init__(self, acts: list[tuple[str, dict[str, Any]]], hold: Any, clock: PacedClock) -> None:
+        self.can = Capabilities(hold=hold, stop=True, fresh=True, may_restore=True, tell=hold == "step")
+        self._left, self._clock = list(acts), clock
+        self._stopped, self._goes = asyncio.Event(), asyncio.Event()
+        self._goes.set()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        self._stopped, acting = asyncio.Event(), asyncio.ensure_future(self._act(observer))
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        await asyncio.wait((acting, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for work in (acting, stopped):
+            work.cancel()
+        await asyncio.gather(acting, stopped, return_exceptions=True)
+        return Report(how="stopped") if acting.cancelled() else acting.result()
+
+    async def _act(self, observer: Observer) -> Report:
+        inside, report = self._left.pop(0) if self._left else ("", {"exit_code": 0})
+        if "spend" in inside:
+            observer.see(Observation(kind="usage", tokens=60))
+        said = "npm ERR! connect ECONNREFUSED 10.0.0.5:443" if inside == "ask" else "KeyError: 'a'"
+        for number in range(4 if "loop" in inside or inside == "ask" else 1):
+            for kind in ("action", "failure"):
+                step = Observation(kind=kind, id=str(number), exit_code=1, text=admit(said))  # type: ignore[arg-type]
+                if self.can.hold != "step":
+                    observer.see(step)
+                elif (await observer.step(step)).kind == "stop":
+                    return Report(how="stopped")
+                await self._goes.wait()
+        if "slow" in inside:
+            await self._clock.sleep(2 * LIMIT_S)
+            await self._goes.wait()
+        return Report(**report)
+
+    async def stop(self, attempt: str) -> Receipt:
+        self._stopped.set()
+        return Receipt(ended=((1, 1.0, "interrupted"),))
+
+    def freeze(self, attempt: str) -> None:
+        self._goes.clear()
+
+    def thaw(self, attempt: str) -> None:
+        self._goes.set()
+
+
+async def _worked(root: Path, acts: list[Any], answers: list[Answer], limits: Any, hold: str) -> list[Record]:
+    """The log of a task whose attempts go and end like this, and whose questions are answered like that."""
+    replies = list(answers)
 
     def policy(gate: Gate) -> tuple[int, Answer]:
-        answer = next((reply for reply in replies if reply.choice in gate.choices), Answer(choice="skip"))
-        if answer in replies:
+        if gate.type == "budget":
+            return 0, Answer(choice="extend", number=100)
+        answer = next((reply for reply in replies if reply.choice in gate.choices), None)
+        if answer is not None:
             replies.remove(answer)
-        if answer.choice == "choose" and not gate.context.get("options"):
+        if answer is None or (answer.choice == "choose" and not gate.context.get("options")):
             answer = Answer(choice="skip")
         return 0, answer
 
     records: list[Record] = []
-    chosen = Settings.model_validate({"failure_handler": limits})
-    async with Supervisor.open(root, chosen, clock=PacedClock(1_000_000), policy=lambda state: policy) as supervisor:
+    clock = PacedClock(1_000_000)
+    chosen = Settings.model_validate({"failure_handler": limits, "budget": {"tokens": 100}})
+    async with Supervisor.open(root, chosen, clock=clock, policy=lambda state: policy) as supervisor:
         supervisor.core.journal.on_append(records.append)
         async with asyncio.timeout(60):
-            await supervisor.supervise(TASK, agent)
+            await supervisor.supervise(TASK, Acting(acts, hold, clock))
     return records
 
 
+def _all(error: str, count: int, inside: str = "") -> list[tuple[str, dict[str, Any]]]:
+    return [(inside, {"error": error})] * count
+
+
 FULL = {"max_retries": 1, "max_pivots": 1, "max_research": 1, "max_attempts": 6, "skip_to_ask": [], "auto_resolve": []}
+SHOWN = Answer(choice="show_me", text=admit("like this"))
+CONTINUED = Answer(choice="continue")
+EXTENDED = Answer(choice="extend", number=50_000)
 
 
-@example([{"error": ERRORS[0]}] * 9, [Answer(choice="show_me", text=admit("like this"))], FULL)
-@example([{"exit_code": 3}, {"how": "crashed"}, {"error": ERRORS[0]}], [], {**FULL, "max_retries": 0})
-@example([{"signal": "blocked", "question": "No database"}, {"error": ERRORS[6]}, {"how": "crashed"}], [], FULL)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(REPORTS, min_size=3, max_size=12), st.lists(ANSWERS, max_size=6), LIMITS)
-def test_every_promise_holds(reports: list[dict[str, Any]], answers: list[Answer], limits: dict[str, Any]) -> None:
+@example(_all(ERRORS[0], 9), [SHOWN], FULL, "none")
+@example([("", {"exit_code": 3}), ("", CRASHED), *_all(ERRORS[0], 1)], [], {**FULL, "max_retries": 0}, "step")
+@example([("", {"signal": "blocked", "question": "No database"}), *_all(ERRORS[6], 1)], [], FULL, "freeze")
+@example(_all(ERRORS[0], 3, "loop"), [SHOWN, CONTINUED, Answer(choice="retry")], FULL, "freeze")
+@example(_all(ERRORS[0], 3, "loop"), [SHOWN, CONTINUED, Answer(choice="retry")], FULL, "step")
+@example(
+    _all(ERRORS[1], 3, "loop and slow"), [Answer(choice="continue"), EXTENDED, Answer(choice="stop")], FULL, "none"
+)
+@example(_all(ERRORS[1], 3, "slow"), [EXTENDED, Answer(choice="retry", text=admit("faster"))], FULL, "freeze")
+@example(_all(ERRORS[1], 4, "spend"), [], FULL, "freeze")
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(ACTS, min_size=3, max_size=9), st.lists(ANSWERS, max_size=6), LIMITS, HOLDS)
+def test_every_promise_holds(acts: list[Any], answers: list[Answer], limits: dict[str, Any], hold: str) -> None:
     """A climb ends within its limit, every prefix has one next step, files are saved before a pivot and a question."""
     with tempfile.TemporaryDirectory() as folder:
-        records = asyncio.run(_worked(Path(folder), reports, answers, limits))
-    state, directives, is_saved, decided = State(), 0, False, ""
+        records = asyncio.run(_worked(Path(folder), acts, answers, limits, hold))
+    state, directives, saved, decided = State(), 0, set[str](), ""
     for record in records:
         fold(state, record)
         event, row = record.event, state.tasks.get("t")
-        if isinstance(event, e.AttemptEnded):
-            is_saved = False
+        if isinstance(event, (e.AttemptStarted, e.AttemptEnded)):
+            saved = set()
         elif isinstance(event, e.CheckpointCreated):
-            is_saved = True
+            saved.add(event.id)
             assert event.id != "none" or event.reason.startswith("not possible: ")
         elif isinstance(event, e.DirectiveIssued):
             directives += event.level != "human"
@@ -117,10 +187,11 @@ def test_every_promise_holds(reports: list[dict[str, Any]], answers: list[Answer
             decided = event.level
         elif isinstance(event, e.DirectivePrepared):
             # A crashed agent is told the same again; only a pivot that was decided starts from other files.
-            assert is_saved or decided != "pivot"
+            assert saved or decided != "pivot"
             decided = ""
         elif isinstance(event, e.GateOpened):
-            assert is_saved or event.key == "quota"
+            assert event.context["checkpoint"] in saved or event.context["not_saved"], event
+            assert ("the agent runs on" in event.context.get("not_saved", "")) == (event.standing == "runs_on")
         elif isinstance(event, e.GateAnswered) and event.climb is not None:
             directives = 0
         if row is not None:
@@ -130,3 +201,22 @@ def test_every_promise_holds(reports: list[dict[str, Any]], answers: list[Answer
         assert not (asked and row is not None and row.state == "ended")
     assert state.tasks["t"].state == "ended"
     assert not state.open_gates()
+
+
+@pytest.mark.parametrize(
+    ("inside", "hold", "kinds"),
+    [
+        ("loop", "freeze", {"loop_detected"}),
+        ("loop", "step", {"loop_detected"}),
+        ("ask", "step", {"question"}),
+        ("slow", "freeze", {"timeout"}),
+        ("slow", "step", {"timeout"}),
+        ("spend", "freeze", {"budget"}),
+    ],
+)
+def test_what_is_drawn_asks_what_it_should(tmp_path: Path, inside: str, hold: str, kinds: set[str]) -> None:
+    """The questions inside attempts do come up in such sequences, each with its files safe."""
+    records = asyncio.run(_worked(tmp_path, _all(ERRORS[0], 3, inside), [Answer(choice="continue")] * 9, FULL, hold))
+    opened = [record.event for record in records if isinstance(record.event, e.GateOpened)]
+    assert kinds <= {event.type for event in opened}
+    assert all(event.context["checkpoint"].startswith("chk-") for event in opened if event.type in kinds)

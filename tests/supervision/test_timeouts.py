@@ -31,7 +31,6 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.record import events as e
-from unstuck.record.envelope import Record
 from unstuck.settings import Settings
 
 PATIENCE = 60
@@ -299,26 +298,11 @@ class Slow:
 
 
 class World:
-    """A supervisor whose clock stands still."""
+    """A supervisor whose clock stands still, and what it records."""
 
-    def __init__(self, supervisor: Supervisor, clock: ManualClock) -> None:
-        self.supervisor, self.clock = supervisor, clock
-        self.records: list[Record] = []
-        self.moved = asyncio.Event()
-        supervisor.core.journal.on_append(self._note)
-
-    def _note(self, record: Record) -> None:
-        self.records.append(record)
-        self.moved.set()
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not seen():
-                self.moved.clear()
-                await self.moved.wait()
-
-    def of(self, event: type[Any]) -> list[Any]:
-        return [record.event for record in self.records if isinstance(record.event, event)]
+    def __init__(self, supervisor: Supervisor, clock: ManualClock, record: Any) -> None:
+        self.supervisor, self.clock, self.record = supervisor, clock, record
+        self.of, self.until, self.asked = record.of, record.until, record.asked
 
     def supervise(self, agent: Any, **fields: Any) -> asyncio.Future[Any]:
         task = Task(id="t", prompt=admit("Do it"), **{"timeout_s": 100.0, **fields})
@@ -335,7 +319,7 @@ Opening = Callable[..., AbstractAsyncContextManager[World]]
 
 
 @pytest.fixture
-def opening(repo: Path, clock: ManualClock) -> Opening:
+def opening(repo: Path, clock: ManualClock, records: Any) -> Opening:
     @asynccontextmanager
     async def opened(*answers: Answer, **options: Any) -> AsyncIterator[World]:
         left = list(answers)
@@ -344,7 +328,7 @@ def opening(repo: Path, clock: ManualClock) -> Opening:
             return (len(answers) - len(left), left.pop(0)) if gate.type == "timeout" and left else None
 
         async with Supervisor.open(repo, clock=clock, policy=lambda state: policy, **options) as supervisor:
-            yield World(supervisor, clock)
+            yield World(supervisor, clock, records(supervisor))
 
     return opened
 
@@ -358,7 +342,7 @@ async def test_extend_gives_more_time(opening: Opening) -> None:
         assert [timeout.elapsed_ms for timeout in world.of(e.AgentTimeout)] == [100_000]
         (opened,) = world.of(e.GateOpened)
         assert opened.context["timeout_seconds"] == 100.0
-        answered = next(record for record in world.records if isinstance(record.event, e.GateAnswered))
+        answered = next(record for record in world.record.seen if isinstance(record.event, e.GateAnswered))
         assert (answered.actor, answered.event.rule) == ("policy", 0)
         await world.clock.advance(49.9)
         assert len(world.of(e.AgentTimeout)) == 1
@@ -437,14 +421,13 @@ async def test_without_a_rule_three_times_then_the_person(opening: Opening) -> N
         working = world.supervise(slow)
         for _ in range(3):
             await world.overdue(slow)
-        await world.until(world.supervisor.core.head.open_gates)
-        (gate,) = world.supervisor.core.head.open_gates()
+        gate = await world.asked()
         assert gate.gate.type == "stuck"
         assert "agent_timeout" in gate.gate.context["analysis"]
         assert gate.gate.context["problem"] == "the agent used up its time"
         assert [failure.attempt for failure in world.of(e.AgentFailure)] == [1, 2]
         assert len(world.of(e.AgentTimeout)) == 3
-        stops = [record for record in world.records if isinstance(record.event, e.StopRequested)]
+        stops = [record for record in world.record.seen if isinstance(record.event, e.StopRequested)]
         assert {record.actor for record in stops} == {"policy"}
         await world.supervisor.answer(gate.id, Answer(choice="show_me", text=admit("smaller steps")))
         slow.until = 0
@@ -473,7 +456,7 @@ async def test_an_attempt_that_ends_by_itself_withdraws_the_question(opening: Op
     async with opening(person=True) as world:
         working = world.supervise(slow)
         await world.overdue(slow)
-        (gate,) = world.supervisor.core.head.open_gates()
+        gate = await world.asked()
         slow.finish.set()
         outcome = await working
         assert world.supervisor.core.head.gates[gate.id].status == "withdrawn"
@@ -507,7 +490,7 @@ async def test_a_hanging_program_is_frozen_while_asked_about_and_then_stopped(
         await become(lambda: (repo / "prompt.txt").exists() and (repo / "prompt.txt").read_text().strip() != "")
         process = psutil.Process(int((repo / "pid.txt").read_text()))
         await clock.advance(100)
-        (gate,) = core.head.open_gates()
+        gate = await world.asked()
         assert core.head.attempts["t.1"].state == "held"
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         await clock.advance(10_000)
@@ -519,8 +502,7 @@ async def test_a_hanging_program_is_frozen_while_asked_about_and_then_stopped(
         assert process.pid in [pid for pid, _, _ in receipt.ended]
         assert receipt.alive == ()
         assert not process.is_running()
-        await world.until(core.head.open_gates)
-        (stuck,) = core.head.open_gates()
+        stuck = await world.asked()
         await world.supervisor.answer(stuck.id, Answer(choice="skip"))
         assert (await working).status == "skipped"
 
@@ -553,7 +535,7 @@ async def test_a_frozen_program_goes_on_after_extend(opening: Opening, repo: Pat
         await become(lambda: (repo / "pid.txt").exists() and (repo / "pid.txt").read_text().strip() != "")
         process = psutil.Process(int((repo / "pid.txt").read_text()))
         await clock.advance(100)
-        (gate,) = core.head.open_gates()
+        gate = await world.asked()
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         (repo / "go").touch()
         await world.supervisor.answer(gate.id, Answer(choice="extend", number=60.0))

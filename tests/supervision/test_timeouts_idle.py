@@ -21,7 +21,6 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.processes import sample
 from unstuck.record import events as e
-from unstuck.record.envelope import Record
 from unstuck.settings import Settings
 
 PATIENCE = 15
@@ -47,27 +46,12 @@ class Overheard(CommandAgent):
 
 
 class World:
-    """A supervisor at work, its records, and a clock that stands still."""
+    """A supervisor at work, what it records, and a clock that stands still."""
 
-    def __init__(self, supervisor: Supervisor, clock: ManualClock) -> None:
-        self.supervisor, self.clock = supervisor, clock
-        self.records: list[Record] = []
-        self.moved = asyncio.Event()
+    def __init__(self, supervisor: Supervisor, clock: ManualClock, record: Any) -> None:
+        self.supervisor, self.clock, self.record = supervisor, clock, record
+        self.of, self.until, self.asked = record.of, record.until, record.asked
         self.working: asyncio.Future[Any] | None = None
-        supervisor.core.journal.on_append(self._note)
-
-    def _note(self, record: Record) -> None:
-        self.records.append(record)
-        self.moved.set()
-
-    def of(self, event: type[Any]) -> list[Any]:
-        return [record.event for record in self.records if isinstance(record.event, event)]
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not seen():
-                self.moved.clear()
-                await self.moved.wait()
 
     async def until_there(self, seen: Callable[[], object]) -> None:
         """Another process gets there by itself."""
@@ -107,15 +91,15 @@ class World:
 
 
 @pytest.fixture
-async def world(repo: Path, clock: ManualClock) -> AsyncIterator[World]:
-    async with opened(repo, clock, person=True) as world:
+async def world(repo: Path, clock: ManualClock, records: Any) -> AsyncIterator[World]:
+    async with opened(repo, clock, records, person=True) as world:
         yield world
 
 
 @asynccontextmanager
-async def opened(repo: Path, clock: ManualClock, **options: Any) -> AsyncIterator[World]:
+async def opened(repo: Path, clock: ManualClock, records: Any, **options: Any) -> AsyncIterator[World]:
     async with Supervisor.open(repo, clock=clock, **options) as supervisor:
-        world = World(supervisor, clock)
+        world = World(supervisor, clock, records(supervisor))
         try:
             yield world
         finally:
@@ -128,10 +112,10 @@ HANG = "echo ready; exec sleep 1000"
 
 
 async def test_a_hanging_agent_is_stopped_and_dispatched_again_with_nobody_there(
-    repo: Path, clock: ManualClock
+    repo: Path, clock: ManualClock, records: Any
 ) -> None:
     """Alive, silent, changing nothing: at the limit it is STALLED, stopped with a receipt, and given out again."""
-    async with opened(repo, clock, settings=Settings(task_failure_limit=1)) as world:
+    async with opened(repo, clock, records, settings=Settings(task_failure_limit=1)) as world:
         agent = await world.spawned(HANG)
         await world.pass_silently()
         await world.until(lambda: world.of(e.StopReceipt))
@@ -141,8 +125,7 @@ async def test_a_hanging_agent_is_stopped_and_dispatched_again_with_nobody_there
         assert timeout.last_sign.endswith("600 s ago")
         (receipt,) = world.of(e.StopReceipt)
         assert [pid for pid, _, _ in receipt.ended] == [agent.pid]
-        await world.until(world.supervisor.core.head.open_gates)
-        (gate,) = world.supervisor.core.head.open_gates()
+        gate = await world.asked()
         assert gate.gate.type == "stuck"
         assert "agent_timeout" in gate.gate.context["analysis"]
         assert gate.gate.context["problem"] == "the agent showed no sign of life any more"
@@ -152,8 +135,7 @@ async def test_who_is_asked_is_told_what_was_seen(world: World) -> None:
     """The question names the clock, the verdict, its signals and the last sign of life; the agent stands still."""
     agent = await world.spawned(HANG)
     await world.pass_silently()
-    await world.until(world.supervisor.core.head.open_gates)
-    (row,) = world.supervisor.core.head.open_gates()
+    row = await world.asked()
     context = row.gate.context
     assert (row.gate.type, row.gate.key, row.gate.attempt) == ("timeout", "idle", "t.1")
     assert (context["timeout_type"], context["clock"], context["verdict"]) == ("idle_timeout", "idle", "STALLED")
@@ -166,8 +148,8 @@ async def test_who_is_asked_is_told_what_was_seen(world: World) -> None:
     await world.supervisor.answer(row.id, Answer(choice="extend", number=60.0))
     await world.until_there(lambda: process.status() == psutil.STATUS_SLEEPING)
     await world.pass_silently(60.0)
-    await world.until(lambda: len(world.of(e.AgentTimeout)) == 2)
-    (again,) = world.supervisor.core.head.open_gates()
+    again = await world.asked()
+    assert len(world.of(e.AgentTimeout)) == 2
     assert again.gate.context["elapsed_seconds"] == 50_000 + IDLE + 60
     await world.supervisor.answer(again.id, Answer(choice="stop"))
     await world.until(lambda: world.of(e.AgentFailure))
@@ -179,8 +161,7 @@ async def test_let_it_run_switches_the_idle_clock_off(world: World) -> None:
     """After *let it run* nobody is asked about this attempt's silence again."""
     await world.spawned(HANG)
     await world.pass_silently()
-    await world.until(world.supervisor.core.head.open_gates)
-    (row,) = world.supervisor.core.head.open_gates()
+    row = await world.asked()
     await world.supervisor.answer(row.id, Answer(choice="continue"))
     await world.clock.advance(50 * IDLE)
     assert len(world.of(e.AgentTimeout)) == 1

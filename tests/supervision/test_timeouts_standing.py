@@ -6,6 +6,9 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Observation, Observer
 from unstuck.record import events as e
 from unstuck.record.journal import LOG_NAME, Journal, read_records
+from unstuck.record.state import GateRow
 from unstuck.supervision.remediation import NullObserver
 from unstuck.supervision.supervisor import locate
 
@@ -25,110 +29,118 @@ PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
 
 
-async def begun(supervisor: Supervisor, agent: Any, task: Task = TASK) -> tuple[Observer, asyncio.Future[Any]]:
-    work = asyncio.ensure_future(supervisor.supervise(task, agent))
-    return await asyncio.wait_for(asyncio.shield(agent.observer), PATIENCE), work
+@dataclass(slots=True)
+class Working:
+    """An agent at work on a task of 100 seconds, with somebody watching."""
+
+    supervisor: Supervisor
+    agent: Any
+    record: Any
+    observer: Observer
+    work: asyncio.Future[Any]
+
+    @property
+    def gates(self) -> tuple[GateRow, ...]:
+        return self.supervisor.core.head.open_gates()
 
 
-async def test_four_fifths_are_warned_of_once_then_comes_the_question(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
-) -> None:
+Begin = Callable[..., AbstractAsyncContextManager[Working]]
+
+
+@pytest.fixture
+def begun(repo: Path, reporting: Any, records: Any) -> Begin:
+    """Opens a run with a clock and lets an agent begin; at its end the agent is let finish."""
+
+    @asynccontextmanager
+    async def begin(clock: ManualClock, **options: Any) -> AsyncIterator[Working]:
+        agent = reporting()
+        async with Supervisor.open(repo, clock=clock, person=True, **options) as supervisor:
+            record = records(supervisor)
+            work = asyncio.ensure_future(supervisor.supervise(TASK, agent))
+            observer = await asyncio.wait_for(asyncio.shield(agent.observer), PATIENCE)
+            yield Working(supervisor, agent, record, observer, work)
+            agent.finish.set()
+            await work
+
+    return begin
+
+
+@pytest.fixture
+async def working(begun: Begin, clock: ManualClock) -> AsyncIterator[Working]:
+    """An agent that has just begun."""
+    async with begun(clock) as at_work:
+        yield at_work
+
+
+async def test_four_fifths_are_warned_of_once_then_comes_the_question(working: Working, clock: ManualClock) -> None:
     """At 80 % a warning with the last sign of life, at 100 % the question; an extension is warned of in its turn."""
-    agent = reporting()
-    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = records(supervisor)
-        _, work = await begun(supervisor, agent)
-        await clock.advance(79)
-        assert record.of(e.TimeoutWarned) == []
-        await clock.advance(1)
-        (warned,) = record.of(e.TimeoutWarned)
-        assert (warned.clock, warned.elapsed_s, warned.limit_s) == ("wall", 80.0, 100.0)
-        assert warned.last_sign == "its start, 80 s ago"
-        await clock.advance(20)
-        (gate,) = supervisor.core.head.open_gates()
-        assert gate.gate.context["last_sign"] == "its start, 100 s ago"
-        await record.safe(gate.id)
-        await supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
-        await clock.advance(40)
-        assert [warned.elapsed_s for warned in record.of(e.TimeoutWarned)] == [80.0, 140.0]
-        await clock.advance(10)
-        (again,) = supervisor.core.head.open_gates()
-        assert again.gate.context["timeout_seconds"] == 150.0
-        agent.finish.set()
-        await work
+    record = working.record
+    await clock.advance(79)
+    assert record.of(e.TimeoutWarned) == []
+    await clock.advance(1)
+    (warned,) = record.of(e.TimeoutWarned)
+    assert (warned.clock, warned.elapsed_s, warned.limit_s) == ("wall", 80.0, 100.0)
+    assert warned.last_sign == "its start, 80 s ago"
+    await clock.advance(20)
+    gate = await record.asked()
+    assert gate.gate.context["last_sign"] == "its start, 100 s ago"
+    await working.supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
+    await clock.advance(40)
+    assert [warned.elapsed_s for warned in record.of(e.TimeoutWarned)] == [80.0, 140.0]
+    await clock.advance(10)
+    again = await record.asked()
+    assert again.gate.context["timeout_seconds"] == 150.0
 
 
-async def test_time_while_a_question_is_open_does_not_count(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
-) -> None:
+async def test_time_while_a_question_is_open_does_not_count(working: Working, clock: ManualClock) -> None:
     """An agent that goes round in circles is asked about and frozen; however long I think, its time stands still."""
-    agent = reporting()
-    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = records(supervisor)
-        observer, work = await begun(supervisor, agent)
-        await clock.advance(30)
-        for number in range(3):
-            observer.see(Observation(kind="action", id=str(number), text=admit("pytest")))
-            observer.see(Observation(kind="failure", id=str(number), exit_code=1, text=admit("ValueError: x")))
-        await record.until(supervisor.core.head.open_gates)
-        (gate,) = supervisor.core.head.open_gates()
-        assert gate.gate.type == "loop_detected"
-        await clock.advance(5_000)
-        assert (agent.frozen, record.of(e.AgentTimeout), record.of(e.TimeoutWarned)) == ([True], [], [])
-        await record.safe(gate.id)
-        await supervisor.answer(gate.id, Answer(choice="continue"))
-        await clock.advance(69)
-        assert agent.frozen == [True, False]
-        assert (len(record.of(e.TimeoutWarned)), record.of(e.AgentTimeout)) == (1, [])
-        await clock.advance(1)
-        assert [timeout.clock for timeout in record.of(e.AgentTimeout)] == ["wall"]
-        agent.finish.set()
-        await work
+    agent, record = working.agent, working.record
+    await clock.advance(30)
+    for number in range(3):
+        working.observer.see(Observation(kind="action", id=str(number), text=admit("pytest")))
+        working.observer.see(Observation(kind="failure", id=str(number), exit_code=1, text=admit("ValueError: x")))
+    assert (agent.frozen, working.gates) == ([True], ()), "frozen at once, and saved before it is asked about"
+    await clock.advance(1_000)
+    gate = await record.asked()
+    assert (gate.gate.type, record.of(e.GateOpened)[0].stood_s) == ("loop_detected", 1_000.0)
+    await clock.advance(5_000)
+    assert (agent.frozen, record.of(e.AgentTimeout), record.of(e.TimeoutWarned)) == ([True], [], [])
+    await working.supervisor.answer(gate.id, Answer(choice="continue"))
+    await clock.advance(69)
+    assert agent.frozen == [True, False]
+    assert (len(record.of(e.TimeoutWarned)), record.of(e.AgentTimeout)) == (1, [])
+    await clock.advance(1)
+    assert [timeout.clock for timeout in record.of(e.AgentTimeout)] == ["wall"]
 
 
-async def test_the_machine_slept_and_no_time_has_passed(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
-) -> None:
+async def test_the_machine_slept_and_no_time_has_passed(working: Working, clock: ManualClock) -> None:
     """I close my laptop for two hours: no limit is reached, and one record says that the machine slept."""
-    agent = reporting()
-    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = records(supervisor)
-        _, work = await begun(supervisor, agent)
-        await clock.advance(50)
-        clock.suspend(7_200)
-        await clock.advance(49)
-        assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
-        assert (record.of(e.AgentTimeout), supervisor.core.head.open_gates()) == ([], ())
-        await clock.advance(1)
-        assert len(record.of(e.AgentTimeout)) == len(record.of(e.Suspended)) == 1
-        (gate,) = supervisor.core.head.open_gates()
-        assert gate.gate.context["started_at"] == "2027-01-15T08:00:00.000Z"
-        agent.finish.set()
-        await work
+    record = working.record
+    await clock.advance(50)
+    clock.suspend(7_200)
+    await clock.advance(49)
+    assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
+    assert (record.of(e.AgentTimeout), working.gates) == ([], ())
+    await clock.advance(1)
+    assert len(record.of(e.AgentTimeout)) == len(record.of(e.Suspended)) == 1
+    gate = await record.asked()
+    assert gate.gate.context["started_at"] == "2027-01-15T08:00:00.000Z"
 
 
-async def test_the_machine_slept_while_i_was_asked(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
-) -> None:
+async def test_the_machine_slept_while_i_was_asked(working: Working, clock: ManualClock) -> None:
     """Asleep over an open question: it stays open, what I give afterwards is whole, and the sleep is on record."""
-    agent = reporting()
-    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = records(supervisor)
-        _, work = await begun(supervisor, agent)
-        await clock.advance(100)
-        (gate,) = supervisor.core.head.open_gates()
-        await record.safe(gate.id)
-        clock.suspend(7_200)
-        await clock.advance(3_600)
-        assert [row.id for row in supervisor.core.head.open_gates()] == [gate.id]
-        await supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
-        await clock.advance(49)
-        assert len(record.of(e.AgentTimeout)) == 1
-        await clock.advance(1)
-        assert len(record.of(e.AgentTimeout)) == 2
-        assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
-        agent.finish.set()
-        await work
+    record = working.record
+    await clock.advance(100)
+    gate = await record.asked()
+    clock.suspend(7_200)
+    await clock.advance(3_600)
+    assert working.gates == (gate,)
+    await working.supervisor.answer(gate.id, Answer(choice="extend", number=50.0))
+    await clock.advance(49)
+    assert len(record.of(e.AgentTimeout)) == 1
+    await clock.advance(1)
+    assert len(record.of(e.AgentTimeout)) == 2
+    assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
 
 
 @pytest.mark.parametrize("freeze", [True, False])
@@ -166,20 +178,24 @@ def test_the_systems_own_clock_knows_of_sleep() -> None:
     assert clock.asleep() - first < 1.0
 
 
-async def test_what_is_to_be_stopped_is_not_let_go_on_first(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
-) -> None:
+async def test_what_is_to_be_stopped_is_not_let_go_on_first(working: Working, clock: ManualClock) -> None:
     """An agent that stands still at a question takes no step between my *stop* and its end."""
-    agent = reporting()
-    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        record = records(supervisor)
-        _, work = await begun(supervisor, agent)
-        await clock.advance(100)
-        (gate,) = supervisor.core.head.open_gates()
-        assert agent.frozen == [True]
-        await supervisor.answer(gate.id, Answer(choice="abandon"))
-        await work
-    assert (agent.frozen, len(record.of(e.StopReceipt))) == ([True], 1)
+    await clock.advance(100)
+    gate = await working.record.asked()
+    assert working.agent.frozen == [True]
+    await working.supervisor.answer(gate.id, Answer(choice="abandon"))
+    await working.work
+    assert (working.agent.frozen, len(working.record.of(e.StopReceipt))) == ([True], 1)
+
+
+async def test_what_is_stopped_before_the_question_is_not_asked_about(working: Working, clock: ManualClock) -> None:
+    """I stop the run while the files are saved for a question: the agent ends without a further step or question."""
+    await clock.advance(100)
+    assert (working.agent.frozen, working.gates) == ([True], ())
+    await working.supervisor.stop("enough")
+    await working.work
+    assert (working.agent.frozen, len(working.record.of(e.StopReceipt))) == ([True], 1)
+    assert working.record.of(e.GateOpened) == []
 
 
 @pytest.mark.parametrize(
@@ -227,38 +243,29 @@ async def test_what_a_killed_supervisor_did_not_write_down(
 
 
 @pytest.mark.parametrize("killed", [False, True])
-async def test_a_run_that_goes_on_has_the_time_that_was_left(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any, killed: bool
-) -> None:
+async def test_a_run_that_goes_on_has_the_time_that_was_left(begun: Begin, clock: ManualClock, killed: bool) -> None:
     """Of 100 seconds 60 were used when the run was stopped, or killed: the attempt that goes on has 40."""
-    agent = reporting()
-    async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
-        run, folder = supervisor.run, supervisor.core.folder
-        observer, work = await begun(supervisor, agent)
+    async with begun(clock) as first:
+        run, folder = first.supervisor.run, first.supervisor.core.folder
         await clock.advance(60)
-        observer.see(Observation(kind="message", text=admit("half way")))
-        await supervisor.core.journal.committed()
+        first.observer.see(Observation(kind="message", text=admit("half way")))
+        await first.supervisor.core.journal.committed()
         if not killed:
-            await supervisor.stop("enough")
-            await work
+            await first.supervisor.stop("enough")
+            await first.work
         whole = (folder / LOG_NAME).read_bytes()
-        await supervisor.stop("enough")
-        await work
+        await first.supervisor.stop("enough")
+        await first.work
     if killed:
         (folder / LOG_NAME).write_bytes(whole)
         (folder / "state.json").unlink(missing_ok=True)
     # As after a new start of the machine: its clock begins elsewhere.
     later = ManualClock(start=5.0)
-    agent = reporting()
-    async with Supervisor.open(repo, clock=later, person=True, resume=run) as supervisor:
-        record = records(supervisor)
-        _, work = await begun(supervisor, agent)
-        assert supervisor.core.head.attempts["t.2"].limit == 40.0
+    async with begun(later, resume=run) as second:
+        assert second.supervisor.core.head.attempts["t.2"].limit == 40.0
         await later.advance(39)
-        assert record.of(e.AgentTimeout) == []
+        assert second.record.of(e.AgentTimeout) == []
         await later.advance(1)
-        assert len(record.of(e.AgentTimeout)) == 1
-        agent.finish.set()
-        await work
+        assert len(second.record.of(e.AgentTimeout)) == 1
     interrupted = [r.event for r in read_records(folder / LOG_NAME) if isinstance(r.event, e.AttemptInterrupted)]
     assert [event.used_s for event in interrupted] == [60.0]

@@ -38,18 +38,19 @@ def open_gate(
     report: str = "",
     found: tuple[int, Answer] | None = None,
     choices: tuple[str, ...] = (),
+    stood: float = 0.0,
 ) -> str:
     """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
 
     ``standing`` is what the live agent does meanwhile. ``found`` is what the rules have said already: asking them uses
-    a rule up. ``choices`` are those of the gate's type unless given.
+    a rule up. ``choices`` are those of the gate's type unless given. ``stood`` is for how many seconds the agent has
+    stood still already. ``context`` says where the files are safe that it is about (``checkpoint``, or ``saved`` where
+    that is what is asked about), or why they are not (``not_saved``).
     """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
             return row.id
     gate = gate_id(len(core.head.gates) + 1, core.run)
-    if attempt and standing == "runs_on":
-        context = context | {"checkpoint": "", "not_saved": "the agent runs on and changes its files"}
     event = e.GateOpened(
         gate=gate,
         type=gate_type,
@@ -59,6 +60,7 @@ def open_gate(
         attempt_id=attempt,
         report=report,
         standing=standing,
+        stood_s=round(stood, 3),
     )
     core.append(event, task=task, attempt=attempt)
     if not apply_policy(core, core.head.gates[gate].gate, found):

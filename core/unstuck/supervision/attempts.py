@@ -14,13 +14,13 @@ from unstuck.errors import AgentNotFound
 from unstuck.processes import is_alive
 from unstuck.record import events as e
 from unstuck.record.state import AttemptRow
-from unstuck.supervision.asking import open_gate, standing_of
+from unstuck.supervision.asking import standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.idle import Attentive, IdleClock
 from unstuck.supervision.liveness import Liveness
-from unstuck.supervision.saving import save_held
+from unstuck.supervision.questions import Question, ask, is_asking
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.timeouts import timeout_context
 from unstuck.supervision.timers import timer_of
@@ -99,7 +99,6 @@ class _Running:
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = asked
-        self._kept = ""
         self._receipt: Receipt | None = None
 
     @property
@@ -111,6 +110,7 @@ class _Running:
             self._idle.spawned(self._row.pid, self._row.spawned)
         if self._idles:
             self._idle.run()
+        self._core.stand_still[self._key] = self._keep_time
         self._keep_time()
         work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, Attentive(observer, self._idle)))
         try:
@@ -122,6 +122,7 @@ class _Running:
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
+            del self._core.stand_still[self._key]
             self._arm(None, None)
             self._idle.stand()
             self._withdraw()
@@ -143,27 +144,16 @@ class _Running:
                 stop = e.StopRequested(reason="answered", attempt_id=self._guidance.attempt)
                 self._core.append(stop, task=self._task.id, attempt=self._guidance.attempt)
                 continue
-            if self._due is not None and self._receipt is None:
+            if self._due is not None and self._receipt is None and not is_asking(self._core, self._key):
                 due, self._due = self._due, None
                 self._on_time(due)
                 continue
             self._keep_time()
-            if self._row.state == "held" and await self._saved():
-                continue
             changed = asyncio.ensure_future(self._changed.wait())
             try:
                 await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 changed.cancel()
-
-    async def _saved(self) -> bool:
-        """Save the files of an agent that has just been frozen; it stays so until they are safe."""
-        gate = self._core.row(self._task.id).gate
-        if self._agent.can.hold != "freeze" or gate in ("", self._kept):
-            return False
-        self._kept = gate
-        await save_held(self._core, gate)
-        return True
 
     def _cannot_hear_answer(self) -> bool:
         """Whether words wait for an agent that only its next attempt can be told."""
@@ -189,7 +179,7 @@ class _Running:
     def _keep_time(self) -> None:
         """Let both clocks run as the record says: they stand while a question holds the attempt or the disk is full."""
         row, before = self._row, self._held
-        held = row.state == "held" or bool(self._core.journal.held)
+        held = row.state == "held" or bool(self._core.journal.held) or is_asking(self._core, row.id)
         # What stands still and has to end is woken by the stop alone, so that it takes no step in between.
         held = held or (before[0] and self._must_stop())
         self._held = held, row.pid
@@ -268,20 +258,24 @@ class _Running:
         preview = Gate(id="", type="timeout", task=task.id, key=due.clock, context=context, choices=CHOICES["timeout"])
         found = core.policy(preview) if core.may_ask else None
         if core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None):
-            self._gate = open_gate(
-                core,
-                "timeout",
-                task=task.id,
+            question = Question(
+                type="timeout",
                 key=due.clock,
                 context=context,
+                task=task.id,
                 attempt=attempt,
                 standing=standing_of(self._agent.can),
                 found=found,
+                opened=self._asked,
             )
-            self._changed.set()
+            ask(core, question)
             return
         self._timed_out = True
         core.append(e.StopRequested(reason="timeout", attempt_id=attempt), task=task.id, attempt=attempt)
+
+    def _asked(self, gate: str) -> None:
+        self._gate = gate
+        self._changed.set()
 
     def _on_answer(self) -> None:
         gate = self._core.head.gates[self._gate]

@@ -7,10 +7,10 @@ import math
 from unstuck.contract import Gate
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
+from unstuck.supervision.questions import Question, ask
 from unstuck.supervision.timers import timer_of
 
 __all__ = ["Budget", "count_usage"]
@@ -102,7 +102,7 @@ class Budget:
         preview = Gate(id="", type="budget", task="", key=kind, context=context, choices=CHOICES["budget"])
         found = core.policy(preview) if core.may_ask else None
         if core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None):
-            open_gate(core, "budget", task="", key=kind, context=context, found=found)
+            ask(core, Question(type="budget", key=kind, context=context, found=found))
         else:
             core.append(e.StopRequested(reason="budget"))
 

@@ -86,7 +86,7 @@ class Coordinator:
         """Nothing can go on by itself, and nobody watches who could answer."""
         core = self._supervisor.core
         head = core.head
-        if head.run.state == "draining":
+        if head.run.state == "draining" or core.asking:
             return False
         if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
             return False

@@ -48,7 +48,8 @@ class Core:
     """One run's parts. ``policy`` answers gates by rule; ``person`` says whether somebody watches.
 
     ``survivors`` are the attempts that have outlived a killed supervisor, until their task is taken up, with the gate
-    about each.
+    about each. ``asking`` are the questions that are about to be opened, by attempt (empty: the whole run), and
+    ``stand_still`` makes the agent of an attempt do as these and the record say.
     """
 
     root: Path
@@ -70,6 +71,8 @@ class Core:
     policy: GatePolicy = lambda gate: None
     person: bool = False
     survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
+    asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    stand_still: dict[str, Callable[[], None]] = field(default_factory=dict)
     baseline_check: Callable[[], Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)

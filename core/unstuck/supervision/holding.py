@@ -14,11 +14,11 @@ from unstuck.contract import Capabilities, Directive, GateTypeName, Observation,
 from unstuck.diagnosis import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
-from unstuck.supervision.asking import open_gate, standing_of
+from unstuck.supervision.asking import standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, keep_rules
-from unstuck.supervision.saving import save_held
+from unstuck.supervision.questions import Question, ask, is_asking
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Holding"]
@@ -27,6 +27,9 @@ _GO_ON = Directive(kind="go_on")
 _ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
 _NO_ROOM = Directive(
     kind="deny", text=Clean("The supervisor's disk is full, so nothing can be recorded. Wait, then try the same again.")
+)
+_NOT_ASKED_YET = Directive(
+    kind="deny", text=Clean("Your files are being saved before a person is asked. Wait, then try the same again.")
 )
 _STEP_LIMIT = 2_000
 _EVIDENCE_LIMIT = 300
@@ -40,7 +43,6 @@ class Holding:
         self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
         self._asked = ""
-        self._saving = asyncio.Lock()
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def note(self, observation: Observation) -> Verdict | None:
@@ -152,18 +154,22 @@ class Holding:
     def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
         """Ask about this attempt, unless something is asked already or nobody may be."""
         core, row = self._core, self._core.row(self._task)
-        if row.gate or not core.may_ask:
+        if row.gate or not core.may_ask or is_asking(core, row.attempt):
             return
         about = {"task_id": self._task, "agent_id": row.task.agent or row.task.agent_type}
-        self._asked = open_gate(
-            core,
-            kind,
-            task=self._task,
+        question = Question(
+            type=kind,
             key=key,
             context=about | context,
+            task=self._task,
             attempt=row.attempt,
             standing=standing_of(self._can),
+            opened=self._opened,
         )
+        ask(core, question)
+
+    def _opened(self, gate: str) -> None:
+        self._asked = gate
 
     async def step(self, observation: Observation, *, within: float | None) -> Directive:
         """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
@@ -174,9 +180,15 @@ class Holding:
             held = await self._hold(observation, within)
             if held is not None:
                 return held
+        elif self._is_asking():
+            # What its result has led to is asked with the files as they are now.
+            await self._until(lambda: not self._is_asking(), f"question about {self._task}", within)
         if verdict is not None and verdict.nudge:
             return Directive(kind="tell", text=_nudge(verdict))
         return _GO_ON
+
+    def _is_asking(self) -> bool:
+        return is_asking(self._core, self._core.row(self._task).attempt)
 
     def _is_stopping(self) -> bool:
         attempt = self._core.head.attempts.get(self._core.row(self._task).attempt)
@@ -185,13 +197,14 @@ class Holding:
     async def _hold(self, observation: Observation, within: float | None) -> Directive | None:
         if not await self._has_room(within):
             return _NO_ROOM
-        row = self._core.row(self._task)
-        while asked := row.gate or self._over():
-            async with self._saving:
-                await save_held(self._core, asked)
+        while True:
+            if not await self._until(lambda: not self._is_asking(), f"question about {self._task}", within):
+                return _NOT_ASKED_YET
+            asked = self._core.row(self._task).gate or self._over()
+            if not asked:
+                break
             if not await self._answered(asked, within):
                 return await self._refuse(asked)
-            row = self._core.row(self._task)
         gate = self._undelivered()
         if gate is not None:
             return await self._hand_over(gate, observation)

@@ -19,7 +19,7 @@ from unstuck.supervision.environment import explained
 from unstuck.supervision.halting import halt
 from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
 from unstuck.supervision.quota import seconds_until
-from unstuck.supervision.saving import save_asked, save_good
+from unstuck.supervision.saving import said_of, save_asked, save_good, saved_before
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.verification import Check, read_output
 from unstuck.text import Clean, admit, one_line
@@ -274,13 +274,16 @@ def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
         "context": report.context or "",
         "phase": report.phase or "",
         "error_type": decision.error_type,
-        "checkpoint": row.saved if row.saved != "none" else "",
+        **said_of(row.saved),
     }
     open_gate(core, "question", task=row.id, key=decision.key, context=context)
 
 
-def ask_to_go_on(core: Core, row: TaskRow) -> None:
+async def ask_to_go_on(core: Core, row: TaskRow) -> None:
     """After a long wait for a quota nothing starts by itself: whoever set the limits may be asleep."""
+    saved = await saved_before(core, row)
+    if core.row(row.id).state != "backoff":
+        return
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
@@ -288,6 +291,7 @@ def ask_to_go_on(core: Core, row: TaskRow) -> None:
         "options": ["Go on"],
         "context": row.diagnosis.headline if row.diagnosis else "",
         "error_type": "rate_limit",
+        **saved,
     }
     open_gate(core, "question", task=row.id, key=QUOTA, context=context)
 
@@ -374,6 +378,9 @@ async def integrate(core: Core, row: TaskRow) -> None:
         core.append(e.ResultIntegrated(task_id=row.id, commit=commit or "unchanged"), task=row.id)
         return
     if core.may_ask:
+        context |= await saved_before(core, row)
+        if core.row(row.id).state != "judging":
+            return
         # Where the person can resolve it, and what has to go in there.
         tree, branch = str(core.tree_of(row)), core.worktrees.branch
         context |= {"task_id": row.id, "tree": tree, "branch": branch, "answers": _what_answers_do(row.id, branch)}

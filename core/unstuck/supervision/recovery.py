@@ -19,6 +19,7 @@ from unstuck.record.state import AttemptRow
 from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import SURVIVOR_CHOICES
+from unstuck.supervision.saving import saved_before
 from unstuck.supervision.timers import timer_of
 from unstuck.text import admit
 
@@ -88,19 +89,20 @@ async def interrupt_running(core: Core) -> tuple[Left, ...]:
     return tuple(kept)
 
 
-def take_over(core: Core, kept: tuple[Left, ...]) -> None:
+async def take_over(core: Core, kept: tuple[Left, ...]) -> None:
     """Ask about each attempt that has survived, or let it go on as the settings say."""
     for left in kept:
         attempt = core.head.attempts[left.attempt]
         gate = ""
         if left.asked:
             left.survivor.freeze(attempt.id)
+            saved = await saved_before(core, core.row(attempt.task))
             gate = open_gate(
                 core,
                 "recovery",
                 task=attempt.task,
                 key="survivors",
-                context=left.context,
+                context=left.context | saved,
                 attempt=attempt.id,
                 standing=standing_of(left.survivor.can),
                 found=left.found,

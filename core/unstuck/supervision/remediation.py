@@ -18,6 +18,7 @@ from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.ground import setup_problem
 from unstuck.supervision.halting import halt_remediation
+from unstuck.supervision.saving import saved_tree
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees import REMEDIATION
@@ -214,6 +215,7 @@ class Ground:
                 "evidence": self._evidence,
                 "tree": str(tree),
             }
+            context |= await saved_tree(core, tree)
             gate = open_gate(core, "remediation", task="", key="ground", context=context)
         while core.head.gates[gate].status == "open":
             self._changed.clear()

@@ -21,6 +21,7 @@ __all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old
 
 RETRY_S = 1.0
 _KEY = "record"
+_FULL = "the disk is full"
 # Of a file that could not be written git does not say why.
 _SAID = ("No space left on device", "Disk quota exceeded", "unable to write file")
 
@@ -49,7 +50,8 @@ class RoomKeeper:
         if core.journal.held and not self.patient:
             core.journal.give_up()
         elif core.journal.held and not self._gate:
-            context = {"problem": f"there is no room on the disk for the record: {core.journal.held}"}
+            problem = f"there is no room on the disk for the record: {core.journal.held}"
+            context = {"problem": problem, "not_saved": _FULL}
             self._gate = open_gate(core, "disk", task="", key=_KEY, context=context)
             self.notice(core.journal.held, self._gate)
             self._work = asyncio.ensure_future(self._wait_for_room(core.head.gates[self._gate]))
@@ -114,5 +116,6 @@ def has_no_room(error: Exception) -> bool:
 
 def ask_for_room(core: Core, row: TaskRow, error: Exception) -> None:
     """Ask about one task: no attempt is used up by a disk that is full, and the other tasks go on."""
-    context = {"problem": f"the disk has no room for the work tree: {error}", "tree": str(core.tree_of(row))}
+    problem = f"the disk has no room for the work tree: {error}"
+    context = {"problem": problem, "tree": str(core.tree_of(row)), "not_saved": _FULL}
     open_gate(core, "disk", task=row.id, key="tree", context=context)

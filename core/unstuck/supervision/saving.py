@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
-from unstuck.supervision.core import Core
 from unstuck.text import admit, one_line
 
-__all__ = ["changed", "checkpoint", "save", "save_asked", "save_good", "save_held", "take_up"]
+if TYPE_CHECKING:
+    from unstuck.supervision.core import Core
+    from unstuck.workspace.catalogue import Checkpoint
+
+__all__ = [
+    "IDLE",
+    "NOT_SAVED",
+    "changed",
+    "checkpoint",
+    "said_of",
+    "save",
+    "save_asked",
+    "save_good",
+    "saved_before",
+    "saved_before_all",
+    "saved_tree",
+    "take_up",
+]
+
+IDLE = "no agent is at work"
+NOT_SAVED = "no checkpoint could be made"
 
 _NAMED = 50
 
@@ -25,16 +45,20 @@ async def checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpo
     except WorkspaceError as error:
         event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)  # type: ignore[arg-type]
     else:
-        event = e.CheckpointCreated(
-            id=saved.id,
-            reason=reason,
-            files=saved.files,
-            not_covered=tuple(one_line(path) for path in saved.not_covered[:_NAMED]),
-            ignored=saved.ignored_count,
-            progress=progress,
-            purpose=purpose,  # type: ignore[arg-type]
-        )
+        event = _event(saved, reason, purpose, progress)
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _event(saved: Checkpoint, reason: str, purpose: str, progress: tuple[str, ...] = ()) -> e.CheckpointCreated:
+    return e.CheckpointCreated(
+        id=saved.id,
+        reason=reason,
+        files=saved.files,
+        not_covered=tuple(one_line(path) for path in saved.not_covered[:_NAMED]),
+        ignored=saved.ignored_count,
+        progress=progress,
+        purpose=purpose,  # type: ignore[arg-type]
+    )
 
 
 async def take_up(core: Core, row: TaskRow, tree: Path) -> None:
@@ -77,17 +101,49 @@ async def save_asked(core: Core, row: TaskRow) -> None:
     await checkpoint(core, row, core.tree_of(row), "ask", purpose="question")
 
 
-async def save_held(core: Core, gate: str) -> None:
-    """The checkpoint of what a person is asked about while the agent stands still; once for each question.
+def said_of(saved: str) -> dict[str, str]:
+    """What a question says of the checkpoint ``saved`` that stands before it; ``none`` or empty where none does."""
+    return {"checkpoint": "", "not_saved": NOT_SAVED} if saved in ("", "none") else {"checkpoint": saved}
 
-    Whoever holds the agent waits for this, so nothing is changed in between, whatever is answered meanwhile.
-    """
-    asked = core.head.gates[gate].gate
-    if not asked.attempt or asked.standing not in ("held", "frozen") or "checkpoint" in asked.context:
-        return
-    row = core.row(asked.task)
+
+async def saved_before(core: Core, row: TaskRow) -> dict[str, str]:
+    """Save what a person is about to be asked about while its agent stands still; what the question says of it."""
+    event = await _made(core, core.tree_of(row), row.id)
+    now = core.row(row.id)
+    if now.attempt != row.attempt or now.state != row.state:
+        return {}  # there is nothing to be asked any more
+    core.append(event, task=row.id, attempt=row.attempt)
+    return _said(event)
+
+
+async def saved_before_all(core: Core) -> dict[str, Any]:
+    """Save every tree in which an agent is at work, before a question that stops them all."""
+    saved, missing = {}, []
+    for attempt in [attempt for attempt in core.head.attempts.values() if attempt.is_live]:
+        said = await saved_before(core, core.row(attempt.task))
+        if said.get("checkpoint"):
+            saved[attempt.task] = said["checkpoint"]
+        elif said:
+            missing.append(f"{attempt.task}: {said['not_saved']}")
+    reason = {} if saved and not missing else {"not_saved": "; ".join(missing) or IDLE}
+    return {"checkpoint": next(iter(saved.values()), ""), "checkpoints": saved} | reason
+
+
+async def saved_tree(core: Core, tree: Path) -> dict[str, str]:
+    """Save a tree that is no task's, before a question about it."""
+    event = await _made(core, tree, "")
+    core.append(event)
+    return _said(event)
+
+
+async def _made(core: Core, tree: Path, task: str) -> e.CheckpointCreated:
+    """The checkpoint of a question, or why there is none; recorded by the caller, where the question still stands."""
     try:
-        await save_asked(core, row)
-    except OSError as error:
-        event = e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="question")
-        core.append(event, task=row.id, attempt=row.attempt)
+        saved = await core.checkpoints(tree).create("ask", run=core.run, task=task)
+    except (WorkspaceError, OSError) as error:
+        return e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="question")
+    return _event(saved, "ask", "question")
+
+
+def _said(event: e.CheckpointCreated) -> dict[str, str]:
+    return {"checkpoint": "", "not_saved": event.reason} if event.id == "none" else {"checkpoint": event.id}

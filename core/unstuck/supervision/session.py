@@ -229,7 +229,7 @@ class Session:
             await asyncio.gather(sleeping, changed, return_exceptions=True)
         if due and self.row.state == "backoff" and self._next().kind == "wait_backoff":
             if self.row.backoff_quota and not core.limits.resume_after_quota:
-                judging.ask_to_go_on(core, self.row)
+                await judging.ask_to_go_on(core, self.row)
             else:
                 core.append(e.BackoffOver(task_id=self._task), task=self._task, actor="timer")
 

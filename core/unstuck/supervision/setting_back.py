@@ -81,6 +81,7 @@ def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
         "agent_id": row.task.agent or row.task.agent_type,
         "problem": problem,
         "checkpoint": plan.checkpoint,
+        "saved": row.directive.saved if row.directive is not None else "",
         "paths": lost[:_NAMED],
     }
     open_gate(core, "permission", task=row.id, key=key, context=context)

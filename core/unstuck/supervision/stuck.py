@@ -9,7 +9,7 @@ from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, remember_answers
-from unstuck.supervision.saving import changed
+from unstuck.supervision.saving import changed, said_of
 from unstuck.supervision.touching import consequences, used_by_rung
 
 __all__ = ["ask"]
@@ -48,7 +48,7 @@ async def ask(core: Core, row: TaskRow) -> None:
         "analysis": report.analysis,
         "insights": [insight.splitlines()[0] for insight in report.insights if insight],
         "approaches": list(report.approaches),
-        "checkpoint": saved,
+        **said_of(saved),
         "touches": list(touches),
         "files": list(report.files),
         "tokens": dict(report.tokens),

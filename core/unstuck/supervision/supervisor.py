@@ -32,6 +32,7 @@ from unstuck.supervision.cleaning import clean_old
 from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
+from unstuck.supervision.questions import stop_asking
 from unstuck.supervision.recovery import interrupt_running, take_over
 from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
@@ -129,6 +130,7 @@ class Supervisor:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
             stack.push_async_callback(supervisor.room.stop)
+            stack.push_async_callback(stop_asking, supervisor.core)
             stack.push_async_callback(supervisor._end_survivors)
             await supervisor._begin(start, policy, limits)
             stack.push_async_callback(supervisor._deadlines.stop)
@@ -207,7 +209,7 @@ class Supervisor:
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             withdraw_old(core)
             before = core.head.open_gates()
-            take_over(core, kept)
+            await take_over(core, kept)
             for row in before:
                 # An answer to another may have closed it.
                 if core.head.gates[row.id].status == "open" and not apply_policy(core, row.gate):

@@ -24,7 +24,11 @@ __all__ = [
 
 
 class GateOpened(Event):
-    """A question waits for an answer; ``standing`` is what a live agent does meanwhile."""
+    """A question waits for an answer; ``standing`` is what a live agent does meanwhile, and has done for ``stood_s``.
+
+    ``context`` says in ``checkpoint`` (``saved`` for a permission) where the files are safe, else why not in
+    ``not_saved``.
+    """
 
     gate: str
     type: GateTypeName
@@ -34,6 +38,7 @@ class GateOpened(Event):
     attempt_id: str = ""
     report: str = ""
     standing: Standing = ""
+    stood_s: float = 0.0
 
 
 class GateAnswered(Event):
