@@ -27,7 +27,7 @@ from unstuck.record.fold import fold
 from unstuck.record.log import START, Line, Position, holds, read_lines
 from unstuck.record.snapshot import load as load_snapshot
 from unstuck.record.snapshot import save as save_snapshot
-from unstuck.record.state import State, copied, dump, load
+from unstuck.record.state import FOLD, State, copied, dump, load
 from unstuck.record.writer import LogWriter
 
 __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "Restored", "decoded", "read_records", "replay", "restored"]
@@ -37,7 +37,7 @@ SNAPSHOT_NAME = "state.json"
 BACKLOG = 10_000
 SNAPSHOT_EVERY = 20_000
 # Another version folds the same records into other rows, so its snapshots are not used.
-_BY_US = b'{"version":"%b","state":' % __version__.encode()
+_BY_US = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
 
 
 def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:

@@ -11,8 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 from unstuck.contract import Actor, Answer, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
 from unstuck.diagnosis import Diagnosis
 from unstuck.escalation.climb import Climb
+from unstuck.record.seen import Decided, SignatureRow
 
 __all__ = [
+    "FOLD",
     "AttemptRow",
     "AttemptState",
     "CheckRow",
@@ -26,6 +28,9 @@ __all__ = [
     "dump",
     "load",
 ]
+
+FOLD = 2
+"""Counts up whenever the same records come to other rows: a snapshot of other rows is not used."""
 
 TaskState = Literal[
     "blocked", "ready", "running", "judging", "undecided", "backoff", "preparing", "waiting", "parked",
@@ -101,6 +106,13 @@ class AttemptRow:
     report: Report | None = None
     steps: int = 0
     repeats: int = 0
+    begun: str = ""
+    turn: int = 0
+    seconds: float | None = None
+    check: str = ""
+    signature: str = ""
+    headline: str = ""
+    checkpoint: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -160,7 +172,10 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRow:
-    """A gate with its times (ISO 8601) and, once answered, what the answer does. ``since`` is monotonic, in seconds."""
+    """A gate with its times (ISO 8601) and, once answered, what the answer does. ``since`` is monotonic, in seconds.
+
+    ``holds`` are the tasks whose work waits for it.
+    """
 
     gate: Gate
     opened: str
@@ -169,6 +184,7 @@ class GateRow:
     effect: str = ""
     rule: int | None = None
     report: str = ""
+    holds: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -196,7 +212,7 @@ class RunRow:
     ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
     ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
     where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open
-    before ``since`` (monotonic), from when it is open now.
+    before ``since`` (monotonic), from when it is open now. ``ended`` is when (ISO 8601) it came to an end.
     """
 
     id: str = ""
@@ -204,6 +220,7 @@ class RunRow:
     kind: str = "plan"
     project: str = ""
     started: str = ""
+    ended: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, Any] = field(default_factory=dict)
     base: str = ""
@@ -239,7 +256,8 @@ class RunRow:
 class State:
     """A run as its log tells it. ``unknown`` counts events of a later version.
 
-    ``seq`` and ``mono`` are the number and the monotonic time of its last record.
+    ``seq`` and ``mono`` are the number and the monotonic time of its last record. ``signatures`` are the failures by
+    their identity, ``decided`` (by the number of their record) what was decided without a question.
     """
 
     seq: int = 0
@@ -248,6 +266,8 @@ class State:
     tasks: dict[str, TaskRow] = field(default_factory=dict)
     attempts: dict[str, AttemptRow] = field(default_factory=dict)
     gates: dict[str, GateRow] = field(default_factory=dict)
+    signatures: dict[str, SignatureRow] = field(default_factory=dict)
+    decided: dict[int, Decided] = field(default_factory=dict)
     unknown: int = 0
 
     def open_gates(self) -> tuple[GateRow, ...]:
@@ -275,4 +295,11 @@ def load(raw: bytes) -> State | None:
 
 def copied(state: State) -> State:
     """A second state with the same rows, which are frozen, in maps of its own."""
-    return replace(state, tasks=dict(state.tasks), attempts=dict(state.attempts), gates=dict(state.gates))
+    return replace(
+        state,
+        tasks=dict(state.tasks),
+        attempts=dict(state.attempts),
+        gates=dict(state.gates),
+        signatures=dict(state.signatures),
+        decided=dict(state.decided),
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.fold import clock, decision, gate, run, task
+from unstuck.record.fold import clock, decision, gate, run, seen, task
 from unstuck.record.state import State
 
 __all__ = ["fold"]
@@ -23,4 +23,7 @@ def fold(state: State, record: Record) -> None:
         handler(state, record, record.event)
     elif isinstance(record.event, e.Unknown):
         state.unknown += 1
+    noted = seen.HANDLERS.get(type(record.event))
+    if noted is not None:
+        noted(state, record, record.event)
     state.mono = record.mono

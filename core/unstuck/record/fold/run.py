@@ -53,6 +53,7 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
         failed="",
         exit_reason="",
         exit_code=None,
+        ended="",
         pid=event.pid,
         worked=state.run.used("time", state.mono),
         since=record.mono,
@@ -70,6 +71,7 @@ def _run_parked(state: State, record: Record, event: e.RunParked) -> None:
 @_on(e.RunEnded)
 def _run_ended(state: State, record: Record, event: e.RunEnded) -> None:
     state.run = replace(state.run, state="ended", exit_reason=event.exit_reason, exit_code=event.exit_code)
+    state.run = replace(state.run, ended=record.time)
     close_time(state, record)
 
 

@@ -78,6 +78,7 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         task=record.task,
         guidance=guidance,
         started=record.mono,
+        begun=record.time,
         started_seq=record.seq,
         limit=event.limit_s,
         deadline=record.mono + event.limit_s if event.limit_s else None,
@@ -123,7 +124,7 @@ def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
     current = is_current(state, record)
     attempt = state.attempts.get(record.attempt)
     if attempt is not None and attempt.is_live:
-        change_attempt(state, record.attempt, state="ended", report=event.report)
+        change_attempt(state, record.attempt, state="ended", report=event.report, seconds=event.seconds)
     if not current:
         return
     row = state.tasks[record.task]
