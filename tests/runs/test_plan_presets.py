@@ -68,7 +68,7 @@ def test_one_command(tmp_path: Path) -> None:
 
 
 def test_the_command_line(repo: Path, inside: object) -> None:
-    """A task is needed, once, and ``--`` brings more arguments; an unknown name is refused with those that are known."""
+    """A task is needed, once, and ``--`` brings more arguments; an unknown name is refused with the known ones."""
     assert callable(inside)
     assert "wants a task" in inside(repo, "run", "--agent", "claude", "--headless")[2]
     assert "put it into quotes" in inside(repo, "run", "--agent", "claude", "fix", "it", "--headless")[2]
