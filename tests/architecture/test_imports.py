@@ -78,7 +78,7 @@ def test_looking_brings_in_no_work() -> None:
     """A command that looks, or answers, imports nothing of what works: no agents, no sessions, no YAML, no screen."""
     program = (
         "import importlib, sys\n"
-        "for name in ('answer', 'doctor', 'runs', 'show', 'verify'):\n"
+        "for name in ('answer', 'doctor', 'events', 'runs', 'show', 'signatures', 'verify'):\n"
         "    importlib.import_module(f'unstuck_tui.cli.{name}')\n"
         "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.session', 'unstuck.runs.running'}\n"
         "print(sorted((working | {'yaml', 'psutil', 'platformdirs', 'textual', 'rich'}) & set(sys.modules)))\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-COMMANDS = ("answer", "diagnose", "doctor", "run", "runs", "show", "verify")
+COMMANDS = ("answer", "diagnose", "doctor", "events", "run", "runs", "show", "signatures", "verify")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
 def test_looking_changes_nothing(unstuck: Any) -> None:
     """Commands that only look make no file, not even in a project that has no record yet."""
     before = sorted(unstuck.root.rglob("*"))
-    for command in ("runs", "doctor", "show", "verify"):
+    for command in ("runs", "doctor", "show", "verify", "events", "signatures"):
         unstuck(command)
     assert sorted(unstuck.root.rglob("*")) == before
 
@@ -72,12 +72,111 @@ def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -
     assert unstuck.inside("show", run["run"][:8]).code == 0
 
 
+def test_show_tells_what_was_tried(unstuck: Any, parked: dict[str, Any]) -> None:
+    """Each attempt with its rung, its failure and its checkpoint, then the question and how it was answered."""
+    assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
+    first, second, asked = unstuck.inside("show", "--json").rows[1]["timeline"]
+    assert [(row["rung"], row["turn"], row["check"]) for row in (first, second)] == [
+        ("first", 0, "failed"),
+        ("retry", 1, "failed"),
+    ]
+    assert first["headline"] == "AssertionError: assert 1 == 2"
+    assert (second["checkpoint"], second["seconds"] >= 0) == (asked["checkpoint"], True)
+    assert (asked["id"], asked["by"], asked["choice"], asked["text"]) == (
+        parked["gate"],
+        "human",
+        "retry",
+        "use a dict",
+    )
+    shown = unstuck.inside("show").out
+    assert f"! stuck {parked['gate']}: retry use a dict, by a person" in shown
+    assert "people: 1 question, answered in" in shown
+    (run,) = unstuck.inside("runs", "--json").rows
+    assert (run["load"]["asked"], run["load"]["answered"]) == (1, 1)
+    (day,) = unstuck.inside("runs", "--days", "--json").rows
+    assert (day["asked"], day["answered"], day["decided"]["timer"]) == (1, 1, 0)
+    assert "1 question" in unstuck.inside("runs", "--days").out
+
+
 def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None:
     """A run that is not there is one clear line, for every command that takes one."""
-    for command in (("show",), ("verify",), ("run", "--headless", "--resume")):
+    for command in (("show",), ("verify",), ("events",), ("signatures",), ("run", "--headless", "--resume")):
         done = unstuck.inside(*command, "nosuch")
         assert (done.code, done.out) == (2, "")
         assert done.errors == "unstuck: there is no run nosuch; `unstuck runs` lists them\n"
+
+
+# --- events and signatures -------------------------------------------------------------------------------------------
+
+
+def test_events_are_those_of_the_log(unstuck: Any, parked: dict[str, Any]) -> None:
+    """`events --json` prints every record as the log has it; people see one line for each, and filters leave some."""
+    log = [json.loads(line) for line in (unstuck.runs[0] / "events.jsonl").read_bytes().splitlines()]
+    rows = unstuck.inside("events", "--json").rows
+    assert [(row["seq"], row["event"], row["task"]) for row in rows] == [
+        (row["seq"], row["event"], row["task"]) for row in log
+    ]
+    lines = unstuck("events").out.splitlines()
+    assert len(lines) == len(log)
+    assert lines[0].split()[:5] == ["1", log[0]["time"][11:19], "policy", "-", "run_started"]
+    asked = unstuck.inside("events", "--type", "gate_opened").out
+    assert "! I am stuck and need help." in asked
+    assert unstuck.inside("events", "--type", "gate_opened", "--since", "1h", "--json").rows == [
+        row for row in rows if row["event"] == "gate_opened"
+    ]
+    assert unstuck.inside("events", "--since", "2999-01-01").out == ""
+    without = unstuck.inside("events", "--decided-without-me", "--json").rows
+    assert [row["event"] for row in without] == ["directive_issued", "directive_issued"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--type", "gate_openned"), "there is no event gate_openned (did you mean `gate_opened`?)"),
+        (("--since", "soon"), "--since: 'soon' is no time such as 10m (ago), 14:30 or 2026-11-22T14:30"),
+        (("--actor", "nobody"), "'nobody' is not one of"),
+    ],
+)
+def test_filters_that_make_no_sense_are_refused(
+    unstuck: Any, parked: dict[str, Any], words: tuple[str, ...], said: str
+) -> None:
+    """A filter that could match nothing is one clear line instead of an empty answer."""
+    done = unstuck.inside("events", *words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.errors
+
+
+def test_events_are_followed_to_the_end_of_the_run(unstuck: Any, failing: str) -> None:
+    """Whoever follows a live run reads along and is done when the run is."""
+    os.mkfifo(unstuck.seen / "pipe")
+    agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
+    process = unstuck.start("run", "--headless", "--verify", failing, "--", "sh", agent)
+    unstuck.until(process, b"attempt 1")
+    follower = unstuck.start("events", "--follow", "--json")
+    unstuck.until(follower, b"attempt_started")
+    (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
+    out, errors = follower.communicate(timeout=60)
+    assert (process.wait(60), follower.returncode, errors) == (0, 0, b"")
+    assert json.loads(out.splitlines()[-1])["event"] == "run_ended"
+
+
+def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: dict[str, Any]) -> None:
+    """A failure of two runs is one row: how often, how far it got, and the answer that ended it."""
+    (row,) = unstuck.inside("signatures", "--json").rows
+    assert (row["count"], row["tasks"], row["rung"], row["worked"]) == (2, ["task"], "asked", "")
+    assert (row["location"], row["headline"]) == ("app.py:3", "AssertionError: assert 1 == 2")
+    assert row["signature"] == parked["context"]["signature"]
+    assert [one["event"] for one in unstuck.inside("events", "--signature", row["signature"][:8], "--json").rows] == [
+        "check_finished", "directive_issued", "check_finished", "directive_issued", "gate_opened",
+    ]  # fmt: skip
+    (unstuck.root / "done").touch()
+    assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
+    assert unstuck("run", "--headless", "--resume", "last").code == 0
+    (row,) = unstuck("signatures", "--json").rows
+    assert row["worked"] == "your answer: use a dict"
+    head, line = unstuck.inside("signatures").out.splitlines()
+    assert head.split()[:2] == ["FAILURE", "SEEN"]
+    assert line.startswith(f"{row['signature'][:8]}      2  ")
 
 
 # --- verify ----------------------------------------------------------------------------------------------------------

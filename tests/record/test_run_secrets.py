@@ -10,7 +10,7 @@ from pathlib import Path
 from unstuck.agents.claude_hooks import observation
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
-from unstuck.runs.looking import show_rows
+from unstuck.runs.rows import show_rows
 from unstuck.supervision.coordinator import Coordinator
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
@@ -91,7 +91,7 @@ async def test_it_is_in_no_hook_answer_and_no_gate(tmp_path: Path, clock: Manual
                     if directive.gate in {row.id for row in supervisor.core.head.open_gates()}:
                         await supervisor.answer(directive.gate, Answer(choice="retry", text=Clean(f"use {SECRET}")))
         await supervisor.core.journal.committed()
-        rows = json.dumps(list(show_rows(supervisor.run, supervisor.state)), default=str)
+        rows = json.dumps(list(show_rows(supervisor.run, supervisor.state, 0.0)), default=str)
         assert answers
         assert "loop_detected" in rows + supervisor.core.journal.path.read_text()
         assert SECRET not in "".join(answers) + rows

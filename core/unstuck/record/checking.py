@@ -10,10 +10,9 @@ from unstuck.record.envelope import SCHEMA
 from unstuck.record.fold import fold
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, decoded, restored
 from unstuck.record.log import START, read_lines
-from unstuck.record.snapshot import load
 from unstuck.record.state import State, dump
 
-__all__ = ["Checked", "check", "readable"]
+__all__ = ["Checked", "check"]
 
 
 SnapshotWord = Literal["none", "good", "ahead", "ignored"]
@@ -56,14 +55,3 @@ def check(folder: Path) -> Checked:
     if safe > end.seq:
         snapshot = "ahead"
     return Checked(end.seq, end.offset, path.stat().st_size - end.offset, later, state.unknown, snapshot)
-
-
-def readable(path: Path) -> tuple[State, RecordDamaged | None]:
-    """What a log tells up to its damage, if it has any, for looking at. Raises RecordError where it cannot be read."""
-    state, saved = State(), load(path.with_name(SNAPSHOT_NAME))
-    try:
-        for line in read_lines(path, safe=saved.seq if saved else 0):
-            fold(state, decoded(path, line))
-    except RecordDamaged as damage:
-        return state, damage
-    return state, None

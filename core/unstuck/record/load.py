@@ -15,7 +15,7 @@ from typing import Any
 from unstuck.record.seen import DecidedBy
 from unstuck.record.state import GateRow, State
 
-__all__ = ["Load", "load_by_day", "load_of", "seconds_of"]
+__all__ = ["Load", "joined", "load_by_day", "load_of", "seconds_of"]
 
 _LONGEST = timedelta(days=400)
 _LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: a calendar ends soon after
@@ -61,6 +61,15 @@ def load_of(state: State, until: float, *, task: str | None = None) -> Load:
     return total
 
 
+def joined(days: Iterable[dict[str, Load]]) -> dict[str, Load]:
+    """The loads of several runs, day by day, in order."""
+    total: dict[str, Load] = {}
+    for one in days:
+        for day, load in one.items():
+            _add(total.setdefault(day, Load()), load)
+    return dict(sorted(total.items()))
+
+
 def load_by_day(state: State, until: float, zone: tzinfo | None = None) -> dict[str, Load]:
     """The load of each day (``2026-11-22``) on which there was any, in order; by default of the days here."""
     days: dict[str, Load] = {}
@@ -90,7 +99,7 @@ def _parts(state: State, until: float, zone: tzinfo | None, task: str | None) ->
         if moment is not None and task in (None, decision.task):
             yield moment, Load(decided=Counter([decision.by]))
     for spans in _held(gates, until).values():
-        for begin, stop in _joined(spans):
+        for begin, stop in _united(spans):
             for day_begin, day_end in _days(begin, stop, zone):
                 yield day_begin, Load(waited_seconds=day_end - day_begin)
 
@@ -130,7 +139,7 @@ def _held(gates: Iterable[GateRow], until: float) -> dict[str, list[Span]]:
     return held
 
 
-def _joined(spans: list[Span]) -> Iterator[Span]:
+def _united(spans: list[Span]) -> Iterator[Span]:
     """Spans without their overlaps, in order."""
     now: Span | None = None
     for begin, end in sorted(spans):

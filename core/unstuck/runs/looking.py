@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Any
 
 from unstuck.channel import call, socket_path
@@ -21,19 +19,20 @@ from unstuck.errors import (
     RecordError,
     UsageError,
 )
-from unstuck.record.checking import readable
-from unstuck.record.journal import LOG_NAME, Journal
-from unstuck.record.lock import ProjectLock
+from unstuck.record.journal import Journal
+from unstuck.record.load import joined, load_by_day
+from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.memory import Memory
+from unstuck.record.reader import RunReader
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
-from unstuck.record.usage import usage_by_rung, usage_of
+from unstuck.runs.rows import run_row
 from unstuck.settings import runtime_dir
 from unstuck.supervision.asking import answer_gate
 from unstuck.supervision.learning import remember_given
 from unstuck.workspace.project import Project
 
-__all__ = ["answer_offline", "answer_online", "find_run", "run_rows", "show_rows", "state_of"]
+__all__ = ["answer_offline", "answer_online", "day_rows", "find_run", "is_live", "run_rows", "state_of", "states_of"]
 
 _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 
@@ -55,71 +54,50 @@ def find_run(place: Project, wanted: str) -> str:
 
 def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
     """What the log of ``run`` tells, up to its damage if it has any. Raises RecordError where it cannot be read."""
-    return readable(place.runs / run / LOG_NAME)
+    return RunReader(place.runs / run).state()
 
 
 def run_rows(place: Project) -> Iterator[dict[str, Any]]:
     """One row for each run, oldest first; a log that cannot be read says so in its row."""
+    now = SystemClock().now()
     for run in run_names(place.runs):
         try:
             state, damage = state_of(place, run)
         except RecordError as error:
             yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
-        yield run_row(run, state) | ({"state": "damaged", "problem": str(damage)} if damage else {})
+        yield run_row(run, state, now) | ({"state": "damaged", "problem": str(damage)} if damage else {})
 
 
-def run_row(run: str, state: State) -> dict[str, Any]:
-    """The row of one run."""
-    counts = Counter(row.status or row.state for row in state.tasks.values())
-    return {
-        "run": run,
-        "state": state.run.state,
-        "started": state.run.started,
-        "kind": state.run.kind,
-        "exit_reason": state.run.exit_reason,
-        "exit_code": state.run.exit_code,
-        "tasks": dict(counts),
-        "open_gates": len(state.open_gates()),
-    }
+def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], None]) -> Iterator[tuple[str, State]]:
+    """What is known of each of ``runs``; ``complain`` hears what could not be read: what stands before it counts."""
+    for run in runs:
+        try:
+            state, damage = state_of(place, run)
+        except RecordError as error:
+            complain(str(error))
+            continue
+        if damage is not None:
+            complain(f"{damage}; counted is what stood before")
+        yield run, state
 
 
-def show_rows(run: str, state: State) -> Iterator[dict[str, Any]]:
-    """The run, then its tasks, then its open gates."""
-    yield run_row(run, state) | {
-        "tokens": state.run.tokens,
-        "cost": state.run.cost,
-        "seconds": round(state.run.used("time", state.mono), 1),
-        "budget": dict(state.run.limits),
-    }
-    for row in state.tasks.values():
-        diagnosis, used = row.diagnosis, usage_of(state, row)
-        yield {
-            "task": row.id,
-            "state": row.state,
-            "status": row.status,
-            "level": row.level,
-            "attempts": row.attempts,
-            "needs": list(row.task.needs),
-            "headline": diagnosis.headline if diagnosis else "",
-            "location": (diagnosis.signature.location or "") if diagnosis else "",
-            "error_type": diagnosis.signature.error_type.value if diagnosis else "",
-            "reason": row.reason,
-            "checkpoint": row.good,
-            "tokens": used.tokens,
-            "cost": used.cost,
-            "rungs": {rung: asdict(spent) for rung, spent in usage_by_rung(state, row).items()},
-        }
-    for gate in state.open_gates():
-        yield {
-            "gate": gate.id,
-            "type": gate.gate.type,
-            "task": gate.gate.task,
-            "opened": gate.opened,
-            "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
-            "standing": gate.gate.standing,
-            "context": dict(gate.gate.context),
-        }
+def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """What was asked of people on each day, in all runs together; ``complain`` as for :func:`states_of`."""
+    now = SystemClock().now()
+    states = states_of(place, run_names(place.runs), complain)
+    for day, load in joined(load_by_day(state, now) for _, state in states).items():
+        yield {"day": day, **load.as_dict()}
+
+
+def is_live(place: Project, run: str) -> bool:
+    """Whether somebody works on ``run`` now. A supervisor on another machine is believed to, as long as it says so."""
+    holder = read_holder(place.home / "lock")
+    if holder is None or holder.run != run:
+        return False
+    from unstuck.processes import is_alive  # a finished run is looked at without it
+
+    return bool(holder.host) or is_alive(holder.pid, holder.started)
 
 
 def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, str]) -> bool:

@@ -25,9 +25,11 @@ _COMMANDS = {
     "doctor": "What is installed, what is in the way, and where everything lies.",
     "hooks": "Attach agents that run in their own terminals, and detach them.",
     "replay": "Look at a run again, moment by moment.",
+    "events": "What happened in a run, record by record; read or followed.",
     "run": "Run a plan, or one command, until it is done or needs you.",
     "runs": "The runs of this project.",
-    "show": "One run: its tasks and open gates.",
+    "show": "One run: its tasks with what was tried, and its open gates.",
+    "signatures": "The failures of this project, each once, and what got past them.",
     "watch": "Watch over agents that run in their own terminals.",
     "verify": "Check that a run's record can be trusted.",
 }

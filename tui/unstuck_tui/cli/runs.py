@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from unstuck.runs.looking import run_rows
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck.runs.looking import day_rows, run_rows
+from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
+from unstuck_tui.render.past import load_words
 
 __all__ = ["command"]
 
 
 @click.command(name="runs")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per run.")
+@click.option("--days", is_flag=True, help="Day by day what was asked of people, in all runs together.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per run, or per day.")
 @project_option
-def command(project: Path, as_json: bool) -> None:
+def command(project: Path, days: bool, as_json: bool) -> None:
     """The runs of this project, oldest first."""
+    if days:
+        _print_days(list(day_rows(here(project), complain)), as_json)
+        return
     rows = run_rows(here(project))
     if as_json:
         print_json(rows)
@@ -33,3 +39,13 @@ def command(project: Path, as_json: bool) -> None:
         echo(f"{row['run']}  {state:<13} {tasks}{gates}")
     if not found:
         echo("no runs here yet")
+
+
+def _print_days(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        echo(f"{row['day']}  {load_words(row)}")
+    if not rows:
+        echo("nobody has been asked anything here yet")

@@ -7,6 +7,7 @@ from datetime import datetime
 from rich.cells import cell_len, set_cell_size
 
 from unstuck.text import sanitise
+from unstuck_tui.render.times import span
 
 __all__ = ["bar", "clock", "fit", "flat", "span", "time_of_day", "wrapped"]
 
@@ -17,18 +18,6 @@ def clock(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
-
-
-def span(seconds: float) -> str:
-    """How long something took or lasts: ``8s``, ``2m 10s``, ``1h 05m``."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    minutes, left = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes}m {left:02}s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h {minutes:02}m"
 
 
 def bar(fraction: float, width: int) -> str:

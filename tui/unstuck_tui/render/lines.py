@@ -11,7 +11,7 @@ from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.words import ACTORS, receipt_words
 
-__all__ = ["broken", "lines_of", "no_room", "summary"]
+__all__ = ["broken", "event_line", "lines_of", "no_room", "summary"]
 
 _WIDTH = 160
 _SETUP_LINES = 5
@@ -52,6 +52,15 @@ def lines_of(record: Record) -> tuple[str, ...]:
     said = _said(record)
     texts = (said,) if isinstance(said, str) else said or ()
     return tuple(start + _indented(text, room) for text in texts)
+
+
+def event_line(record: Record) -> str:
+    """``record`` in one line, whatever it is: number, time, who, which task, which event, and what it says."""
+    said = _said(record)
+    first = said if isinstance(said, str) else next(iter(said or ()), "")
+    task = one_line(record.task, _NAME_WIDTH) or "-"
+    start = f"{record.seq:>6}  {one_line(record.time[11:19])}  {record.actor:<6}  {task:<16}  "
+    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(first.strip(), _WIDTH)}".rstrip()
 
 
 def summary(

@@ -1,0 +1,92 @@
+"""``unstuck events``: what happened in a run, record by record, read as it stands or followed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck.clock import SystemClock
+from unstuck.errors import UsageError
+from unstuck.record.envelope import Record
+from unstuck.record.events import EVENTS
+from unstuck.record.reader import RunReader, Wanted
+from unstuck.runs.looking import find_run, is_live
+from unstuck.runs.suggesting import suggestion
+from unstuck.settings import parse_duration
+from unstuck_tui.cli.common import echo, here, project_option
+from unstuck_tui.render.lines import event_line
+
+__all__ = ["command"]
+
+_PAUSE_S = 0.2
+_ACTORS = ("human", "timer", "policy", "agent")
+
+
+@click.command(name="events")
+@click.argument("run", default="last")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until the run has ended.")
+@click.option("--task", "tasks", multiple=True, metavar="TASK", help="Only of this task; may hold *.")
+@click.option("--type", "types", multiple=True, metavar="EVENT", help="Only events of this name.")
+@click.option("--actor", "actors", multiple=True, type=click.Choice(_ACTORS), help="Only what these did.")
+@click.option("--signature", default="", metavar="FAILURE", help="Only about this failure, or one that begins so.")
+@click.option("--since", metavar="WHEN", help="Only from then on: 10m (ago), 14:30, 2026-11-22 or a time with both.")
+@click.option("--decided-without-me", "without_me", is_flag=True, help="Only what was decided, and not by a person.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per event, as the log has it.")
+@project_option
+def command(run: str, project: Path, follow: bool, as_json: bool, **options: Any) -> None:
+    """What happened in RUN (an id, the beginning of one, or last), record by record."""
+    place = here(project)
+    run = find_run(place, run)
+    wanted = _wanted(**options)
+    reader = RunReader(place.runs / run)
+    wait, live = partial(time.sleep, _PAUSE_S), partial(is_live, place, run)
+    records: Iterator[Record] = reader.follow(wanted, is_live=live, wait=wait) if follow else reader.records(wanted)
+    for record in records:
+        if as_json:
+            click.echo(json.dumps(record.as_dict(), ensure_ascii=True))
+        else:
+            echo(event_line(record))
+
+
+def _wanted(
+    *,
+    tasks: tuple[str, ...],
+    types: tuple[str, ...],
+    actors: tuple[str, ...],
+    signature: str,
+    since: str | None,
+    without_me: bool,
+) -> Wanted:
+    for name in types:
+        if name not in EVENTS:
+            raise UsageError(f"--type: there is no event {name}{suggestion(name, EVENTS)}")
+    moment = _moment(since) if since else None
+    return Wanted(
+        tasks=tasks,
+        types=frozenset(types),
+        actors=frozenset(actors),
+        signature=signature,
+        since=moment,
+        without_me=without_me,
+    )
+
+
+def _moment(said: str) -> float:
+    """A time as seconds since 1970; without a zone it is the one here. Raises UsageError."""
+    now = SystemClock().now()
+    try:
+        return now - parse_duration(said)
+    except ValueError:
+        pass
+    today = datetime.fromtimestamp(now).astimezone().date().isoformat()
+    try:
+        return datetime.fromisoformat(said if "-" in said else f"{today}T{said}").timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"--since: {said!r} is no time such as 10m (ago), 14:30 or 2026-11-22T14:30") from None

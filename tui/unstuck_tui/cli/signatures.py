@@ -1,0 +1,38 @@
+"""``unstuck signatures``: the failures of this project, each once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unstuck.record.runs import run_names
+from unstuck.runs.failures import failure_rows
+from unstuck.runs.looking import find_run
+from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
+from unstuck_tui.render.past import FAILURES_HEAD, failure_line
+
+__all__ = ["command"]
+
+
+@click.command(name="signatures")
+@click.argument("run", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per failure.")
+@project_option
+def command(run: str | None, project: Path, as_json: bool) -> None:
+    """Each failure once, the most frequent first: when, where, in which tasks, how far it got, what got past it.
+
+    Of all runs of the project, or of RUN: an id, the beginning of one, or last.
+    """
+    place = here(project)
+    runs = [find_run(place, run)] if run else run_names(place.runs)
+    rows = list(failure_rows(place, runs, complain))
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        echo("no failures here yet")
+        return
+    echo(FAILURES_HEAD)
+    for row in rows:
+        echo(failure_line(row))
