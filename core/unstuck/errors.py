@@ -153,6 +153,8 @@ class GitError(WorkspaceError):
 
     def __init__(self, arguments: tuple[str, ...], code: int, said: str) -> None:
         self.arguments, self.code, self.said = arguments, code, said
+        while arguments[:1] == ("-c",):
+            arguments = arguments[2:]
         super().__init__(f"git {' '.join(arguments[:3])} failed ({code}): {said}")
 
 

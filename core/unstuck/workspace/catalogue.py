@@ -31,7 +31,8 @@ _FOLDER = "described"
 class Checkpoint:
     """One saved state of ``root``. ``files`` counts what it covers, ``left_out`` names what it could not hold.
 
-    ``ignored`` are the first of the ``ignored_count`` ignored files and folders, which are not covered either.
+    ``ignored`` are the ``ignored_count`` ignored files and folders, which are not covered either; of more than a
+    thousand those that lie deepest are named by their folders.
     ``created_at`` is in seconds since 1970, ``size`` about how many bytes were saved for it. ``target`` is the
     checkpoint that was restored right after this one, which undoes that. ``base`` is the user's commit that unchanged
     files are borrowed from. ``is_new`` is off where nothing had changed and this is an earlier one.

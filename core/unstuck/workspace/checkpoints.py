@@ -50,6 +50,7 @@ __all__ = [
 
 _DIFF_LIMIT = 1_000_000
 _NAMED = 1_000
+_NEARLY = 0.95
 _NEEDED = "needed.json"
 _USED = "used"
 
@@ -226,13 +227,13 @@ class CheckpointStore:
         now = move.now
         if move.in_the_way:
             left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
-            now = replace(now, tree=await self._side.save(move.in_the_way), left_out=left_out)
+            tree, files = await self._side.save(move.in_the_way)
+            now = replace(now, tree=tree, files=files, left_out=left_out)
         coming = {change.path for change in move.plan.changes if change.status == "return"} | move.in_the_way
-        ignored = await self._side.ignored() if coming and move.now.ignored is None else move.now.ignored
-        opened = _opened(self._side.tree, ignored or (), coming) if coming else ignored
+        opened = _opened(self._side.tree, now.ignored, coming) if coming else now.ignored
         known = await self._catalogue.all()
         reason = f"before restoring {target.id}"
-        same = opened == ignored  # else the last one, of the same files, would not know which of these were not there
+        same = opened == now.ignored  # else the last one, of the same files, would not know which were not there
         now = replace(now, ignored=opened)
         safety = await self._record(now, known, reason, run, target.task, target.id, anew=not same)
         undoes = first or safety
@@ -264,7 +265,7 @@ class CheckpointStore:
         in_the_way = obstacles(self._side.tree, returning, covered)
         sizes = await sizes_of(self._side.reading, differences)
         planned = changes(self._side.tree, differences, in_the_way, sizes)
-        return _Move(target, now, goal, in_the_way, Plan(target.id, planned, self._side.count()))
+        return _Move(target, now, goal, in_the_way, Plan(target.id, planned, now.files))
 
     async def _existing(self, target: Checkpoint, now: Snapshot, goal: str, paths: Collection[str]) -> Collection[str]:
         """``paths``, all of which the checkpoint or the tree must have. Raises WorkspaceError."""
@@ -295,7 +296,6 @@ class CheckpointStore:
         if last and not anew and (last.tree, last.left_out) == (now.tree, now.left_out):
             return replace(last, is_new=False)
         moment = self._clock.now()
-        ignored = now.ignored if now.ignored is not None else await self._side.ignored()
         described = {
             "root": str(self._side.tree),
             "number": last.number + 1 if last else 1,
@@ -303,10 +303,10 @@ class CheckpointStore:
             "run": run,
             "task": task,
             "created_at": moment,
-            "files": self._side.count(),
+            "files": now.files,
             "left_out": [(entry.path, entry.why) for entry in now.left_out],
-            "ignored": ignored[:_NAMED],
-            "ignored_count": len(ignored),
+            "ignored": _in_folders(now.ignored),
+            "ignored_count": len(now.ignored),
             "size": now.size,
             "target": target,
             "base": self._side.base,
@@ -324,8 +324,8 @@ class CheckpointStore:
         """Keep the bounds: what is dropped goes from the disk at once, unless somebody else is just saving."""
         used = self._store.directory / _USED
         total = _number(used) + known[-1].size
-        over = total > self.bounds.size
-        if over:
+        # What the lists of files take is not in the estimate: near the bound it is measured.
+        if total > self.bounds.size * _NEARLY:
             total = await asyncio.to_thread(self._store.size)
         needed = self._all_needed()
         while dropped := outdated(
@@ -387,6 +387,18 @@ def _opened(tree: Path, ignored: Collection[str], coming: Collection[str]) -> tu
         else:
             found.add(path)
     return tuple(sorted(found - set(coming)))
+
+
+def _in_folders(ignored: Collection[str]) -> tuple[str, ...]:
+    """``ignored`` by names; of very many, the deepest by their folders: what is in those is then spared as a whole."""
+    found = {path.rstrip("/"): path for path in ignored}
+    while len(found) > _NAMED and (depth := max(path.count("/") for path in found)):
+        deepest = [path for path in found if path.count("/") == depth]
+        for path in deepest:
+            del found[path]
+            folder = path.rpartition("/")[0]
+            found[folder] = f"{folder}/"
+    return tuple(sorted(found.values()))
 
 
 def _needed(place: Path) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from typing import Literal
 
 from unstuck.errors import TreeTooLarge
 
-__all__ = ["LeftOut", "Why", "out_of_reach", "refuse_home", "refuse_huge"]
+__all__ = ["LeftOut", "Why", "lost", "out_of_reach", "refuse_home", "refuse_huge"]
 
-Why = Literal["large", "repository", "unreadable"]
+Why = Literal["large", "repository", "special", "unreadable"]
 _TOLD: dict[Why, str] = {
     "large": "over the size limit",
     "repository": "a repository of its own",
+    "special": "neither a file nor a link",
     "unreadable": "may not be read",
 }
 _MOST_FILES = 100_000
@@ -24,7 +25,7 @@ _MOST_FILES = 100_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class LeftOut:
-    """A path that a checkpoint does not hold; a repository inside the tree ends in a slash."""
+    """A path that a checkpoint does not hold; a folder, such as a repository inside the tree, ends in a slash."""
 
     path: str
     why: Why
@@ -42,17 +43,42 @@ def out_of_reach(tree: Path, paths: Iterable[str], file_limit: int) -> tuple[fro
         place = tree / path
         try:
             status = place.lstat()
+        except PermissionError:
+            left_out.add(LeftOut(path, "unreadable"))
+            continue
         except OSError:
             continue  # gone since; the index will say so
-        if stat.S_ISREG(status.st_mode):
-            if status.st_size > file_limit:
-                left_out.add(LeftOut(path, "large"))
-                continue
-            if not os.access(place, os.R_OK):
-                left_out.add(LeftOut(path, "unreadable"))
-                continue
-        total += status.st_size
+        if why := _why(place, status, file_limit):
+            left_out.add(LeftOut(path, why))
+        else:
+            total += status.st_size
     return frozenset(left_out), total
+
+
+def lost(tree: Path, covered: Iterable[str], closed: Iterable[str]) -> tuple[frozenset[str], frozenset[LeftOut]]:
+    """Those of ``covered`` that are not there any more; and those of which nobody can say, with the ``closed`` folders.
+
+    What cannot be looked at stays in the index as it last was.
+    """
+    gone, folders = set(), tuple(closed)
+    hidden = {LeftOut(path, "unreadable") for path in folders}
+    for path in covered:
+        try:
+            (tree / path).lstat()
+        except PermissionError:
+            if not path.startswith(folders):
+                hidden.add(LeftOut(path, "unreadable"))
+        except OSError:
+            gone.add(path)
+    return frozenset(gone), frozenset(hidden)
+
+
+def _why(place: Path, status: os.stat_result, file_limit: int) -> Why | None:
+    if not stat.S_ISREG(status.st_mode):
+        return None if stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode) else "special"
+    if status.st_size > file_limit:
+        return "large"
+    return None if os.access(place, os.R_OK) else "unreadable"
 
 
 def refuse_home(tree: Path) -> None:

@@ -134,6 +134,8 @@ def _files_under(tree: Path, top: str) -> Iterator[str]:
 def _savable(tree: Path, path: str, mode: int) -> Iterator[str]:
     if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
         raise WorkspaceError(f"a special file stands in the way of the restore: move {tree / path} away first")
+    if stat.S_ISREG(mode) and not os.access(tree / path, os.R_OK):
+        raise WorkspaceError(f"a file that may not be read is in the way of the restore: move {tree / path} away first")
     yield path
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.text import one_line
-from unstuck.workspace.coverage import LeftOut, out_of_reach, refuse_home, refuse_huge
+from unstuck.workspace.coverage import LeftOut, lost, out_of_reach, refuse_home, refuse_huge
 from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
-from unstuck.workspace.staging import scan, stage
+from unstuck.workspace.staging import stage, survey
 from unstuck.workspace.store import ObjectStore
 
 __all__ = ["SideRepository", "Snapshot"]
@@ -27,6 +29,13 @@ __all__ = ["SideRepository", "Snapshot"]
 _GITLINK = "160000"
 _YES = "allowed"
 _ARGUMENTS = 200
+# The first line of git's list of folders in an index ("cache tree", gitformat-index): the files below the top one.
+_COUNTED = re.compile(rb"TREE.{4}\0(\d+) \d+\n", re.DOTALL)
+_NO_COMMIT = "ref: refs/heads/none"
+_MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
+_SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
+# A folder is a list of ids: there is little to squeeze out of it, and it takes time.
+_PLAIN = ("-c", "core.looseCompression=0")
 _UNDER_WAY = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
@@ -39,15 +48,16 @@ _UNDER_WAY = {
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The id of a git tree, what it could not hold, and about how many bytes were saved for it.
+    """The id of a git tree, how many files it has, what it could not hold, and about how many bytes were saved for it.
 
-    ``ignored`` is known where anything had changed.
+    ``ignored`` is what lies there and is ignored, sorted; a folder ends in a slash and stands for all that is in it.
     """
 
     tree: str
+    files: int
     left_out: tuple[LeftOut, ...]
+    ignored: tuple[str, ...]
     size: int = 0
-    ignored: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,31 +127,15 @@ class SideRepository:
         try:
             return await self._snapshot()
         except GitError:
-            for name in ("index", "index.lock"):
-                (self.place / name).unlink(missing_ok=True)
+            for index in (*self.place.glob("index*"), *self.place.glob("sharedindex*")):
+                index.unlink(missing_ok=True)
             await self._seed()
             return await self._snapshot()
-
-    async def ignored(self) -> tuple[str, ...]:
-        """What lies in the tree and is ignored; a folder in which all is ends in a slash. Sorted."""
-        arguments = ("--others", "--ignored", "--exclude-standard", "--directory")
-        own = self._store.home
-        found = split_paths((await self.git("ls-files", "-z", *arguments)).out)
-        # Git also names folders that are not ignored themselves, beside what is in them.
-        parted = {f"{folder}/" for path in found for folder in above(path.rstrip("/"))}
-        places = ((path, self.tree / path) for path in found if path not in parted)
-        return tuple(sorted(path for path, place in places if not own.is_relative_to(place) and not _is_empty(place)))
 
     async def under_way(self) -> str:
         """What the user's git is in the middle of in this tree; empty where it is in nothing."""
         directory = (await self._checked_out())[0]
         return next((name for mark, name in _UNDER_WAY.items() if (directory / mark).exists()), "")
-
-    def count(self) -> int:
-        """How many files the index has."""
-        with suppress(OSError), (self.place / "index").open("rb") as index:
-            return int.from_bytes(index.read(12)[8:12], "big")
-        return 0
 
     @property
     def base(self) -> str:
@@ -151,14 +145,21 @@ class SideRepository:
         except OSError:
             return ""
 
-    async def save(self, paths: Iterable[str]) -> str:
-        """Put ``paths`` into the index, ignored or large as they may be, and return the new tree."""
-        await stage(self.git, present=paths)
-        return await self._write_tree()
+    async def save(self, paths: Iterable[str]) -> tuple[str, int]:
+        """Put ``paths`` into the index, ignored or large as they may be; the new tree, and how many files it has."""
+        await stage(self._saving, present=paths)
+        return await self._write_tree(), await self._count()
 
     async def covered(self) -> frozenset[str]:
         """Every path the index has."""
         return frozenset(split_paths((await self.git("ls-files", "-z")).out))
+
+    async def _count(self) -> int:
+        """How many files the index has; of one whose tree was just written git has noted it."""
+        with suppress(OSError):
+            if noted := _COUNTED.search((self.place / "index").read_bytes()):
+                return int(noted[1])
+        return len(await self.covered())
 
     async def names(self, tree: str, paths: Collection[str]) -> list[str]:
         """The files that ``tree`` has at and below ``paths``."""
@@ -211,7 +212,6 @@ class SideRepository:
         self.place.mkdir(parents=True, exist_ok=True)
         (self.place / "commondir").write_text("../..\n")
         (self.place / "gitdir").write_text(f"{self.tree}/.git\n", errors="surrogateescape")
-        (self.place / "HEAD").write_text("ref: refs/heads/none\n")
         await self._seed()
 
     async def _seed(self) -> None:
@@ -220,21 +220,35 @@ class SideRepository:
         What the user's own index knows of sizes and times comes with it, its conflicts and its marks do not.
         """
         directory, base = await self._checked_out()
+        fresh = self.place / "index.fresh"
+        fresh.unlink(missing_ok=True)
+        self._begin_at("")
         if not base:
             return
         await self._store.pin(base)
-        (self.place / "base").write_text(base + "\n")
-        index = self.place / "index"
         with suppress(OSError):
             # With its time: what was written in the same instant as a file is looked at again.
-            await asyncio.to_thread(shutil.copy2, directory / "index", index)
-        if (await self.reading("read-tree", "--reset", base, check=False)).code:
-            index.unlink(missing_ok=True)
-            await self.reading("read-tree", base)
+            await asyncio.to_thread(shutil.copy2, directory / "index", fresh)
+        if await self._begun(base, fresh):
+            self._begin_at(base)
+            fresh.rename(self.place / "index")  # last, so that one half made by a kill is never used
+
+    async def _begun(self, base: str, fresh: Path) -> bool:
+        """Make ``fresh`` the index of ``base``. Not where the user's objects are damaged: then all is saved anew."""
+        if (await self.reading("read-tree", "--reset", base, check=False, index=fresh)).code:
+            fresh.unlink(missing_ok=True)
+            if (await self.reading("read-tree", base, check=False, index=fresh)).code:
+                return False
         # A submodule is another repository; what git was told to overlook may differ all the same.
-        listed = split_paths((await self.git("ls-files", "-v", "-s", "-z")).out)
+        listed = split_paths((await self.git("ls-files", "-v", "-s", "-z", index=fresh)).out)
         rows = [(row[0], row[2:8], row.split("\t", 1)[1]) for row in listed]
-        await stage(self.git, removed=[path for tag, mode, path in rows if mode == _GITLINK or tag != "H"])
+        removed = [path for tag, mode, path in rows if mode == _GITLINK or tag != "H"]
+        await stage(partial(self.git, index=fresh), removed=removed)
+        return True
+
+    def _begin_at(self, base: str) -> None:
+        (self.place / "base").write_text(base + "\n")
+        (self.place / "HEAD").write_text(f"{base or _NO_COMMIT}\n")
 
     async def _checked_out(self) -> tuple[Path, str]:
         """The tree's own git directory, and the commit that is checked out in it or nothing."""
@@ -245,9 +259,11 @@ class SideRepository:
         return Path(asked.line), head.line if head.code == 0 else ""
 
     async def _snapshot(self) -> Snapshot:
-        found, tracked = await asyncio.gather(scan(self.git), self._tracked_though_ignored())
+        seen, tracked = await asyncio.gather(survey(self._surveying), self._tracked_though_ignored())
+        found = seen.scan
+        hidden: frozenset[LeftOut] = frozenset()
         if found.unclear:
-            gone = {path for path in await self.covered() if not os.path.lexists(self.tree / path)}
+            gone, hidden = await asyncio.to_thread(lost, self.tree, await self.covered(), seen.closed)
             found = replace(found, removed=found.removed | gone)
         candidates = found.present | tracked
         left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
@@ -255,16 +271,27 @@ class SideRepository:
         present = candidates - names - found.removed
         if not self._allowed:
             refuse_huge(self.tree, len(present), size, self._most_bytes)
-        removed = found.removed | names
-        await stage(self.git, removed=removed, present=present)
-        everything = tuple(sorted({*left_out, *(LeftOut(path, "repository") for path in found.nested)}))
-        if not removed and not present:
-            return Snapshot(await self._write_tree(), everything)
-        tree, ignored = await asyncio.gather(self._write_tree(), self.ignored())
-        return Snapshot(tree, everything, size, ignored)
+        await stage(self._saving, removed=found.removed | names, present=present)
+        repositories = {LeftOut(path, "repository") for path in found.nested}
+        everything = tuple(sorted(left_out | repositories | hidden))
+        tree = await self._write_tree()
+        return Snapshot(tree, await self._count(), everything, self._not_covered(seen.ignored), size)
+
+    def _not_covered(self, ignored: Iterable[str]) -> tuple[str, ...]:
+        own = self._store.home
+        places = ((path, self.tree / path) for path in ignored)
+        return tuple(sorted(path for path, place in places if not own.is_relative_to(place) and not _is_empty(place)))
+
+    async def _surveying(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
+        """Git that also finds HEAD, which is the user's, and writes down which files were only touched."""
+        return await self._run(arguments, stdin, check, self._environment(None) | self._store.borrowed() | _MAY_LOCK)
+
+    async def _saving(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
+        """Git that writes what changes in the index into a small file of its own: a large index costs less so."""
+        return await self.git(*_SPLIT, *arguments, stdin=stdin, check=check)
 
     async def _write_tree(self) -> str:
-        return (await self.git("write-tree", "--missing-ok")).line
+        return (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""

@@ -7,13 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from unstuck.workspace.git import Result, join_paths, split_paths
 
-__all__ = ["Git", "Scan", "scan", "stage"]
+__all__ = ["Git", "Scan", "Survey", "scan", "stage", "survey"]
+
+_STATUS = (
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--no-renames",
+    "--untracked-files=all",
+    "--ignored=matching",
+    "--ignore-submodules=all",
+)
+_CLOSED = re.compile(r"^warning: could not open directory '(.*/)': ", re.MULTILINE)
 
 
 class Git(Protocol):
@@ -44,6 +56,39 @@ class Scan:
     def clean(self) -> bool:
         """Whether everything the index has is in the tree exactly so."""
         return not self.removed and not self.changed
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A scan with what is left out of it: ``ignored`` files and folders, and the folders that may not be read.
+
+    An ignored folder stands for all that is in it; a folder ends in a slash.
+    """
+
+    scan: Scan
+    ignored: frozenset[str]
+    closed: frozenset[str]
+
+
+async def survey(git: Git) -> Survey:
+    """Compare the work tree with the index and look for everything else in it, in one go.
+
+    Files that were only touched are looked at once: git may write down that they are the same. What the index has
+    beyond HEAD does not matter.
+    """
+    told = await git(*_STATUS)
+    found: dict[bytes, set[str]] = {}
+    for row in told.out.split(b"\0")[:-1]:
+        if row[1:2] != b" ":
+            found.setdefault(row[1:2], set()).add(os.fsdecode(row[3:]))
+    strangers = frozenset(found.pop(b"?", ()))
+    ignored = frozenset(found.pop(b"!", ()))
+    nested = frozenset(path for path in strangers if path.endswith("/"))
+    gone = found.pop(b"D", set())
+    changed = frozenset().union(*found.values())
+    replaced = frozenset(path for path in changed if path + "/" in nested)
+    seen = Scan(replaced | gone, changed - replaced, strangers - nested, nested, bool(told.err))
+    return Survey(seen, ignored, frozenset(_CLOSED.findall(told.err)))
 
 
 async def scan(git: Git) -> Scan:
