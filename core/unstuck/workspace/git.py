@@ -50,6 +50,8 @@ _ALWAYS = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_EDITOR": "true",
     "LC_ALL": "C",
+    # Else glibc gives the memory for each object back and asks for it again: most of the time of saving many files.
+    "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
 }
 _NO_USER_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 _SETTINGS = (
