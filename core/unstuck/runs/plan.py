@@ -78,10 +78,6 @@ class Plan:
         """The task with this id; raises ``KeyError``."""
         return self.tasks[id].task
 
-    def dependents(self, id: str) -> tuple[str, ...]:
-        """The tasks that name ``id`` among their needs, in the plan's order."""
-        return tuple(name for name, planned in self.tasks.items() if id in planned.task.needs)
-
     def order(self) -> tuple[str, ...]:
         """Every id after all its needs, otherwise in the plan's order."""
         return ordered({name: planned.task.needs for name, planned in self.tasks.items()})

@@ -10,12 +10,11 @@ from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.runs import ended
 from unstuck.supervision.core import Core
+from unstuck.supervision.naming import MOST_NAMED
 from unstuck.text import admit
 from unstuck.workspace.keeping import Cleaned, Kept
 
 __all__ = ["clean_old", "clean_own"]
-
-_NAMED = 50
 
 
 async def clean_own(core: Core) -> None:
@@ -50,6 +49,6 @@ async def clean_old(core: Core, runs: Path, removed: Iterable[str]) -> None:
 
 
 def _say(core: Core, cleaned: Cleaned, *, of: str = "") -> None:
-    kept = tuple(admit(f"{kept.place}: {kept.reason}", limit=500) for kept in cleaned.kept[:_NAMED])
+    kept = tuple(admit(f"{kept.place}: {kept.reason}", limit=500) for kept in cleaned.kept[:MOST_NAMED])
     if cleaned.removed or kept:
         core.append(e.TreesCleaned(removed=cleaned.removed, kept=kept, of=of))

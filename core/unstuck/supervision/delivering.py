@@ -12,6 +12,7 @@ from unstuck.record import events as e
 from unstuck.record.state import GateRow, State
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.naming import MOST_NAMED
 from unstuck.text import admit, one_line
 from unstuck.workspace.delivery import Delivery
 from unstuck.workspace.worktrees import Worktrees
@@ -23,7 +24,6 @@ REFUSED = "delivery_refused"
 
 _KEY = "delivery"
 _GONE = "gone"
-_NAMED = 50
 
 
 async def deliver(core: Core) -> None:
@@ -86,7 +86,7 @@ async def _try(core: Core, trees: Worktrees, gate: GateRow | None) -> None:
         tip = await trees.tip()
         commit = await delivery.deliver("merge" if core.settings.results == "merge" else "fast_forward")
     except (WorkspaceError, OSError) as error:
-        paths = error.paths[:_NAMED] if isinstance(error, DeliveryRefused) else ()
+        paths = error.paths[:MOST_NAMED] if isinstance(error, DeliveryRefused) else ()
         context = {"paths": [one_line(path) for path in paths], "problem": admit(str(error), limit=2_000)}
     else:
         core.append(e.ResultsDelivered(tip=tip, branch=one_line(branch), commit=commit))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
+from unstuck.supervision.naming import MOST_NAMED
 from unstuck.text import admit, one_line
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ __all__ = [
 IDLE = "no agent is at work"
 NOT_SAVED = "no checkpoint could be made"
 
-_NAMED = 50
-
 
 async def checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
     """Save the tree; where that cannot be done the run goes on and the record says so."""
@@ -54,7 +53,7 @@ def _event(saved: Checkpoint, reason: str, purpose: str, progress: tuple[str, ..
         id=saved.id,
         reason=reason,
         files=saved.files,
-        not_covered=tuple(one_line(path) for path in saved.not_covered[:_NAMED]),
+        not_covered=tuple(one_line(path) for path in saved.not_covered[:MOST_NAMED]),
         ignored=saved.ignored_count,
         progress=progress,
         purpose=purpose,  # type: ignore[arg-type]
@@ -80,7 +79,7 @@ async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
         return ()
     done = {"change": "changed", "return": "deleted", "disappear": "added"}
     plan = await core.checkpoints(tree).plan(row.baseline)
-    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:_NAMED])
+    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:MOST_NAMED])
 
 
 async def changed(core: Core, row: TaskRow) -> tuple[str, ...]:

@@ -9,12 +9,11 @@ from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.naming import MOST_NAMED
 from unstuck.text import admit, one_line
 from unstuck.workspace.checkpoints import Plan
 
 __all__ = ["restore"]
-
-_NAMED = 50
 
 
 async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
@@ -82,7 +81,7 @@ def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
         "problem": problem,
         "checkpoint": plan.checkpoint,
         "saved": row.directive.saved if row.directive is not None else "",
-        "paths": lost[:_NAMED],
+        "paths": lost[:MOST_NAMED],
     }
     open_gate(core, "permission", task=row.id, key=key, context=context)
     return ""

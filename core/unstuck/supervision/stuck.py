@@ -10,7 +10,7 @@ from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import answered_before, remember_answers
 from unstuck.supervision.saving import changed, said_of
-from unstuck.supervision.touching import consequences, used_by_rung
+from unstuck.supervision.touching import consequences, dependents, used_by_rung
 
 __all__ = ["ask"]
 
@@ -19,7 +19,7 @@ async def ask(core: Core, row: TaskRow) -> None:
     """Write the stuck report and open the stuck gate."""
     directive = row.directive
     assert directive is not None
-    touches = tuple(other.id for other in core.head.tasks.values() if row.id in other.task.needs)
+    touches = dependents(core.head, row.id)
     saved = directive.saved if directive.saved != "none" else ""
     before = await _before(core, row)
     report = stuck_report(

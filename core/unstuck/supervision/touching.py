@@ -6,9 +6,14 @@ from collections.abc import Mapping
 
 from unstuck.record.state import State, TaskRow
 
-__all__ = ["consequences", "fallout", "used_by_rung"]
+__all__ = ["consequences", "dependents", "fallout", "used_by_rung"]
 
 _NAMED = 4
+
+
+def dependents(state: State, task: str) -> tuple[str, ...]:
+    """The tasks that need ``task`` themselves, in the plan's order."""
+    return tuple(other.id for other in state.tasks.values() if task in other.task.needs)
 
 
 def fallout(state: State, task: str) -> str:
@@ -16,11 +21,10 @@ def fallout(state: State, task: str) -> str:
     waiting: dict[str, None] = {}
     frontier = [task]
     while frontier:
-        need = frontier.pop(0)
-        for other in state.tasks.values():
-            if need in other.task.needs and other.id not in waiting and other.state != "ended":
-                waiting[other.id] = None
-                frontier.append(other.id)
+        for other in dependents(state, frontier.pop(0)):
+            if other not in waiting and state.tasks[other].state != "ended":
+                waiting[other] = None
+                frontier.append(other)
     if not waiting:
         return "nothing waits for it"
     names = ", ".join(list(waiting)[:_NAMED]) + (f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else "")

@@ -13,9 +13,11 @@ from unstuck.errors import TreeTooLarge
 
 __all__ = ["LeftOut", "Why", "lost", "out_of_reach", "refuse_home", "refuse_huge"]
 
-Why = Literal["large", "repository", "special", "unreadable"]
+Why = Literal["busy", "large", "name", "repository", "special", "unreadable"]
 _TOLD: dict[Why, str] = {
+    "busy": "was just being written",
     "large": "over the size limit",
+    "name": "a name that git does not take",
     "repository": "a repository of its own",
     "special": "neither a file nor a link",
     "unreadable": "may not be read",

@@ -29,6 +29,7 @@ __all__ = ["SideRepository", "Snapshot"]
 _GITLINK = "160000"
 _YES = "allowed"
 _ARGUMENTS = 200
+_FEW = 8
 # The first line of git's list of folders in an index ("cache tree", gitformat-index): the files below the top one.
 _COUNTED = re.compile(rb"TREE.{4}\0(\d+) \d+\n", re.DOTALL)
 _NO_COMMIT = "ref: refs/heads/none"
@@ -193,9 +194,9 @@ class SideRepository:
 
         Raises GitError, or WorkspaceError where the files are not those of ``goal`` afterwards.
         """
-        await self.git("update-index", "-q", "--refresh", check=False)
+        await self.reading("update-index", "-q", "--refresh", check=False)
         await self.reading("read-tree", "-m", "-u", now, goal)
-        odd = split_paths((await self.git("diff-files", "-z", "--name-only")).out)
+        odd = split_paths((await self.reading("diff-files", "-z", "--name-only")).out)
         if odd or await self._write_tree() != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
             raise WorkspaceError(f"the restore is not complete, run it again: {what}")
@@ -271,11 +272,33 @@ class SideRepository:
         present = candidates - names - found.removed
         if not self._allowed:
             refuse_huge(self.tree, len(present), size, self._most_bytes)
-        await stage(self._saving, removed=found.removed | names, present=present)
+        await stage(self._saving, removed=found.removed | names)
+        refused = await self._stage(present)
         repositories = {LeftOut(path, "repository") for path in found.nested}
-        everything = tuple(sorted(left_out | repositories | hidden))
+        everything = tuple(sorted(left_out | repositories | hidden | refused))
         tree = await self._write_tree()
         return Snapshot(tree, await self._count(), everything, self._not_covered(seen.ignored), size)
+
+    async def _stage(self, present: Collection[str]) -> frozenset[LeftOut]:
+        """Write ``present`` into the index, but for a few that git cannot take: it ends at a file cut off meanwhile."""
+        refused: set[LeftOut] = set()
+        parts = [sorted(present)]
+        while parts:
+            paths = parts.pop()
+            try:
+                if not await stage(self._saving, present=paths):
+                    strange = set(paths) - await self.covered()
+                    refused |= {LeftOut(path, "name") for path in strange if os.path.lexists(self.tree / path)}
+            except GitError:
+                if len(refused) >= _FEW:
+                    raise
+                (self.place / "index.lock").unlink(missing_ok=True)
+                half = len(paths) // 2
+                if half:
+                    parts += [paths[half:], paths[:half]]
+                else:
+                    refused.add(LeftOut(paths[0], "busy"))
+        return frozenset(refused)
 
     def _not_covered(self, ignored: Iterable[str]) -> tuple[str, ...]:
         own = self._store.home

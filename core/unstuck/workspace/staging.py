@@ -25,7 +25,8 @@ _STATUS = (
     "--ignored=matching",
     "--ignore-submodules=all",
 )
-_CLOSED = re.compile(r"^warning: could not open directory '(.*/)': ", re.MULTILINE)
+# A very long one is cut off by git.
+_CLOSED = re.compile(r"^warning: could not open directory '(.+?)(?:/': .*)?$", re.MULTILINE)
 
 
 class Git(Protocol):
@@ -88,7 +89,7 @@ async def survey(git: Git) -> Survey:
     changed = frozenset().union(*found.values())
     replaced = frozenset(path for path in changed if path + "/" in nested)
     seen = Scan(replaced | gone, changed - replaced, strangers - nested, nested, bool(told.err))
-    return Survey(seen, ignored, frozenset(_CLOSED.findall(told.err)))
+    return Survey(seen, ignored, frozenset(f"{path}/" for path in _CLOSED.findall(told.err)))
 
 
 async def scan(git: Git) -> Scan:
@@ -108,12 +109,16 @@ async def scan(git: Git) -> Scan:
     return Scan(removed, frozenset(found) - removed, strangers - nested, nested, bool(compared.err))
 
 
-async def stage(git: Git, *, removed: Iterable[str] = (), present: Iterable[str] = ()) -> None:
-    """Write ``present`` as they are now into the index and take ``removed`` out of it.
+async def stage(git: Git, *, removed: Iterable[str] = (), present: Iterable[str] = ()) -> bool:
+    """Write ``present`` as they are now into the index and take ``removed`` out of it; whether git had nothing to say.
+
+    It has where it does not take a name (``.GIT``), and goes on with the others.
 
     Removals go first and apart: git refuses to look at a path behind a directory that has become a symbolic link.
     """
     if gone := join_paths(sorted(removed)):
         await git("update-index", "--force-remove", "-z", "--stdin", stdin=gone)
-    if here := join_paths(sorted(present)):
-        await git("update-index", "--add", "--replace", "--remove", "-z", "--stdin", stdin=here)
+    here = join_paths(sorted(present))
+    if not here:
+        return True
+    return not (await git("update-index", "--add", "--replace", "--remove", "-z", "--stdin", stdin=here)).err
