@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -30,8 +31,12 @@ _GITLINK = "160000"
 _YES = "allowed"
 _ARGUMENTS = 200
 _FEW = 8
+_BUSY = re.compile("unstable object source|short read|read error while indexing")
+_NO_ROOM = re.compile("[Oo]ut of diskspace|No space left|Disk quota exceeded|File too large")
 # The first line of git's list of folders in an index ("cache tree", gitformat-index): the files below the top one.
 _COUNTED = re.compile(rb"TREE.{4}\0(\d+) \d+\n", re.DOTALL)
+_CUT_OFF = "the restore did not come to its end"
+_AGAIN = "run it again, or take it back with `unstuck checkpoints undo`"
 _NO_COMMIT = "ref: refs/heads/none"
 _MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
 _SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
@@ -99,6 +104,10 @@ class SideRepository:
                     os.close(descriptor)
         except OSError as problem:
             raise WorkspaceError(f"{self._store.directory.parent}: {problem.strerror or problem}") from problem
+        except GitError as problem:
+            if not _is_full(problem):
+                raise
+            raise WorkspaceError(f"{self._store.directory.parent}: no room to save files: {problem.said}") from problem
 
     def allow(self) -> None:
         """Take the yes of a person for a tree that is a home directory or huge."""
@@ -127,7 +136,9 @@ class SideRepository:
         await self._open()
         try:
             return await self._snapshot()
-        except GitError:
+        except GitError as error:
+            if _is_full(error):
+                raise
             for index in (*self.place.glob("index*"), *self.place.glob("sharedindex*")):
                 index.unlink(missing_ok=True)
             await self._seed()
@@ -192,14 +203,17 @@ class SideRepository:
     async def move(self, now: str, goal: str) -> None:
         """Turn the files of ``now`` into those of ``goal``; git refuses beforehand where a file is not as in ``now``.
 
-        Raises GitError, or WorkspaceError where the files are not those of ``goal`` afterwards.
+        Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
         await self.reading("update-index", "-q", "--refresh", check=False)
-        await self.reading("read-tree", "-m", "-u", now, goal)
+        try:
+            await self.reading("read-tree", "-m", "-u", now, goal)
+        except GitError as error:
+            raise WorkspaceError(f"{_CUT_OFF}: {error.said}; {_AGAIN}") from error
         odd = split_paths((await self.reading("diff-files", "-z", "--name-only")).out)
         if odd or await self._write_tree() != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
-            raise WorkspaceError(f"the restore is not complete, run it again: {what}")
+            raise WorkspaceError(f"{_CUT_OFF}: {what} not as it was; {_AGAIN}")
 
     @property
     def _allowed(self) -> bool:
@@ -280,7 +294,7 @@ class SideRepository:
         return Snapshot(tree, await self._count(), everything, self._not_covered(seen.ignored), size)
 
     async def _stage(self, present: Collection[str]) -> frozenset[LeftOut]:
-        """Write ``present`` into the index, but for a few that git cannot take: it ends at a file cut off meanwhile."""
+        """Write ``present`` into the index, but for a few: git does not take every name, nor what is being written."""
         refused: set[LeftOut] = set()
         parts = [sorted(present)]
         while parts:
@@ -289,8 +303,8 @@ class SideRepository:
                 if not await stage(self._saving, present=paths):
                     strange = set(paths) - await self.covered()
                     refused |= {LeftOut(path, "name") for path in strange if os.path.lexists(self.tree / path)}
-            except GitError:
-                if len(refused) >= _FEW:
+            except GitError as error:
+                if len(refused) >= _FEW or not (error.code == -signal.SIGBUS or _BUSY.search(error.said)):
                     raise
                 (self.place / "index.lock").unlink(missing_ok=True)
                 half = len(paths) // 2
@@ -345,6 +359,10 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=self._descriptors
         )
+
+
+def _is_full(error: GitError) -> bool:
+    return error.code == -signal.SIGXFSZ or bool(_NO_ROOM.search(error.said))
 
 
 def _is_empty(place: Path) -> bool:
