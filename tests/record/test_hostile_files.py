@@ -21,6 +21,7 @@ from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
 from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.log import framed, read_lines, verify
 from unstuck.record.memory import Memory
+from unstuck.record.remembered import learnt
 from unstuck.record.writer import LogWriter
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def test_a_memory_or_a_lock_that_is_no_plain_file_is_said(tmp_path: Path, make: 
     with pytest.raises(RecordError, match="cannot be read: it is no plain file"):
         Memory(tmp_path / "memory.jsonl").load()
     with pytest.raises(RecordError, match="cannot be written"):
-        Memory(tmp_path / "memory.jsonl").remember("insight", signature="s", approach="", outcome="", cause="c")
+        Memory(tmp_path / "memory.jsonl").remember(learnt("insight", signature="s"))
     with pytest.raises(ProjectError, match="cannot be locked"):
         ProjectLock(tmp_path / "lock").acquire()
     assert read_holder(tmp_path / "lock") is None

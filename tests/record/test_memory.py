@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import RecordError
-from unstuck.record.memory import ENTRIES_LIMIT, READ_LIMIT, Memory
+from unstuck.record.memory import READ_LIMIT, Memory
+from unstuck.record.remembered import ENTRIES_LIMIT, learnt
 
 
 def reloaded(path: Path) -> Memory:
@@ -22,7 +23,7 @@ def reloaded(path: Path) -> Memory:
 
 
 def tried(memory: Memory, approach: str, outcome: str, *, signature: str = "s1", cause: str = "test_assertion") -> None:
-    memory.remember("approach", signature=signature, approach=approach, outcome=outcome, cause=cause)  # type: ignore[arg-type]
+    memory.remember(learnt("approach", signature=signature, approach=approach, outcome=outcome, cause=cause))  # type: ignore[arg-type]
 
 
 def test_a_new_project_remembers_nothing(tmp_path: Path) -> None:
@@ -38,10 +39,19 @@ def test_what_one_run_learns_the_next_one_knows(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "memory.jsonl")
     tried(memory, "mock the clock", "failed")
     memory.remember(
-        "insight", signature="s1", approach="", outcome="", cause="test_assertion", note="uses UTC", task="t", run="r"
+        learnt(
+            "insight",
+            signature="s1",
+            approach="",
+            outcome="",
+            cause="test_assertion",
+            note="uses UTC",
+            task="t",
+            run="r",
+        )
     )
-    memory.remember("answer", signature="s1", approach="retry", outcome="worked", cause="", note="pin\nit" * 2_000)
-    memory.remember("rule", signature="s1", approach="", outcome="", cause="", note="a", when="2026-11-20T10:00:00Z")
+    memory.remember(learnt("answer", signature="s1", approach="retry", outcome="worked", note="pin\nit" * 2_000))
+    memory.remember(learnt("rule", signature="s1", note="a", when="2026-11-20T10:00:00Z"))
     later = reloaded(memory.path)
     assert later.entries() == memory.entries()
     assert [entry.kind for entry in later.entries()] == ["rule", "answer", "insight", "approach"]
@@ -110,7 +120,7 @@ def test_the_longest_texts_are_read_back(tmp_path: Path) -> None:
     """Texts are cut to a bound at which their line is still read, whatever they are made of."""
     memory = Memory(tmp_path / "memory.jsonl")
     long = "😀" * 100_000
-    memory.remember("insight", signature=long, approach=long, outcome="", cause=long, note=long, task=long, run=long)
+    memory.remember(learnt("insight", signature=long, approach=long, cause=long, note=long, task=long, run=long))
     later = reloaded(memory.path)
     assert (later.entries(), later.skipped) == (memory.entries(), 0)
     assert later.entries(signature=long) == later.entries()
@@ -127,6 +137,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     assert len(memory) == ENTRIES_LIMIT
     assert "old" not in memory.failed("s1")
     tried(memory, "new", "failed")
+    memory.load()
     assert len(memory) == ENTRIES_LIMIT
     assert {"a0", "new"} - memory.failed("s1") == {"a0"}
 
@@ -134,9 +145,9 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
 def test_only_the_end_of_a_huge_file_is_read(tmp_path: Path) -> None:
     """A file that has grown without end holds no run up: what is newest is known, the rest is not looked at."""
     memory = Memory(tmp_path / "memory.jsonl")
-    memory.remember("approach", signature="old", approach="a", outcome="failed", cause="")
+    memory.remember(learnt("approach", signature="old", approach="a", outcome="failed", cause=""))
     os.truncate(memory.path, 2**32)
-    memory.remember("approach", signature="new", approach="b", outcome="worked", cause="")
+    memory.remember(learnt("approach", signature="new", approach="b", outcome="worked", cause=""))
     memory.load()
     assert [entry.signature for entry in memory.entries()] == ["new"]
     assert memory.skipped <= READ_LIMIT // 2**19 + 1
@@ -169,9 +180,10 @@ WRITER = """
 import sys
 from pathlib import Path
 from unstuck.record.memory import Memory
+from unstuck.record.remembered import learnt
 memory = Memory(Path(sys.argv[1]))
 for number in range(50):
-    memory.remember("approach", signature="s", approach=f"{sys.argv[2]}-{number}", outcome="failed", cause="c")
+    memory.remember(learnt("approach", signature="s", approach=f"{sys.argv[2]}-{number}", outcome="failed", cause="c"))
 """
 
 

@@ -22,7 +22,7 @@ from unstuck.errors import (
 from unstuck.record.journal import Journal
 from unstuck.record.load import joined, load_by_day
 from unstuck.record.lock import ProjectLock, read_holder
-from unstuck.record.memory import Memory
+from unstuck.record.memory import Memory, memory_file
 from unstuck.record.reader import RunReader
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
@@ -135,10 +135,11 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so nobody is left to hear the answer")
             closed = answer_gate(journal, gate, answer)
             await journal.committed()
-            memory = Memory(place.home / "memory.jsonl")
+            memory = Memory(memory_file(place.home))
             with suppress(RecordError):
                 memory.load()
                 remember_given(memory, run, journal.head.gates[gate])
+                memory.sync()
         finally:
             await journal.close()
     finally:

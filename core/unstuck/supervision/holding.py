@@ -17,7 +17,7 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.asking import standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
-from unstuck.supervision.learning import answered_before, keep_rules
+from unstuck.supervision.learning import answered_before, keep_rules, keep_safe
 from unstuck.supervision.questions import Question, ask, is_asking
 from unstuck.text import Clean, admit, one_line
 
@@ -275,6 +275,7 @@ class Holding:
         row = core.row(self._task)
         core.detector.answered(self._task)
         keep_rules(core, (gate.id,))
+        await keep_safe(core)
         sent = e.AnswerSent(gate=gate.id, call=observation.id, incarnation=row.attempt)
         core.append(sent, task=self._task, attempt=row.attempt)
         await core.journal.committed()

@@ -17,7 +17,7 @@ from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
 from unstuck.supervision.halting import halt
-from unstuck.supervision.learning import remember_failed, remember_worked, told_before, ways_for
+from unstuck.supervision.learning import learn_anew, remember_failed, remember_worked, told_before, ways_for
 from unstuck.supervision.quota import seconds_until
 from unstuck.supervision.saving import said_of, save_asked, save_good, saved_before
 from unstuck.supervision.steps import pending_answer
@@ -165,6 +165,7 @@ def _explains(own: Diagnosis) -> bool:
 async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
     """Take the one decision that is due and record it. There is no await between the facts and the record."""
     infrastructure = await _is_infrastructure(core, row)
+    await learn_anew(core)
     row = core.row(row.id)
     if row.state != "undecided":
         return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import iso
@@ -17,9 +18,10 @@ from unstuck.escalation.alternatives import alternatives, known_ways, learnt_pat
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.precedence import LEARNT
 from unstuck.escalation.research import insights_about
-from unstuck.record.memory import Kind, Memory, Result
+from unstuck.record.memory import Memory
+from unstuck.record.remembered import Kind, Remembered, Result, learnt, rule_words
 from unstuck.record.state import GateRow, TaskRow
-from unstuck.text import shorten
+from unstuck.text import Clean, shorten
 
 if TYPE_CHECKING:
     from unstuck.supervision.core import Core
@@ -28,6 +30,8 @@ __all__ = [
     "answered_before",
     "insights_before",
     "keep_rules",
+    "keep_safe",
+    "learn_anew",
     "remember_answers",
     "remember_end",
     "remember_failed",
@@ -70,7 +74,7 @@ def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
     identity = row.diagnosis.identity if row.diagnosis else ""
     if f"{LEARNT}\n{identity}" in row.climb.resolved and (said := told_before(core, row)):
         # It was told and the same failure is back: it is not told by itself again.
-        _remember(core, row.id, "rule", signature=identity, outcome="failed", note=said)
+        _keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 
 
 def remember_worked(core: Core, row: TaskRow) -> None:
@@ -97,16 +101,7 @@ def _remember_help(core: Core, row: TaskRow) -> None:
     helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
     for one in reversed(own):
         if not one.outcome and (one.signature, one.note) not in helped:
-            _remember(
-                core,
-                row.id,
-                "insight",
-                signature=one.signature,
-                outcome="worked",
-                note=one.note,
-                approach=one.approach,
-                cause=one.cause,
-            )
+            _keep(core, replace(one, outcome="worked", when=Clean("")))
 
 
 def insights_before(core: Core, row: TaskRow) -> tuple[str, ...]:
@@ -173,15 +168,16 @@ def _remember_answer(memory: Memory, run: str, gate: GateRow, signature: str, ou
             return
     with suppress(RecordError):
         memory.remember(
-            "answer",
-            signature=signature,
-            approach=gate.answer.choice,
-            outcome=outcome,
-            cause="",
-            note=gate.answer.text,
-            task=gate.gate.task,
-            run=run,
-            when=gate.closed,
+            learnt(
+                "answer",
+                signature=signature,
+                approach=gate.answer.choice,
+                outcome=outcome,
+                note=gate.answer.text,
+                task=gate.gate.task,
+                run=run,
+                when=gate.closed,
+            )
         )
 
 
@@ -198,10 +194,21 @@ def keep_rules(core: Core, gates: Iterable[str]) -> None:
         answer = row.answer if row is not None else None
         if row is None or answer is None or answer.scope != "pattern" or answer.choice not in _TOLD or not answer.text:
             continue
-        said = answer.text if answer.choice == "show_me" else f"Follow this approach: {answer.text}"
-        signature = signature_of(row)
+        said, signature = rule_words(answer.choice, answer.text), signature_of(row)
         if signature and said != _rule(core, signature):
-            _remember(core, row.gate.task, "rule", signature=signature, outcome="", note=said, when=row.closed)
+            _keep(core, learnt("rule", signature=signature, note=said, task=row.gate.task, when=row.closed))
+
+
+async def keep_safe(core: Core) -> None:
+    """Wait until what was learnt so far survives a power cut, too."""
+    with suppress(RecordError):
+        await core.memory.synced()
+
+
+async def learn_anew(core: Core) -> None:
+    """Take in what others have learnt, forgotten or made a rule since."""
+    with suppress(RecordError):
+        await core.memory.refresh()
 
 
 def told_before(core: Core, row: TaskRow) -> str:
@@ -210,45 +217,27 @@ def told_before(core: Core, row: TaskRow) -> str:
 
 
 def _rule(core: Core, signature: str) -> str:
-    last = next(iter(core.memory.entries("rule", signature=signature)), None)
-    return last.note if last is not None and last.outcome != "failed" else ""
+    holding = core.memory.rule(signature)
+    return holding.note if holding is not None else ""
 
 
 def _remember_failure(core: Core, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = "") -> None:
-    if row.diagnosis is not None:
-        _remember(
-            core,
-            row.id,
-            kind,
-            signature=row.diagnosis.identity,
-            approach=approach,
-            outcome=outcome,
-            cause=row.diagnosis.cause.value,
-            note=note or row.diagnosis.headline,
-        )
+    if row.diagnosis is None:
+        return
+    entry = learnt(
+        kind,
+        signature=row.diagnosis.identity,
+        approach=approach,
+        outcome=outcome,
+        cause=row.diagnosis.cause.value,
+        note=note or row.diagnosis.headline,
+        task=row.id,
+    )
+    _keep(core, entry)
 
 
-def _remember(
-    core: Core,
-    task: str,
-    kind: Kind,
-    *,
-    signature: str,
-    outcome: Result,
-    note: str,
-    approach: str = "",
-    cause: str = "",
-    when: str = "",
-) -> None:
+def _keep(core: Core, entry: Remembered) -> None:
+    """Remember it as this run's, from now on."""
+    when = entry.when or Clean(iso(core.clock.now()))
     with suppress(RecordError):
-        core.memory.remember(
-            kind,
-            signature=signature,
-            approach=approach,
-            outcome=outcome,
-            cause=cause,
-            note=note,
-            task=task,
-            run=core.run,
-            when=when or iso(core.clock.now()),
-        )
+        core.memory.remember(replace(entry, run=Clean(core.run), when=when))

@@ -19,7 +19,7 @@ from unstuck.supervision import ground, judging, preparing, saving, setting_back
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
-from unstuck.supervision.learning import remember_end
+from unstuck.supervision.learning import keep_safe, remember_end
 from unstuck.supervision.room import ask_for_room, has_no_room
 from unstuck.supervision.steps import Step, next_step
 from unstuck.text import Clean, admit, one_line
@@ -98,6 +98,7 @@ class Session:
             step = self._next()
             if step.kind == "done":
                 remember_end(self._core, self.row)
+                await keep_safe(self._core)
                 await self._core.journal.committed()
                 return Directive(kind="end", outcome=self.outcome())
             if step.kind == "halted":
@@ -208,6 +209,7 @@ class Session:
             report = Report(how="not_started", error=admit(problem, limit=4_000))
             core.append(e.AttemptEnded(report=report), task=row.id, attempt=attempt)
             return None
+        await keep_safe(core)
         await core.journal.committed()
         return Directive(kind="start", guidance=guidance, text=guidance.text)
 

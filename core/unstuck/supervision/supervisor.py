@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
 from unstuck.detection import LoopDetector
-from unstuck.errors import ChannelError, RecordWriteFailed
+from unstuck.errors import ChannelError, RecordError, RecordWriteFailed
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
 from unstuck.record.lock import ProjectLock
-from unstuck.record.memory import Memory
+from unstuck.record.memory import Memory, memory_file
 from unstuck.record.mounts import shared_risk
 from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
@@ -179,7 +179,7 @@ class Supervisor:
                 environ=environ,
             ),
             detector=LoopDetector(window_size=settings.window_size),
-            memory=Memory(place.home / "memory.jsonl"),
+            memory=Memory(memory_file(place.home)),
             repository=place.repository,
             checkpoints=checkpoints,
             worktrees=worktrees,
@@ -195,7 +195,9 @@ class Supervisor:
         from unstuck import __version__
 
         core = self.core
-        core.memory.load()
+        await asyncio.to_thread(core.memory.load)
+        with suppress(RecordError):
+            await asyncio.to_thread(core.memory.compact, core.clock.now())
         if policy is not None:
             core.policy = policy(core.head)
         if core.head.run.state == "new":

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from unstuck import Answer
+from unstuck.record.remembered import learnt
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 
@@ -21,10 +22,9 @@ async def test_what_worked_before_is_one_key(opening: Opening, key: str, scope: 
         await world.asked()
         gate = world.supervisor.state.gates[world.gate].gate
         memory = world.supervisor.core.memory
-        words = {"approach": "show_me", "note": "use the shop's currency", "outcome": "worked", "cause": ""}
-        memory.remember(
-            "answer", signature=gate.context["signature"], when="2026-11-20T09:00:00Z", task="cart", **words
-        )
+        words = {"approach": "show_me", "note": "use the shop's currency", "outcome": "worked"}
+        about = {"signature": gate.context["signature"], "when": "2026-11-20T09:00:00Z", "task": "cart"}
+        memory.remember(learnt("answer", **about, **words))
         await world.supervisor.answer(gate.id, Answer(choice="skip"))
         agent = world.fails("two")
         await world.asked()

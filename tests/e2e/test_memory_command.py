@@ -1,0 +1,90 @@
+"""What the project has learnt, at the command line: seen, made a rule, and taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from unstuck.record.memory import Memory
+from unstuck.record.remembered import learnt
+
+
+@pytest.fixture
+def memory(unstuck: Any) -> Memory:
+    """One answer that worked, one that only ended its task, and an approach that failed."""
+    folder = unstuck.root / ".git" / "unstuck"
+    folder.mkdir()
+    memory = Memory(folder / "memory.jsonl")
+    when = "2026-11-20T09:00:00Z"
+    memory.remember(learnt("approach", signature="s", approach="mock it", outcome="failed", note="boom", when=when))
+    memory.remember(learnt("answer", signature="s", approach="skip", note="not now", when=when))
+    memory.remember(
+        learnt(
+            "answer", signature="s", approach="show_me", outcome="worked", note="use \x1b[31mUTC", task="t", when=when
+        )
+    )
+    return memory
+
+
+def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+    """What I answered once is made a rule by its id, the next run's agent hears it by itself; forgotten, it does not."""
+    agent = unstuck.script("agent.sh", 'grep -q "TOUCH DONE" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    run = ("run", "--headless", "--verify", failing, "--", "sh", agent)
+    assert unstuck(*run, env=no_climb).code == 3
+    unstuck.inside("answer", unstuck.only_gate()["gate"], "show-me", "TOUCH DONE")
+    assert unstuck("run", "--headless", "--resume", "last", env=no_climb).code == 0
+    (answer,) = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
+    assert (answer["approach"], answer["note"], answer["outcome"]) == ("show_me", "TOUCH DONE", "worked")
+    for _ in range(2):
+        (rule,) = unstuck("memory", "promote", answer["memory"][:6], "--json").rows
+        assert (rule["kind"], rule["holds"], rule["note"]) == ("rule", True, "TOUCH DONE")
+    (unstuck.root / "done").unlink()
+    before = len(unstuck.prompts())
+    assert unstuck(*run, env=no_climb).code == 0
+    assert len(unstuck.prompts()) - before <= 2
+    assert "TOUCH DONE" in unstuck.prompts()[1]
+    assert unstuck.inside("memory", "forget", rule["memory"]).out == f"forgotten: rule {rule['memory']}\n"
+    assert unstuck.inside("memory", "list", "--kind", "rule").out == "no rule is remembered here yet\n"
+    (unstuck.root / "done").unlink()
+    assert unstuck(*run, env=no_climb).code == 3
+
+
+def test_each_is_a_line(unstuck: Any, memory: Memory) -> None:
+    """Oldest first: its id, when, what kind, how it ended and what was said, without a byte that moves the cursor."""
+    ids = [entry.id for entry in reversed(memory.entries())]
+    assert unstuck.inside("memory", "list").out.splitlines() == [
+        f"{ids[0]}  2026-11-20T09:00  approach  failed  mock it (boom)",
+        f"{ids[1]}  2026-11-20T09:00  answer    -       skip not now",
+        f"{ids[2]}  2026-11-20T09:00  answer    worked  show-me use UTC",
+    ]
+    assert [row["memory"] for row in unstuck.inside("memory", "list", "--json").rows] == ids
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("promote", "{skip}"), "cannot be made a rule: only a show-me or a retry with words can"),
+        (("promote", "{approach}"), "cannot be made a rule"),
+        (("promote", "zz"), "nothing is remembered as zz; `unstuck memory list` says what is"),
+        (("promote", ""), "nothing is remembered as"),
+        (("forget", "{skip}", "zz"), "nothing is remembered as zz"),
+        (("forget",), "Missing argument 'ID...'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(unstuck: Any, memory: Memory, words: tuple[str, ...], said: str) -> None:
+    """One line, exit code 2, and nothing has changed."""
+    before = memory.path.read_bytes()
+    names = {"skip": memory.entries("answer")[1].id, "approach": memory.entries("approach")[0].id}
+    done = unstuck.inside("memory", *(word.format(**names) for word in words))
+    assert (done.code, done.out) == (2, "")
+    assert said in done.errors
+    assert len(done.errors.splitlines()) == 1
+    assert memory.path.read_bytes() == before
+
+
+def test_nothing_is_remembered_in_a_new_project(unstuck: Any) -> None:
+    """Looking makes no file."""
+    assert unstuck.inside("memory", "list").out == "nothing is remembered here yet\n"
+    assert unstuck.inside("memory", "list", "--json").out == ""
+    assert not (unstuck.root / ".git" / "unstuck" / "memory.jsonl").exists()

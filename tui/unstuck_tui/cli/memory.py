@@ -1,0 +1,85 @@
+"""``unstuck memory``: what the project has learnt, taking it back, and making an answer a rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import click
+
+from unstuck.clock import SystemClock
+from unstuck.record.remembered import Kind
+from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
+from unstuck.text import one_line
+from unstuck_tui.cli.common import echo, here, print_json, project_option
+
+__all__ = ["command"]
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+
+
+@click.group(name="memory")
+def command() -> None:
+    """What this project has learnt: approaches, insights, your answers and the rules made of them."""
+
+
+@command.command(name="list")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Only these.")
+@_json_option
+@project_option
+def list_(project: Path, kind: str | None, as_json: bool) -> None:
+    """What is remembered, oldest first."""
+    memory = memory_of(here(project))
+    rows = list(memory_rows(memory, cast("Kind | None", kind)))
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        echo(_line(row))
+    if not rows:
+        echo("nothing is remembered here yet" if kind is None else f"no {kind} is remembered here yet")
+    if memory.skipped:
+        echo(f"! lines in {memory.path.name} that make no sense: {memory.skipped}")
+
+
+@command.command(name="forget")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@_json_option
+@project_option
+def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
+    """Forget what is called ID. A rule is told no more, also in a run that is at work."""
+    memory = memory_of(here(project))
+    gone = memory.forget([entry.id for entry in found(memory, ids)])
+    if as_json:
+        print_json({"memory": entry.id, "kind": entry.kind} for entry in gone)
+        return
+    for entry in gone:
+        echo(f"forgotten: {entry.kind} {entry.id}")
+
+
+@command.command(name="promote")
+@click.argument("id")
+@_json_option
+@project_option
+def promote(id: str, project: Path, as_json: bool) -> None:
+    """Make the answer ID a rule: agents are told it by themselves when the same failure comes again."""
+    memory = memory_of(here(project))
+    (answer,) = found(memory, [id])
+    rule = made_rule(memory, answer, SystemClock().now())
+    if as_json:
+        print_json(row for row in memory_rows(memory, "rule") if row["memory"] == rule.id)
+        return
+    echo(f"rule {rule.id}: {one_line(rule.note, 200)}")
+    echo(f"  take it back: unstuck memory forget {rule.id}")
+
+
+def _line(row: dict[str, Any]) -> str:
+    outcome = {"worked": "worked", "failed": "failed", "": "-"}[row["outcome"]]
+    if row["kind"] == "rule":
+        outcome = "holds" if row["holds"] else "over"
+    said = row["note"]
+    if row["kind"] == "approach":
+        said = f"{row['approach']} ({row['note']})"
+    elif row["kind"] == "answer":
+        said = " ".join(filter(None, (row["approach"].replace("_", "-"), row["note"])))
+    return f"{row['memory']}  {row['when'][:16]:<16}  {row['kind']:<8}  {outcome:<6}  {one_line(said, 160)}"
