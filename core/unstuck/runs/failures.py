@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstuck.errors import RecordError
-from unstuck.record.memory import Memory
+from unstuck.record.memory import Memory, memory_file
 from unstuck.record.seen import RUNGS, SignatureRow
 from unstuck.runs.looking import states_of
 from unstuck.workspace.project import Project
@@ -50,7 +50,7 @@ def failure_rows(
     for run, state in states_of(place, runs, complain):
         for row in state.signatures.values():
             found.setdefault(row.identity, _Failure(row)).add(run, row)
-    memory = Memory(place.home / "memory.jsonl")
+    memory = Memory(memory_file(place.home))
     with suppress(RecordError):
         memory.load()
     learnt = _learnt(memory)
