@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-COMMANDS = ("answer", "diagnose", "doctor", "events", "run", "runs", "show", "signatures", "verify")
+COMMANDS = ("answer", "diagnose", "doctor", "events", "memory", "run", "runs", "show", "signatures", "verify")
 
 
 @pytest.fixture
@@ -53,8 +53,9 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
 def test_looking_changes_nothing(unstuck: Any) -> None:
     """Commands that only look make no file, not even in a project that has no record yet."""
     before = sorted(unstuck.root.rglob("*"))
-    for command in ("runs", "doctor", "show", "verify", "events", "signatures"):
-        unstuck(command)
+    looking = (("runs",), ("doctor",), ("show",), ("verify",), ("events",), ("signatures",), ("memory", "list"))
+    for command in looking:
+        unstuck(*command)
     assert sorted(unstuck.root.rglob("*")) == before
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.claude_hooks import observation, output, session_key, task_id
+from unstuck.agents.claude_hooks import observation, output, task_id
 from unstuck.contract import Directive, Guidance
 from unstuck.text import Clean
 
@@ -107,11 +107,11 @@ def test_nothing_an_agent_prints_reaches_the_terminal_raw() -> None:
     assert seen.text == "printf ''"
 
 
-def test_a_sub_agent_has_a_key_of_its_own_and_its_parents_task() -> None:
+def test_a_sub_agent_has_an_id_of_its_own_and_its_parents_task() -> None:
     """The sub-agent's steps are kept apart and belong to the same task."""
     parent, child = recorded("PreToolUse", "Bash"), recorded("PreToolUse", "WebFetch")
-    assert session_key(parent) == "6439288a-32c7-4312-9be1-03fb90b004fb"
-    assert session_key(child) == "6439288a-32c7-4312-9be1-03fb90b004fb/a96f19cb22560fb8d"
+    seen = [observation(payload, 0.0) for payload in (parent, child)]
+    assert [step and step.agent_id for step in seen] == ["", "a96f19cb22560fb8d"]
     assert task_id(parent) == task_id(child) == "claude-6439288a"
     assert task_id({"session_id": "../\x1b[2J"}) == "claude-2J"
 

@@ -78,9 +78,9 @@ async def test_waiting_ends_when_the_record_is_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     log = LogWriter.open(path)
     seq = log.append(body(event="a"))
-    assert (log.last_seq, log.durable_seq) == (1, 0)
+    assert (seq, log.end.seq) == (1, 0)
     await log.durable(seq)
-    assert log.durable_seq == 1
+    assert log.end.seq == 1
     assert [line.seq for line in read_lines(path)] == [1]
     await log.durable(seq)
     await log.close()
@@ -106,7 +106,7 @@ async def test_a_hundred_producers_are_all_heard_in_order(tmp_path: Path) -> Non
             mine[seq] = (who, number)
             await log.durable(seq)
             assert told[-1] >= seq
-            assert log.durable_seq >= seq
+            assert log.end.seq >= seq
 
     await asyncio.gather(*(produce(who) for who in range(100)))
     await log.close()
@@ -136,7 +136,7 @@ async def test_closing_writes_what_is_pending(tmp_path: Path) -> None:
         log.append(body(number=number))
     await log.close()
     await log.close()
-    assert log.durable_seq == 500
+    assert log.end.seq == 500
     assert verify(log.path).records == 500
     with pytest.raises(RecordWriteFailed, match="closed"):
         log.append(body(event="late"))
@@ -147,7 +147,7 @@ async def test_a_reopened_log_goes_on_where_it_ended(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     await write(path, body(event="a"))
     log = LogWriter.open(path)
-    assert (log.last_seq, log.durable_seq, log.repaired) == (1, 1, None)
+    assert (log.end.seq, log.repaired) == (1, None)
     assert log.append(body(event="b")) == 2
     await log.close()
     assert verify(path).records == 2

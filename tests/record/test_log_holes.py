@@ -62,7 +62,7 @@ async def repaired(path: Path, log: bytes, *, safe: int = 0) -> int:
     """How many records are left when the next run begins on this log, which keeps the rest aside and goes on."""
     path.write_bytes(log)
     writer = LogWriter.open(path, safe=safe)
-    left = writer.last_seq
+    left = writer.end.seq
     await writer.durable(writer.append(b'{"event":"next"}'))
     await writer.close()
     assert verify(path).records == left + 1

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from unstuck.contract import Directive, Observation
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["CONTEXT_EVENTS", "STOPPING_EVENTS", "observation", "output", "session_key", "task_id"]
+__all__ = ["CONTEXT_EVENTS", "STOPPING_EVENTS", "observation", "output", "task_id"]
 
 Payload = Mapping[str, Any]
 
@@ -28,12 +28,6 @@ CONTEXT_EVENTS = frozenset(
 )
 STOPPING_EVENTS = frozenset({"PostToolUse", "PostToolBatch"})
 _EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b[ \t]*\n?")
-
-
-def session_key(payload: Payload) -> str:
-    """The session, and within it the sub-agent: ``session`` or ``session/agent``. Empty where there is no session."""
-    session, agent = _string(payload, "session_id"), _string(payload, "agent_id")
-    return f"{session}/{agent}" if session and agent else session
 
 
 def task_id(payload: Payload) -> str:

@@ -115,16 +115,6 @@ class LogWriter:
             raise RecordWriteFailed(f"{path}: cannot be opened for writing: {problem.strerror or problem}") from problem
 
     @property
-    def last_seq(self) -> int:
-        """The number of the last record appended, durable or not."""
-        return self._last_seq
-
-    @property
-    def durable_seq(self) -> int:
-        """The number of the last record that is safe."""
-        return self._end.seq
-
-    @property
     def end(self) -> Position:
         """Where the last record that is safe ends."""
         return self._end
