@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,25 @@ class Played:
     def data(self, event: str) -> list[dict[str, Any]]:
         """The fields of every event of this name."""
         return [row["data"] for row in self.rows if row.get("event") == event]
+
+    @property
+    def kinds(self) -> list[tuple[str, str]]:
+        """Who has to respond to each failed check, and how the next attempt is prepared."""
+        found = [check["diagnosis"] for check in self.data("check_finished") if check["diagnosis"]]
+        return [(diagnosis["category"].upper(), diagnosis["failure_type"]) for diagnosis in found]
+
+    def told_to(self, attempt: str) -> str:
+        """What the attempt of this name was told."""
+        return (self.directory / "told" / f"{attempt}.txt").read_text(encoding="utf-8")
+
+    def result(self, name: str) -> str:
+        """A file on the run's branch, where each task worked in a tree of its own."""
+        shop = self.directory / "shop"
+        branch = ["for-each-ref", "--format=%(refname)", "refs/heads/unstuck"]
+        refs = subprocess.run(["git", "-C", str(shop), *branch], capture_output=True, text=True, check=True).stdout
+        (run,) = [ref for ref in refs.splitlines() if ref.endswith("_run")]
+        shown = subprocess.run(["git", "-C", str(shop), "show", f"{run}:{name}"], capture_output=True, check=True)
+        return shown.stdout.decode()
 
     def file(self, name: str) -> str:
         """A file of the project as the agents left it."""

@@ -39,6 +39,8 @@ def test_fixed_on_a_retry(stage: Stage) -> None:
     assert played.path == ["first", "failed", "retry", "passed", "succeeded"]
     assert "assert 10.0 == 30.0" in played.told(2)
     assert "tests/test_cart.py" in played.told(2)
+    assert "mend this problem in another way than before" in played.told(2)
+    assert played.kinds[0] == ("AGENT_FAILURE", "VERIFICATION_FAILED")
     assert "(100 - discount) / 100" in played.file("shop/cart.py")
 
 
@@ -79,6 +81,8 @@ def test_same_idea_reworded(stage: Stage) -> None:
     assert played.path[6:] == ["gate stuck", "answer retry", "human", "passed", "succeeded"]
     assert "use one dictionary" in played.told(4)
     assert played.data("check_finished")[2]["circular"] is True
+    (asked,) = [directive for directive in played.data("directive_issued") if directive["level"] == "human"][:1]
+    assert (asked["line"], asked["reason"]) == (9, "the same idea was tried again and again")
     assert "_written.get" in played.file("shop/stock.py")
 
 
@@ -117,6 +121,11 @@ def test_out_of_context(stage: Stage) -> None:
     """A session that is full is continued by a new one, which is told what is there already."""
     played = stage.play("out-of-context")
     assert played.path == ["first", "failed", "continue", "passed", "succeeded"]
+    assert played.kinds[0] == ("AGENT_FAILURE", "CONTEXT_EXHAUSTED")
+    assert [saved["reason"] for saved in played.data("checkpoint_created") if saved["purpose"] == "directive"] == [
+        "progress"
+    ]
+    assert "The last session ran out of context. Its work is in the files. Go on from there:" in played.told(2)
     assert "docs/hello.md" in played.told(2)
     assert played.file("docs/thanks.md")
     assert played.file("docs/sorry.md")
@@ -128,6 +137,9 @@ def test_needs_a_decision(stage: Stage) -> None:
     assert played.path == ["first", "failed", "gate question", "answer choose", "human", "passed", "succeeded"]
     (gate,) = played.data("gate_opened")
     assert gate["context"]["options"] == ["EUR", "USD"]
+    assert [asked["error_type"] for asked in played.data("configuration_error")] == ["ambiguous_requirement"]
+    assert [asked["question"] for asked in played.data("agent_seeks_guidance")] == [gate["context"]["question"]]
+    assert [answer["response"] for answer in played.data("divine_response_received")] == ["USD"]
     assert "USD" in played.told(2)
     assert "USD" in played.file("shop/currency.py")
 
@@ -139,6 +151,10 @@ def test_transient_trouble(stage: Stage) -> None:
     assert played.path == [*waits, "first", "passed", "resolved", "succeeded"]
     assert [wait["delay_seconds"] for wait in played.data("transient_error_retry")] == [1, 2]
     assert not played.data("directive_issued")
+    assert {kind[0] for kind in played.kinds} == {"TRANSIENT"}
+    assert [done["total_retries"] for done in played.data("transient_error_resolved")] == [2]
+    assert played.told(1) == played.told(2) == played.told(3)
+    assert "urllib.request" in played.file("shop/rates.py")
 
 
 def test_broken_check(stage: Stage) -> None:
@@ -148,6 +164,13 @@ def test_broken_check(stage: Stage) -> None:
     assert [word for word in played.path if word in expected][-6:] == expected
     assert played.code == 0
     assert not played.data("directive_issued")
+    (blocked,), (sent,) = played.data("infrastructure_blocked"), played.data("remediation_dispatched")
+    assert sent == {"attempt": 1, "issue": blocked["issue"]}
+    assert [done["attempts_used"] for done in played.data("infrastructure_restored")] == [1]
+    assert blocked["issue"] in played.told_to("_remediation.1")
+    assert "no task is to blame" in played.told_to("_remediation.1")
+    assert "def wish" in played.result("shop/wishes.py")
+    assert 'CURRENCY = "EUR"' in played.result("shop/settings.py")
 
 
 def test_broken_build(stage: Stage) -> None:
@@ -156,6 +179,10 @@ def test_broken_build(stage: Stage) -> None:
     assert played.path == ["first", "failed", "restored", "retry", "passed", "succeeded"]
     assert not (played.directory / "shop" / "shop" / "draft.py").exists()
     assert played.file("shop/invoice.py").count("\n") == 5
+    assert played.kinds == [("AGENT_FAILURE", "BROKEN_BUILD")]
+    assert "it does not even load or compile. Mend that first" in played.told(2)
+    assert "because the build was broken (files: 2)." in played.told(2)
+    assert "- removed shop/draft.py" in played.told(2)
 
 
 def test_agent_fails_itself(stage: Stage) -> None:
@@ -206,6 +233,7 @@ def test_nobody_to_ask(stage: Stage) -> None:
     for line in message[4:6]:
         assert Path(line.partition(": ")[2]).exists()
     assert not played.data("gate_opened")
+    assert "Problem: Error: nobody has signed this" in played.told(2)
     assert not (played.directory / "shop" / "certificate.txt").exists()
 
 
