@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
 from unstuck.settings import DEFAULT_TIMEOUTS, Settings, default_user_file, load_settings
+from unstuck.settings.patterns import runs_away
 
 Load = Callable[..., Settings]
 
@@ -210,7 +211,7 @@ def test_a_wrong_setting_is_one_clear_line(
 ) -> None:
     """The file, the key and what is allowed are named; nothing starts."""
     error = refused(load, own=text)
-    assert (error.source, error.key) == (str(tmp_path / "unstuck.yaml"), key)
+    assert (error.source.partition(":")[0], error.key) == (str(tmp_path / "unstuck.yaml"), key)
     assert problem is None or error.problem == problem
     assert error.exit_code == 2
 
@@ -367,6 +368,43 @@ def test_patterns_and_own_words_are_checked_before_anything_starts(
 ) -> None:
     """A half-open bracket, a placeholder that is misspelt, an answer that would be lost: one clear line."""
     assert problem in str(refused(load, **{flag: value}))
+
+
+HANDLER = """\
+# mine
+max-parallel: 2
+failure-handler:
+  max_retries: 1
+  skip-to-ask:
+    - EACCES
+    - "%s"
+"""
+
+
+def test_a_wrong_setting_says_its_line(load: Load, tmp_path: Path) -> None:
+    """In a longer file I am told the very line, however the key is written."""
+    error = refused(load, own=HANDLER % "((")
+    assert (error.source, error.key) == (f"{tmp_path / 'unstuck.yaml'}:7", "failure_handler.skip_to_ask.1")
+
+
+RUNNING_AWAY = ("(a+)+$", "(a|b)*c", "((ab*))*", "(?:x{2,})+", "(a?b?){3,}", "a*a*a*x", "(?P<n>[)+]|y)+", r"(\w+\s?)*$")
+FINE = ("EACCES", "Cannot find .* from .*", "(ENOENT|EACCES): .*", r"\(a+\)+", "[(a+)]+", "(ab)+", "(a|b){2}")
+
+
+@pytest.mark.parametrize("pattern", RUNNING_AWAY)
+def test_a_repositorys_pattern_holds_nothing_up(load: Load, pattern: str) -> None:
+    """A pattern that could be matched for ever is refused where an agent can have written it, and mine is mine."""
+    assert runs_away(pattern)
+    for item in ("skip_to_ask: ['%s']", "auto_resolve: [{pattern: '%s', action: x}]"):
+        own = f"failure_handler: {{{item % pattern}}}"
+        assert "repeats too much for a file of the project" in refused(load, own=own).problem
+        load(user=own, own="")
+
+
+@pytest.mark.parametrize("pattern", FINE)
+def test_a_plain_pattern_is_for_everybody(load: Load, pattern: str) -> None:
+    """What people write about error messages is taken from a repository's file, too."""
+    assert load(own=f"failure_handler: {{skip_to_ask: ['{pattern}']}}").failure_handler.skip_to_ask == (pattern,)
 
 
 def test_a_repositorys_file_lets_nothing_start_at_night(load: Load) -> None:

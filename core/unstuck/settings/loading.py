@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
 from unstuck.settings.models import BudgetSettings, Settings, plain_name
+from unstuck.settings.patterns import runs_away
 from unstuck.settings.problems import printable, settings_error, shown
-from unstuck.settings.reading import read_mapping, read_value
+from unstuck.settings.reading import line_of, read_mapping, read_value
 
 __all__ = ["default_user_file", "load_settings"]
 
@@ -37,6 +38,7 @@ class _Layer:
     source: str
     values: dict[str, Any]
     trusted: bool
+    file: Path | None = None
 
 
 def default_user_file() -> Path:
@@ -61,7 +63,11 @@ def load_settings(
     """
     merged: dict[str, Any] = {}
     for layer in _layers(project, user_file, environ, overrides, override_source):
-        values = _checked(layer)
+        try:
+            values = _checked(layer)
+        except SettingsError as error:
+            line = line_of(layer.file, error.key) if layer.file is not None else 0
+            raise SettingsError(f"{error.source}:{line}", error.key, error.problem) if line else error from None
         for name in _MAPPINGS:
             if name in values:
                 values[name] = {**merged.get(name, {}), **values[name]}
@@ -88,12 +94,12 @@ def _layers(
     override_source: str,
 ) -> Iterator[_Layer]:
     if user_file is not None:
-        yield _Layer(str(user_file), read_mapping(user_file), trusted=True)
+        yield _Layer(str(user_file), read_mapping(user_file), trusted=True, file=user_file)
     shared = project / ".claude" / "config.yaml"
     ours = {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
-    yield _Layer(str(shared), ours, trusted=False)
+    yield _Layer(str(shared), ours, trusted=False, file=shared)
     own = project / "unstuck.yaml"
-    yield _Layer(str(own), read_mapping(own), trusted=False)
+    yield _Layer(str(own), read_mapping(own), trusted=False, file=own)
     for variable in sorted(environ):
         key = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
@@ -142,7 +148,19 @@ def _checked(layer: _Layer) -> dict[str, Any]:
         Settings.model_validate(values)
     except ValidationError as error:
         raise settings_error(source, error, Settings) from None
+    if not layer.trusted:
+        _refuse_endless(source, handler if isinstance(handler, dict) else {})
     return values
+
+
+def _refuse_endless(source: str, handler: Mapping[str, Any]) -> None:
+    """What an agent can write must not hold the supervisor up."""
+    for name in _LISTS:
+        for position, item in enumerate(handler.get(name) or ()):
+            pattern = item["pattern"] if isinstance(item, dict) else item
+            if runs_away(pattern):
+                problem = f"repeats too much for a file of the project, which an agent can edit: {shown(pattern)}"
+                raise SettingsError(source, f"failure_handler.{name}.{position}", problem)
 
 
 def _plain(source: str, values: Mapping[Any, Any], above: str = "") -> dict[str, Any]:

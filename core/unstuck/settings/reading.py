@@ -10,7 +10,7 @@ from typing import Any
 from unstuck.errors import SettingsError
 from unstuck.settings.problems import printable, shown
 
-__all__ = ["read_mapping", "read_value"]
+__all__ = ["line_of", "read_mapping", "read_value"]
 
 LARGEST_FILE = 2**20
 MOST_ALIASES = 20
@@ -29,6 +29,35 @@ def read_mapping(path: Path) -> dict[str, Any]:
         if not isinstance(key, str):
             raise SettingsError(source, printable(str(key)), "keys must be text")
     return value
+
+
+def line_of(path: Path, key: str) -> int:
+    """The line, from 1, on which the setting ``key`` (dotted) or the last part of it that is there stands; else 0."""
+    import yaml
+
+    try:
+        node = yaml.compose(_text(path, ""), yaml.SafeLoader)
+    except (yaml.YAMLError, SettingsError, RecursionError):
+        return 0
+    line = 0
+    for part in key.split(".") if key else ():
+        found = _below(node, part)
+        if found is None:
+            break
+        at, node = found
+        line = at.start_mark.line + 1
+    return line
+
+
+def _below(node: Any, part: str) -> tuple[Any, Any] | None:
+    """Where ``part`` of a key stands below ``node``, and what it holds."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return next((pair for pair in node.value if str(pair[0].value).replace("-", "_") == part), None)
+    if isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
+        return node.value[int(part)], node.value[int(part)]
+    return None
 
 
 def read_value(text: str, source: str) -> Any:
