@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from unstuck.clock import Clock
 from unstuck.contract import Answer
+from unstuck.escalation.levels import Limits
 from unstuck.record.envelope import Record
 from unstuck.record.state import State
-from unstuck.settings import Settings
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
 
@@ -56,6 +56,13 @@ class RunView(Protocol):
     def goes_on(self) -> bool:
         """Whether there is anything that the run does without this screen, in this process."""
 
+    @property
+    def rules(self) -> Limits:
+        """The ladder's limits."""
+
+    async def changes(self, task: str) -> tuple[str, str]:
+        """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
+
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
         """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed."""
 
@@ -77,7 +84,8 @@ class LiveRun:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor, self._core = supervisor, supervisor.core
-        self.limits = limits_of(supervisor.core.settings)
+        self.rules = supervisor.core.limits
+        self.limits = limits_of(self.rules, supervisor.core.settings.window_size)
 
     @property
     def clock(self) -> Clock:
@@ -112,6 +120,9 @@ class LiveRun:
         self._core.journal.on_durable(see)
         self._core.journal.on_trouble(trouble)
 
+    async def changes(self, task: str) -> tuple[str, str]:
+        return await self._supervisor.changes(task)
+
     async def answer(self, gate: str, answer: Answer) -> Any:
         return await self._supervisor.answer(gate, answer)
 
@@ -122,15 +133,9 @@ class LiveRun:
         await self._supervisor.stop(reason)
 
 
-def limits_of(settings: Settings) -> dict[str, int]:
+def limits_of(rules: Limits, window: int) -> dict[str, int]:
     """How often each rung may be tried, and how many repetitions are a loop."""
-    handler = settings.failure_handler
-    return {
-        "retry": handler.max_retries,
-        "pivot": handler.max_pivots,
-        "research": handler.max_research,
-        "loop": settings.window_size,
-    }
+    return {"retry": rules.max_retries, "pivot": rules.max_pivots, "research": rules.max_research, "loop": window}
 
 
 def agents_at_work(state: State) -> list[str]:

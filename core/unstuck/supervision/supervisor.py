@@ -32,13 +32,14 @@ from unstuck.supervision.cleaning import clean_old
 from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
+from unstuck.supervision.looking import changes_of
 from unstuck.supervision.questions import stop_asking
 from unstuck.supervision.recovery import interrupt_running, take_over
 from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
 from unstuck.supervision.timers import Timers, keep_open, start_timer
 from unstuck.supervision.verification import Verifier
-from unstuck.text import one_line, secret_values, set_secret_values
+from unstuck.text import Clean, one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.git import project_home
 from unstuck.workspace.project import Project, locate
@@ -361,6 +362,10 @@ class Supervisor:
         """Nobody watches any more: what only waits for a person is parked from now on."""
         self.core.person = False
         self.core.wake()
+
+    async def changes(self, task: str) -> tuple[str, Clean]:
+        """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
+        return await changes_of(self.core, task)
 
     async def keep_open(self, gate: str) -> None:
         """Somebody is there: ``gate`` is not answered by itself any more."""

@@ -13,6 +13,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.state import State
 from unstuck.settings import Settings
+from unstuck.supervision.core import limits_of as rules_of
 from unstuck_tui.history import History
 from unstuck_tui.past.film import Film, Moment
 from unstuck_tui.past.index import LogIndex
@@ -61,7 +62,8 @@ class PastRun:
         self._film = Film(index)
         self._moment = self._film.moment(index.begun or len(index))
         settings = Settings.thaw(self.state.run.settings)
-        self.limits: Mapping[str, int] = limits_of(settings)
+        self.rules = rules_of(settings)
+        self.limits: Mapping[str, int] = limits_of(self.rules, settings.window_size)
         self.output_limit = settings.output_limit
         self._leaping = asyncio.Lock()
         self._see: Callable[[Record], None] = lambda record: None
@@ -111,6 +113,9 @@ class PastRun:
             fold(state, record)
             self._moment = Moment(record.seq, state, history)
             self._see(record)
+
+    async def changes(self, task: str) -> tuple[str, str]:
+        return "", ""
 
     async def answer(self, gate: str, answer: Answer) -> object:
         raise UnstuckError(PAST)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.cells import cell_len
 
 from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
@@ -12,7 +14,9 @@ from unstuck_tui.render.header import spent_of
 from unstuck_tui.render.rows import Cell, error_name
 from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
 
-__all__ = ["Line", "failure_lines", "output_lines", "story_title", "timeline_lines"]
+__all__ = [
+    "Line", "changes_lines", "failure_lines", "output_lines", "page_names", "story_title", "timeline_lines",
+]  # fmt: skip
 
 _STEP = 'UNSTUCK {"step"'
 
@@ -22,6 +26,7 @@ _LABEL = 13
 _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
+_DIFF_LINES = 5_000
 
 
 def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
@@ -33,6 +38,39 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
     used = spent_of(usage_of(state, row))
     spent = f" · {used}" if used else ""
     return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}{spent}"
+
+
+def page_names(names: Sequence[str], shown: str, room: int) -> str:
+    """The pages with their keys, the one that is ``shown`` in brackets; only that one where there is no room."""
+    said = [f"[{place} {name}]" if name == shown else f" {place} {name} " for place, name in enumerate(names, 1)]
+    for text in (" ".join(said), f"[{shown}]"):
+        if cell_len(text) + 1 <= room:
+            return f"{text} "
+    return ""
+
+
+def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]:
+    """A unified diff in lines, after what it is compared with; a change is told by its sign, and by its colour too."""
+    if not since:
+        return [(Cell(f"  {note}", "quiet"),)]
+    lines = diff.splitlines()
+    said = f"  since {since}: " + (_count_of(lines) if lines else "no file has changed")
+    told: list[Line] = [(Cell(fit(f"  {line}", width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
+    return [(Cell(fit(said, width), "quiet"),), *told]
+
+
+def _count_of(lines: Sequence[str]) -> str:
+    files = sum(line.startswith("diff --git ") for line in lines)
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+    more = f", the first {_DIFF_LINES} lines of it" if len(lines) > _DIFF_LINES else ""
+    return f"{files} file{'' if files == 1 else 's'}, +{added} -{removed}{more}"
+
+
+def _tone_of(line: str) -> Tone:
+    if line.startswith(("diff ", "index ", "+++ ", "--- ", "@@")):
+        return "quiet"
+    return "good" if line.startswith("+") else "bad" if line.startswith("-") else "plain"
 
 
 def timeline_lines(moments: Iterable[Moment], *, now: float, width: int) -> list[Line]:

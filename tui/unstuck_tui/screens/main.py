@@ -163,7 +163,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             self.add_class("-opened")
             self.query_one(Detail).select(self._table.selected)
-            self.set_focus(self.query_one("#timeline", Page))
+            self.set_focus(self.query_one("#pages > .-shown", Page))
+
+    def action_page(self, name: str) -> None:
+        """Show another page about the task."""
+        if self._table.selected:
+            self.add_class("-opened")
+        self.set_focus(self.query_one(Detail).turn_page(name))
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself."""

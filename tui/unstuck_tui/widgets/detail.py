@@ -7,18 +7,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from unstuck.errors import UnstuckError
 from unstuck.record.state import TaskRow
 from unstuck.text import admit
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.history import failure_key
 from unstuck_tui.render.format import fit
+from unstuck_tui.render.ladder import ladder_lines
 from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.story import Line, failure_lines, output_lines, story_title, timeline_lines
+from unstuck_tui.render.story import (
+    Line,
+    changes_lines,
+    failure_lines,
+    output_lines,
+    page_names,
+    story_title,
+    timeline_lines,
+)  # fmt: skip
 from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.view import RunView
 from unstuck_tui.widgets.lines import Lines
@@ -26,7 +37,7 @@ from unstuck_tui.widgets.lines import Lines
 __all__ = ["Detail", "Page"]
 
 _TAIL = 16_384
-_PAGES = ("timeline", "failure", "output")
+_PAGES = ("timeline", "ladder", "changes")
 
 
 class Page(Lines, can_focus=True):
@@ -39,8 +50,8 @@ class Page(Lines, can_focus=True):
     Page:focus { background: $boost; }
     """
 
-    def __init__(self, *, from_end: bool = True, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, from_end: bool = True, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
         self._lines: Sequence[Line] = ()
         self._from_end = self._follows = from_end
 
@@ -84,14 +95,25 @@ class _Tail:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What has changed in the task's files since a checkpoint, and what has to be said about it."""
+
+    since: str = ""
+    diff: str = ""
+    note: str = "looking"
+
+
 class Detail(Vertical):
-    """Three pages under a title. Nothing of the output is kept but its end."""
+    """One of three pages, the failure and the output under a title. Nothing of the output is kept but its end."""
 
     DEFAULT_CSS = """
     Detail { height: 1fr; border-top: solid $foreground 30%; }
     Detail > #story-title { height: 1; text-style: bold; }
     Detail > #story { height: 1fr; layout: horizontal; }
-    Detail #timeline { width: 1fr; }
+    Detail #pages { width: 1fr; }
+    Detail #pages > Page { display: none; }
+    Detail #pages > Page.-shown { display: block; }
     Detail #facts { width: 1fr; border-left: solid $foreground 30%; }
     Detail #failure { height: auto; max-height: 60%; }
     Detail #output { border-top: dashed $foreground 30%; }
@@ -101,13 +123,18 @@ class Detail(Vertical):
         super().__init__(id=id)
         self._tracker, self._view = tracker, view
         self._task_id = ""
+        self._page = _PAGES[0]
         self._tail = _Tail()
-        self._reading = self._due = False
+        self._changes = _Changes()
+        self._reading = self._comparing = self._due = False
 
     def compose(self) -> ComposeResult:
         yield Static(id="story-title", markup=False)
         with Container(id="story"):
-            yield Page(id="timeline")
+            with Container(id="pages"):
+                yield Page(id="timeline", classes="-shown")
+                yield Page(id="ladder", from_end=False)
+                yield Page(id="changes", from_end=False)
             with Vertical(id="facts"):
                 yield Page(id="failure", from_end=False)
                 yield Page(id="output")
@@ -119,7 +146,7 @@ class Detail(Vertical):
     def select(self, task_id: str) -> None:
         """Show another task, once the cursor has been drawn: whoever runs down the table waits for no page."""
         self._task_id = task_id
-        self._tail = _Tail()
+        self._tail, self._changes = _Tail(), _Changes()
         if not self._due:
             self._due = True
             self.call_after_refresh(self._turn_to)
@@ -128,6 +155,16 @@ class Detail(Vertical):
         self._due = False
         self.draw(anew=True)
         self._read()
+        self._compare()
+
+    def turn_page(self, name: str) -> Page:
+        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; what has changed is looked up anew."""
+        self._page = name
+        for other in _PAGES:
+            self.query_one(f"#{other}").set_class(other == name, "-shown")
+        self.draw()
+        self._compare()
+        return self.query_one(f"#{name}", Page)
 
     def show(self, changes: Changes) -> None:
         """Draw again, if the task has changed."""
@@ -148,18 +185,17 @@ class Detail(Vertical):
         if not self.display:
             return
         row, state = self._row, self._tracker.state
-        title = (
-            fit(f" {story_title(state, row, self._view.limits)}", max(1, self.size.width)) if row is not None else ""
-        )
+        width = max(1, self.size.width)
+        told = f" {story_title(state, row, self._view.limits)}" if row is not None else ""
+        names = page_names(_PAGES, self._page, max(width - cell_len(told), 16)) if row is not None else ""
+        title = fit(told, max(1, width - cell_len(names))) + names
         self.query_one("#story-title", Static).update(Content(title), layout=False)
-        timeline, failure, output = pages = [self.query_one(f"#{name}", Page) for name in _PAGES]
+        page, failure, output = (self.query_one(f"#{name}", Page) for name in (self._page, "failure", "output"))
         if row is None:
-            for page in pages:
-                page.fill((), anew=True)
+            for one in (page, failure, output):
+                one.fill((), anew=True)
             return
-        moments = self._tracker.history.of(row.id)
-        now = self._tracker.clock.monotonic()
-        timeline.fill(timeline_lines(moments, now=now, width=_inner(timeline)), anew=anew)
+        page.fill(self._lines(row, _inner(page)), anew=anew)
         signature = row.diagnosis.signature if row.diagnosis else None
         seen = None
         if signature is not None:
@@ -167,6 +203,35 @@ class Detail(Vertical):
         failure.fill(failure_lines(state, row, seen, width=_inner(failure)), anew=anew)
         note = self._tail.note if self._tail.attempt else "no output yet"
         output.fill(output_lines(self._tail.text, width=_inner(output), note=note), anew=anew)
+
+    def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
+        """What stands on the page that is shown."""
+        if self._page == "ladder":
+            return ladder_lines(self._tracker.state, row, self._view.rules, width=width)
+        if self._page == "changes":
+            return changes_lines(self._changes.since, self._changes.diff, note=self._changes.note, width=width)
+        moments = self._tracker.history.of(row.id)
+        return timeline_lines(moments, now=self._tracker.clock.monotonic(), width=width)
+
+    def _compare(self) -> None:
+        if self._page == "changes" and self._row is not None and not self._comparing:
+            self._comparing = True
+            self.run_worker(self._look_for_changes(), exit_on_error=True)
+
+    async def _look_for_changes(self) -> None:
+        task = self._task_id
+        try:
+            since, diff = await self._view.changes(task)
+            found = _Changes(since, diff, "" if since else "nothing to compare with")
+        except UnstuckError as error:
+            found = _Changes(note=str(error))
+        finally:
+            self._comparing = False
+        if task == self._task_id:
+            self._changes = found
+            self.draw()
+        else:
+            self._compare()
 
     def _read(self) -> None:
         if not self._reading and self.display and self._row is not None and self._row.attempt:

@@ -1,0 +1,25 @@
+"""What a person may look at while a run goes on, beside its record."""
+
+from __future__ import annotations
+
+from unstuck.errors import CheckpointUnknown
+from unstuck.supervision.core import Core
+from unstuck.text import Clean, admit
+
+__all__ = ["changes_of"]
+
+
+async def changes_of(core: Core, task: str) -> tuple[str, Clean]:
+    """The checkpoint a task's files are compared with, and the unified diff from there to the files as they are now.
+
+    That is the last one whose check passed, else the one it began with; both are empty where there is none. Raises
+    WorkspaceError where the tree cannot be looked at.
+    """
+    row = core.head.tasks.get(task)
+    since = (row.good or row.baseline) if row is not None else ""
+    if row is None or since in ("", "none"):
+        return "", admit("")
+    try:
+        return since, await core.checkpoints(core.tree_of(row)).diff(since)
+    except CheckpointUnknown:
+        return "", admit("")
