@@ -6,11 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Lazy", "kinds_of_lines", "lines_with"]
-
-# Below this many characters searching costs less than making the kinds.
-_SHORT = 4_096
-_WITHOUT_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+__all__ = ["Lazy", "lines_with"]
 
 
 class Lazy:
@@ -43,13 +39,3 @@ def lines_with(text: str, part: str) -> Iterator[str]:
             return
         yield text[start:end]
         at = text.find(part, end)
-
-
-def kinds_of_lines(text: str) -> str:
-    """Each kind of line of ``text`` once, after a line feed: without digits, in which most lines of a log differ.
-
-    Whatever part without digits is in a line of ``text`` is in here too, and searching here is many times cheaper.
-    """
-    if len(text) < _SHORT:
-        return f"\n{text}"
-    return "\n" + "\n".join(dict.fromkeys(text.translate(_WITHOUT_DIGITS).split("\n")))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from unstuck.diagnosis.context import says_context_exhausted
-from unstuck.diagnosis.patterns import Lazy, kinds_of_lines, lines_with
+from unstuck.diagnosis.gates import Overview, either
+from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
 from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.diagnosis.shapes.rules import COMMAND_LINE
+from unstuck.diagnosis.test_runs import is_test_run, place_alone
 from unstuck.diagnosis.waiting import is_used_up, resets_at, retry_after
 from unstuck.text import Clean, admit, shorten
 
@@ -27,27 +29,6 @@ TOLD = 30
 NOT_FOUND = 127
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
-# What a test runner says in the end: a part that must be in the line, and the line.
-TEST_RUNS = tuple(
-    (part, Lazy(pattern))
-    for part, pattern in (
-        (" failed", r"(?:=+ .{0,200}|Tests?:? .{0,60}|\s*Tests\s.{0,60}|)\b\d+ failed"),
-        ("FAILED (", r"FAILED \((?:failures|errors)=\d"),
-        (" failing", r"\s*\d+ failing$"),
-        ("fail ", r"[#ℹ] fail [1-9]"),
-        ("--- FAIL: ", r"--- FAIL: "),
-        ("test result: FAILED", r""),
-        ("Tests run: ", r"(?:\[ERROR\] )?Tests run: .*(?:Failures|Errors): [1-9]"),
-        ("Test failed", r"npm (?:error|ERR!) Test failed"),
-        (" test", r"> \S+ test$"),
-        (" failure", r"\d+ (?:examples?|tests?), [1-9]\d* failures?"),
-        ("Assertions: ", r"Tests: \d+, Assertions: .*(?:Failures|Errors): [1-9]"),
-        (" runs, ", r"\d+ runs, .*\b[1-9]\d* (?:failures|errors)"),
-    )
-)
-# A line that is nothing but a place, which some test runners print below what failed.
-PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
-PLACE_ENDS = frozenset("0123456789'")
 # Where the user's own code asked for the library's template that went wrong.
 ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here$")
 # A frame's last line says nothing.
@@ -56,7 +37,9 @@ SAYS = Lazy(r"\w")
 ENDED = Lazy(r"exit status \d{1,3}$")
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs somebody's program to install something.
-INSTALLERS = ("metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E")
+INSTALLERS = either(
+    "metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E"
+)
 # What unstuck itself tells an agent; it comes back wherever an agent repeats what it was told.
 OWN_WORDS = (
     "Problem: ",
@@ -72,48 +55,50 @@ EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such
 
 def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
-    text = _without_own_words(_bounded(output))
-    best = _best_of_step(text) if NOT_BUILT in text else None
-    best = best or _best(text, exit_code)
+    seen = Overview(_without_own_words(_bounded(output)))
+    best = _best_of_step(seen.text) if NOT_BUILT in seen.text else None
+    best = best or _best(seen, exit_code)
     if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
         # What was asked to run a command did not find it; a shell says so of its script's file, too.
         best.code = f"exit {NOT_FOUND}"
-    if best.kind == "run" and _is_test_run(text):
+    tested = best.kind == "test" or ((best.kind == "run" or best.location is None) and is_test_run(seen))
+    if best.kind == "run" and tested:
         best.kind = "test"
     if best.location is None:
-        best.location = _place_below(text, best)
-    return _reading(text, best, root, exit_code)
+        best.location = _place_below(seen, best, tested)
+    return _reading(seen, best, root, exit_code)
 
 
 def _best_of_step(text: str) -> Finding | None:
     """What the failing step of an image's build says, where it says what failed."""
     step, instruction = failed_step(text)
-    best = _best(step, None) if step else None
+    seen = Overview(step)
+    best = _best(seen, None) if step else None
     if best is None or best.weight < TOLD:
         return None
-    best.kind = "build" if best.kind == "run" and not _is_test_run(step) else best.kind
+    best.kind = "build" if best.kind == "run" and not is_test_run(seen) else best.kind
     best.location = best.location or instruction
     return best
 
 
-def _best(text: str, exit_code: int | None) -> Finding:
+def _best(seen: Overview, exit_code: int | None) -> Finding:
     """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
-    kinds = kinds_of_lines(text)
-    lines = _lines(text)
+    lines: list[str] = []
     best = Finding(-1, "")
-    for shape in SHAPES:
+    for shape in SHAPES.in_question(seen.words):
         if shape.most <= best.weight:
             break
-        if any(map(kinds.__contains__, shape.gates)):
-            found = shape.read(text, lines)
+        if seen.has(shape.gates):
+            lines = lines or _lines(seen.text)
+            found = shape.read(seen.text, lines)
             if found is not None and found.headline and found.weight > best.weight:
                 best = found
-    ruled = first_that_fits(RULES, text, kinds, best.weight)
+    ruled = first_that_fits(RULES, seen, best.weight)
     if ruled is not None:
         best = ruled
         best.headline = message_of(best.headline)
     if best.weight < 0:
-        best = _last_line(lines, exit_code)
+        best = _last_line(seen.text, exit_code)
     return best
 
 
@@ -121,21 +106,12 @@ def _is_shell(program: str) -> bool:
     return program.rpartition("/")[2] in COMMAND_LINE
 
 
-def _place_below(text: str, best: Finding) -> str | None:
+def _place_below(seen: Overview, best: Finding, tested: bool) -> str | None:
     """A place that is told apart from the error itself."""
-    if best.weight < SURE and (best.kind == "test" or _is_test_run(text)):
-        alone = _place_alone(text)
-        if alone is not None:
-            return alone
-    return _place_of_request(text) if best.kind == "build" else None
-
-
-def _place_alone(text: str) -> str | None:
-    """The user's own place that stands alone on a line."""
-    spots = (
-        PLACE_ALONE.match(line) for line in text.split("\n") if line[-1:] in PLACE_ENDS and len(line) <= LINE_LIMIT
-    )
-    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
+    alone = place_alone(seen.text) if tested and best.weight < SURE else None
+    if alone is not None:
+        return alone
+    return _place_of_request(seen.text) if best.kind == "build" else None
 
 
 def _place_of_request(text: str) -> str | None:
@@ -150,26 +126,30 @@ def _lines(text: str) -> list[str]:
     return lines if max(map(len, lines)) <= LINE_LIMIT else [line[:LINE_LIMIT].rstrip() for line in lines]
 
 
-def _last_line(lines: list[str], exit_code: int | None) -> Finding:
+def _last_line(text: str, exit_code: int | None) -> Finding:
     """Where no line looks like an error, the exit code speaks, or the last line stands in."""
     if exit_code in LIVELY_EXITS:
         code = f"exit {exit_code}"
         return Finding(weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=code)
-    said = [line.strip() for line in reversed(lines) if line.strip()]
-    told = (line for line in said if SAYS.search(line) and not ENDED.match(line))
-    return Finding(weight=0, headline=next(told, "".join(said[:1])))
+    last = ""
+    for line in reversed(text.split("\n")):
+        said = line[:LINE_LIMIT].strip()
+        if SAYS.search(said) and not ENDED.match(said):
+            return Finding(weight=0, headline=said)
+        last = last or said
+    return Finding(weight=0, headline=last)
 
 
-def _reading(text: str, best: Finding, root: str | None, exit_code: int | None) -> Reading:
+def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | None) -> Reading:
     program = best.kind in ("run", "build") and best.weight > 0
-    installing = program and any(map(text.__contains__, INSTALLERS))
+    installing = program and seen.has(INSTALLERS)
     kind = "build" if installing and best.kind == "run" else best.kind
     headline, location, function, test, detail = _cleaned(
         best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
     )
     headline = Clean(headline[:HEADLINE_LIMIT])
     return Reading(
-        text=text,
+        text=seen.text,
         headline=headline,
         name=best.name,
         code=best.code,
@@ -183,15 +163,11 @@ def _reading(text: str, best: Finding, root: str | None, exit_code: int | None) 
         context_exhausted=best.weight < 95 and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
-        retry_after=retry_after(text),
-        resets_at=resets_at(text),
+        retry_after=retry_after(seen),
+        resets_at=resets_at(seen),
         used_up=is_used_up(f"{headline} {detail}"),
         exit_code=exit_code,
     )
-
-
-def _is_test_run(text: str) -> bool:
-    return any(any(map(line.match, lines_with(text, part))) for part, line in TEST_RUNS if part in text)
 
 
 def _cleaned(*fields: str) -> list[Clean]:

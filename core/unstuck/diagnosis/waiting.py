@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from unstuck.diagnosis.gates import Overview, either
 from unstuck.diagnosis.patterns import Lazy, lines_with
 
 __all__ = ["is_used_up", "resets_at", "retry_after"]
@@ -16,7 +17,8 @@ _AFTER = Lazy(
     rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})",
     re.IGNORECASE,
 )
-_AFTER_GATES = ("retry", "Retry", "ry again in", "eset in", "esets in")
+_AFTER_GATES = either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in")
+_TIME_GATES = either("reset", "resets")
 _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = Lazy(
@@ -27,13 +29,14 @@ _USED_UP = Lazy(
     r"(?:usage|hour|daily|weekly|monthly) limit|insufficient_quota|exceeded your (?:current )?quota|quota used up",
     re.IGNORECASE,
 )
+_EPOCH_GATES = either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 
-def retry_after(text: str) -> str:
+def retry_after(seen: Overview) -> str:
     """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
     for gate in _AFTER_GATES:
-        for line in lines_with(text, gate) if gate in text else ():
+        for line in lines_with(seen.text, gate.part) if seen.has((gate,)) else ():
             if wait := _AFTER.search(line[:_LONGEST]):
                 return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
     return ""
@@ -44,11 +47,11 @@ def _seconds(number: str, unit: str) -> float:
     return float(number) * _SECONDS.get(unit, _SECONDS.get(unit[0], 1.0))
 
 
-def resets_at(text: str) -> str:
+def resets_at(seen: Overview) -> str:
     """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
-    if "limit reached|" in text and (epoch := _EPOCH.search(text)):
+    if seen.has(_EPOCH_GATES) and (epoch := _EPOCH.search(seen.text)):
         return epoch[1]
-    for line in lines_with(text, "reset") if "reset" in text else ():
+    for line in lines_with(seen.text, "reset") if seen.has(_TIME_GATES) else ():
         if (said := _TIME.search(line[:_LONGEST])) and 1 <= int(said[1]) <= 12:
             hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
             return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from unstuck.diagnosis.gates import Gate
+
 __all__ = ["Finding", "Shape", "is_library", "place"]
 
 # Frames in these are never the user's own code; a marker is matched anywhere in the path.
@@ -62,7 +64,7 @@ class Shape:
     """
 
     most: int
-    gates: tuple[str, ...]
+    gates: tuple[Gate, ...]
     read: Callable[[str, list[str]], Finding | None]
 
 

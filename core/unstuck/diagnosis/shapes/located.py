@@ -40,8 +40,8 @@ LOCATED: tuple[Rule, ...] = (
         "AssertionError",
     ),
     rule(82, "runtime error: ", r"FILE:LINE:\d+: (?P<msg>runtime error: .*)$", "run", "UndefinedBehavior"),
-    rule(81, "rror: ", r"FILE:LINE(?::\d+)?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$"),
-    rule(81, "rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
+    rule(81, "[Ee]rror: ", r"FILE:LINE(?::\d+)?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$"),
+    rule(81, "[Ee]rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
     rule(80, "ERROR]", r"\[ERROR\] FILE:\[LINE,\d+\] (?:error: )?MSG$"),
     rule(80, ": error CS", r"FILE\(LINE,\d+\): error CODE: MSG(?: \[.*\])?$"),
     rule(80, "): error ", r"FILE\(LINE(?:,\d+)?\): (?:fatal )?error CODE: MSG$"),
@@ -53,7 +53,7 @@ LOCATED: tuple[Rule, ...] = (
         "undefined reference",
         r"\s*(?:[^\n]{0,400}?: )?(?P<file>[^\s:]{1,300}\.\w{1,4}):(?:\(|LINE:).*?(?P<msg>undefined reference to .*)$",
     ),
-    rule(78, "undefined symbol", r".*(?P<msg>undefined symbols?: .*)$"),
+    rule(78, "undefined symbol…", r".*(?P<msg>undefined symbols?: .*)$"),
     rule(78, ": error", r"FILE:LINE:\d+: error[ :]+MSG$"),
     # Interpreters
     rule(
@@ -75,7 +75,7 @@ LOCATED: tuple[Rule, ...] = (
         "run",
     ),
     rule(71, " line ", r"(?P<msg>.{1,300}) at (?P<file>\S{1,300}\.(?:pl|pm|t)) line LINE(?:\.|, .*)$", "run", "die"),
-    rule(86, "lua", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: MSG$", "run", "error"),
+    rule(86, "lua…", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: MSG$", "run", "error"),
     # Databases, patches, logs
     rule(80, "psql:", r"psql:FILE:LINE: (?:ERROR|FATAL): +MSG$", "run", "DatabaseError"),
     rule(80, "patch failed", r"error: (?P<msg>patch failed): FILE:LINE$", "run"),

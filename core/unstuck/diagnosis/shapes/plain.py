@@ -47,7 +47,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(62, "Could not resolve host", r"\s+\[\d{1,3}\] MSG"),
     rule(61, "dependency of package", r"error: (?P<msg>failed to \w{1,20} .{1,120} as a dependency of package .*)"),
     rule(61, "ResolutionImpossible", r"ERROR: MSG", code="ERESOLVE"),
-    rule(61, "onflicting dependencies", r"ERROR: MSG", code="ERESOLVE"),
+    rule(61, "[Cc]onflicting dependencies", r"ERROR: MSG", code="ERESOLVE"),
     rule(61, "metadata-generation-failed", r".*"),
     rule(61, "Failed building wheel", r"\s*ERROR: MSG"),
     rule(60, "HTTP", r".*?\bHTTP(?:/\d(?:\.\d)?)? (?:[Ee]rror:? |status |status code )?(?P<code>[45]\d\d)\b.*", "run"),
@@ -71,36 +71,36 @@ PLAIN: tuple[Rule, ...] = (
     ),
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
-    rule(57, "rror near line", r".*", "run", "DatabaseError"),
+    rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
     rule(56, "ERROR:  ", r"ERROR:  MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
     rule(55, "failed to resolve import", r"(?:\[\S+\]:? |error during build:? )?MSG"),
     rule(54, "would be reformatted", r"(?:\d+ files?|\S+) .*would be reformatted.*", "lint"),
-    rule(55, "ould reformat", r"[Ww]ould reformat:? .*", "lint"),
-    rule(55, "orrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
+    rule(55, "[Ww]ould reformat", r"[Ww]ould reformat:? .*", "lint"),
+    rule(55, "[Ii]ncorrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
     rule(54, "..Failed", r"\S.{0,80}?\.{3,80}(?:\(.{1,60}\))?Failed$", "lint"),
     rule(54, "Code style issues", r"(?:\[warn\] )?MSG", "lint"),
     *(rule(52, code, rf".*?\b(?P<code>{code})\b.*", "run") for code in ERRNO.split()),
     rule(50, "panic", r"panic: .*", "run", "panic"),
-    rule(46, "Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
-    rule(46, "Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
+    rule(46, "…Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
+    rule(46, "…Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
     rule(46, "(char ", r"(?P<msg>[A-Z].{1,80}: line \d+ column \d+ \(char \d+\))$", "run", "JSONDecodeError"),
-    rule(46, "Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
+    rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
-    rule(45, "rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20})?: .*", "run"),
+    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20})?: .*", "run"),
     rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
-    rule(44, "Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
+    rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
     rule(43, "couldn't find", r".*couldn't find .*", "run", code="configuration"),
-    rule(42, "refused", r".*[Cc]onnection refused.*", "run"),
+    rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
     rule(42, "timed out", r".*timed out.*", "run"),
-    rule(41, "o such file or directory", r".*: [Nn]o such file or directory$", "run", code="ENOENT"),
-    rule(41, "ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
+    rule(41, "[Nn]o such file or directory", r".*: [Nn]o such file or directory$", "run", code="ENOENT"),
+    rule(41, "[Pp]ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
     rule(41, "No space left", r".*No space left on device.*", "run", code="ENOSPC"),
     rule(36, "npm", r"npm (?:error|ERR!) (?P<msg>(?!A complete log|code |errno |path |syscall |command )\S.*)"),
     rule(34, "*** [", r"make(?:\[\d+\])?: \*\*\* \[.*"),
-    rule(30, "ailed", r".*\b[Ff]ailed\b.*", "run"),
+    rule(30, "[Ff]ailed", r".*\b[Ff]ailed\b.*", "run"),
 )
 MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 
@@ -108,7 +108,7 @@ MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 def context_exhausted(text: str, _: list[str]) -> Finding | None:
     """The line that says that the context window is full."""
     for gate in CONTEXT_GATES:
-        for whole in lines_with(text, gate):
+        for whole in lines_with(text, gate.part):
             line = whole[:LINE_LIMIT]
             if says_context_exhausted(line):
                 return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unstuck.diagnosis.gates import Gate, Gates, Overview, either
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
@@ -33,12 +34,13 @@ SUMMARIES = (
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The gate of the rules for anything that begins with a file, a line and a colon, and how a text shows that it has any.
 ANY_PLACE = ":"
-PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{0,7}:")
+PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{1,7}:")
+PLACED_KIND = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{0,7}:")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``gate``, which has no digits, must be in the line before ``pattern`` is matched at its start.
+    """``pattern`` is matched at the start of every line that has the one of ``gates``.
 
     Groups of the pattern: ``msg`` (the headline; else the whole line), ``file``, ``line``, ``code``, ``name`` (the
     error's class) and ``function``. ``weight`` 0 to 100 orders the rules; among equals the first in the table is asked
@@ -46,7 +48,7 @@ class Rule:
     """
 
     weight: int
-    gate: str
+    gates: tuple[Gate, ...]
     pattern: Lazy
     kind: str = "build"
     name: str = ""
@@ -59,28 +61,31 @@ def rule(weight: int, gate: str, pattern: str, kind: str = "build", name: str = 
         pattern += "$"
     for macro, spelled in MACROS.items():
         pattern = pattern.replace(macro, spelled)
-    return Rule(weight, gate, Lazy(pattern), kind, name, code)
+    return Rule(weight, either(gate), Lazy(pattern), kind, name, code)
 
 
-def first_that_fits(rules: tuple[Rule, ...], text: str, kinds: str, floor: int = -1) -> Finding | None:
-    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight.
-
-    ``kinds`` are the kinds of lines of ``text``, where the gates are looked for first.
-    """
-    for one in rules:
+def first_that_fits(rules: Gates[Rule], seen: Overview, floor: int = -1) -> Finding | None:
+    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
+    for one in rules.in_question(seen.words):
         if one.weight <= floor:
             return None
-        there = PLACED.search(kinds) if one.gate == ANY_PLACE else one.gate in kinds
-        if there and (finding := _reported(one, text)) is not None:
+        part = one.gates[0].part
+        there = _has_places(seen) if part == ANY_PLACE else part in seen.kinds
+        if there and (finding := _reported(one, part, seen.text)) is not None:
             return finding
     return None
 
 
-def _reported(one: Rule, text: str) -> Finding | None:
+def _has_places(seen: Overview) -> bool:
+    """Whether a line begins with a file, a line and a colon."""
+    return PLACED_KIND.search(seen.kinds) is not None and PLACED.search(f"\n{seen.text}") is not None
+
+
+def _reported(one: Rule, part: str, text: str) -> Finding | None:
     """The first line that the rule fits, with the files of the others."""
     best: Finding | None = None
     files: dict[str, None] = {}
-    for whole in lines_with(text, one.gate):
+    for whole in lines_with(text, part):
         line = whole[:LINE_LIMIT].rstrip()
         found = one.pattern.match(line)
         if found is None or line.startswith(SUMMARIES):
