@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from unstuck.diagnosis.gates import Overview
 from unstuck.diagnosis.kinds import ErrorCategory, ErrorType
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.phrases import Phrases
@@ -49,7 +50,7 @@ MACHINE = Phrases(
 )
 # What only somebody with access to the machine or the account can set right.
 SETTINGS = Phrases(
-    "certificate",
+    "certificate…",
     "self-signed",
     "self signed",
     "password authentication failed",
@@ -122,10 +123,10 @@ RATE_LIMIT = Phrases(
     "too many requests",
     "overloaded",
     "resource_exhausted",
-    "quota",
+    "quota…",
     "usage limit",
-    "throttl",
-    ("rate", r"rate.?limit"),
+    "throttl…",
+    ("rate…", r"rate.?limit"),
 )
 CONFIGURATION_CODES = frozenset(
     {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}
@@ -164,7 +165,7 @@ def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool =
         return ErrorCategory.TRANSIENT
     if reading.kind in ("lint", "test") or reading.context_exhausted or own is ErrorCategory.INFRASTRUCTURE:
         return own
-    said = reading.headline.lower()
+    said = reading.said
     if LOST.are_in(said):
         return ErrorCategory.UNRECOVERABLE
     if MACHINE.are_in(said) or "exit 137" in (reading.code, f"exit {reading.exit_code}"):
@@ -174,7 +175,7 @@ def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool =
     return ErrorCategory.TRANSIENT if _is_transient(reading, error_type, said) else own
 
 
-def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> bool:
+def _is_configuration(reading: Reading, error_type: ErrorType, said: Overview) -> bool:
     if error_type is ErrorType.IMPORT_ERROR and reading.weight < SURE and FOREIGN.are_in(said):
         return True
     return (
@@ -187,7 +188,7 @@ def _is_configuration(reading: Reading, error_type: ErrorType, said: str) -> boo
     )
 
 
-def _is_transient(reading: Reading, error_type: ErrorType, said: str) -> bool:
+def _is_transient(reading: Reading, error_type: ErrorType, said: Overview) -> bool:
     if error_type is ErrorType.HTTP_ERROR:
         return http_status(reading) in RETRIABLE_STATUS or RATE_LIMIT.are_in(said)
     return error_type in PASSING or BUSY.are_in(said)

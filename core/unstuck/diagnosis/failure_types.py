@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.context import says_context_exhausted
+from unstuck.diagnosis.gates import Overview
 from unstuck.diagnosis.kinds import ErrorType, FailureType
 from unstuck.diagnosis.phrases import Phrases
 from unstuck.diagnosis.reading import Reading
@@ -23,10 +24,13 @@ BUILD_INDICATORS = (
     "parse error",
 )
 # A space in an indicator may be missing or a dash, so that class names match as well ("SyntaxError").
-BROKEN_BUILD = Phrases(*(said.replace(" ", between) for said in BUILD_INDICATORS for between in (" ", "", "-")))
+BROKEN_BUILD = Phrases(
+    *(said.replace(" ", between) for said in BUILD_INDICATORS for between in (" ", "-")),
+    *("…" + said.replace(" ", "") for said in BUILD_INDICATORS),
+)
 VERIFICATION_FAILED = Phrases(
     "verification failed",
-    "assertion",
+    "assertion…",
     ("expected", r"\bexpected\b"),
     (" failed", r"\btests? failed\b"),
     ("status code", r"\bstatus code\b"),
@@ -40,14 +44,16 @@ def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False
     Checked in this order: build, verification, context, circular. Context counts by whole phrases only, because the
     word alone is in every second program.
     """
-    lowered = error.lower()
-    if BROKEN_BUILD.are_in(lowered):
-        return FailureType.BROKEN_BUILD
-    if VERIFICATION_FAILED.are_in(lowered):
-        return FailureType.VERIFICATION_FAILED
-    if says_context_exhausted(error):
+    kind = _by_indicator(Overview(error.lower()))
+    if kind is FailureType.UNKNOWN and says_context_exhausted(error):
         return FailureType.CONTEXT_EXHAUSTED
-    return FailureType.CIRCULAR_FIX if circular else FailureType.UNKNOWN
+    return FailureType.CIRCULAR_FIX if kind is FailureType.UNKNOWN and circular else kind
+
+
+def _by_indicator(said: Overview) -> FailureType:
+    if BROKEN_BUILD.are_in(said):
+        return FailureType.BROKEN_BUILD
+    return FailureType.VERIFICATION_FAILED if VERIFICATION_FAILED.are_in(said) else FailureType.UNKNOWN
 
 
 def failure_type_of(reading: Reading, error_type: ErrorType) -> FailureType:
@@ -63,7 +69,7 @@ def failure_type_of(reading: Reading, error_type: ErrorType) -> FailureType:
     if error_type is ErrorType.DATABASE_ERROR or _has_class(reading):
         # The words of a query are data, and a class says more than the words of its message.
         return FailureType.UNKNOWN
-    return classify_failure(reading.headline)
+    return _by_indicator(reading.said)
 
 
 def _has_class(reading: Reading) -> bool:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Gate", "Gated", "Gates", "Overview", "either", "words_in"]
+__all__ = ["Gate", "Gated", "Gates", "Overview", "either", "kinds_of_lines"]
 
-_FOLDED = bytes(
-    ord(chr(code).lower()) if code < 128 and chr(code) in string.ascii_letters else ord(" ") for code in range(256)
-)
+_LETTERS_ALONE = bytes(code if chr(code) in string.ascii_letters else ord(" ") for code in range(256))
 _WORD = re.compile(r"[A-Za-z]+")
-_EITHER_CASE = re.compile(r"\[(\w)\w\]")
+_EITHER_CASE = re.compile(r"\[(\w)(\w)\]")
+_SIGNS = "*>│└❯✖"
 # Below this many characters searching costs less than making the kinds.
 _SHORT = 4_096
 _WITHOUT_DIGITS = dict.fromkeys(map(ord, string.digits))
 
 
 def words_in(text: str) -> set[bytes]:
-    """The runs of ASCII letters in ``text``, in lower case. As bytes, because those are cut up in half the time."""
-    return set(text.encode("utf-8", "surrogatepass").translate(_FOLDED).split())
+    """The runs of ASCII letters in ``text``. As bytes, because those are cut up in half the time."""
+    return set(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
 
 
 class Overview:
@@ -36,7 +36,10 @@ class Overview:
 
     def has(self, gates: Iterable[Gate]) -> bool:
         """Whether one of ``gates`` is open."""
-        return any(gate.part in self.kinds for gate in gates if not gate.word or gate.word in self.words)
+        for gate in gates:
+            if gate.words <= self.words and gate.part in self.kinds:
+                return True
+        return False
 
 
 def kinds_of_lines(text: str) -> str:
@@ -49,30 +52,37 @@ def kinds_of_lines(text: str) -> str:
     return "\n" + "\n".join(dict.fromkeys(text.translate(_WITHOUT_DIGITS).split("\n")))
 
 
+@dataclass(frozen=True, slots=True)
 class Gate:
-    """A part, without digits, of every line that a rule fits.
+    """What every line that a rule fits has in it: a ``part`` without digits, and the whole ``words`` of that part."""
 
-    What it begins with is the beginning of a word and a single word is a whole one, unless an ellipsis says that
-    letters may stand there (``…Error``); the last of several words may go on (``syntax error`` is in ``syntax
-    errors``). ``[Ff]ailed`` may begin with either letter. ``part`` is the text to look for, ``word`` a whole word that
-    is there wherever the part is; empty where it has none.
-    """
-
-    __slots__ = ("part", "word")
-
-    def __init__(self, said: str) -> None:
-        self.part = _EITHER_CASE.sub("", said).strip("…")
-        words = _WORD.findall(_EITHER_CASE.sub(r"\1", said).lower())
-        if words and said.startswith("…"):
-            del words[0]
-        if words and (said.endswith("…") or (len(words) > 1 and said[-1].isalpha())):
-            del words[-1]
-        self.word = max(words, key=len, default="").encode()
+    part: str
+    words: frozenset[bytes]
 
 
 def either(*said: str) -> tuple[Gate, ...]:
-    """Gates one of which is enough."""
-    return tuple(map(Gate, said))
+    """Gates of which one has to be open.
+
+    A part begins with the beginning of a word and a single word is a whole one, unless an ellipsis says that letters
+    may stand there (``…Error``); the last of several words may go on (``syntax error`` is in ``syntax errors``).
+    ``[Ff]ailed`` may begin with either letter.
+    """
+    gates: list[Gate] = []
+    for one in said:
+        case = _EITHER_CASE.match(one)
+        part = one[case.end() :] if case else one.strip("…")
+        for letter in case.groups() if case else ("",):
+            gates.append(Gate(part, _whole_words(letter + part if case else one)))
+    return tuple(gates)
+
+
+def _whole_words(said: str) -> frozenset[bytes]:
+    words = _WORD.findall(said)
+    if words and said.startswith("…"):
+        del words[0]
+    if words and (said.endswith("…") or (len(words) > 1 and said[-1].isalpha())):
+        del words[-1]
+    return frozenset(map(str.encode, words))
 
 
 class Gated(Protocol):
@@ -86,22 +96,34 @@ Entry = TypeVar("Entry", bound=Gated)
 
 
 class Gates(Generic[Entry]):
-    """Entries in their order, and which of them the words of a text leave in question."""
+    """Entries in their order, and which of them what is in a text leaves in question."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries: Sequence[Entry] = tuple(entries)
-        self._by_word: dict[bytes, set[int]] = {}
+        self._by_word: dict[bytes, list[tuple[frozenset[bytes], int]]] = {}
+        self._by_sign: dict[str, set[int]] = {}
         for number, entry in enumerate(self.entries):
             for gate in entry.gates:
-                self._by_word.setdefault(gate.word, set()).add(number)
-        self._always = frozenset(self._by_word.pop(b"", ()))
-        self._in_question = [self.entries[number] for number in sorted(self._always)]
+                if gate.words:
+                    self._by_word.setdefault(max(gate.words, key=len), []).append((gate.words, number))
+                else:
+                    self._by_sign.setdefault(_sign_in(gate.part), set()).add(number)
+        self._always = self._by_sign.pop("", set())
         self._words = frozenset(self._by_word)
 
-    def in_question(self, words: Set[bytes]) -> Sequence[Entry]:
-        """The entries of which a gate may be open in a text with these words, in their order."""
-        known = self._words & words
-        if not known:
-            return self._in_question
-        numbers = self._always.union(*map(self._by_word.__getitem__, known))
-        return [self.entries[number] for number in sorted(numbers)]
+    def in_question(self, seen: Overview) -> Iterator[Entry]:
+        """The entries with a gate whose words, or whose sign, are all in ``seen``, in their order."""
+        words = seen.words
+        numbers = {
+            number for word in self._words & words for needed, number in self._by_word[word] if needed <= words
+        }
+        numbers |= self._always
+        for sign, behind in self._by_sign.items():
+            if sign in seen.kinds:
+                numbers |= behind
+        return map(self.entries.__getitem__, sorted(numbers))
+
+
+def _sign_in(part: str) -> str:
+    """A character that few lines have and that is looked for faster than anything else."""
+    return next((sign for sign in _SIGNS if sign in part), "")

@@ -22,14 +22,14 @@ COMPILED = 78
 def error_type_of(reading: Reading) -> ErrorType:
     """The class or code decides; a phrase of the headline where there is none; then how the program ended."""
     if reading.kind == "lint":
-        wrong = _by_code(reading) or _by_class(reading.name) or SYNTAX.spoken_in(reading.headline)
+        wrong = _by_code(reading) or _by_class(reading.name) or SYNTAX.spoken_in(reading.said)
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
-        STRONG.spoken_in(reading.headline)
+        STRONG.spoken_in(reading.said)
         or _by_code(reading)
         or _by_class(reading.name)
         or LIBRARIES.get(reading.headline.partition(".")[0])
-        or WEAK.spoken_in(reading.headline)
+        or WEAK.spoken_in(reading.said)
         or _by_nature(reading)
     )
 

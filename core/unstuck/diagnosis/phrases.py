@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from unstuck.diagnosis.gates import Gate, Gates, Overview, either
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.patterns import Lazy
 
-__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrases", "Table"]
+__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
 
 
-def one_of(parts: Iterable[str]) -> Lazy:
-    """A pattern that finds one of ``parts``: on a line as short as a headline quicker than looking for each."""
-    return Lazy("|".join(map(re.escape, dict.fromkeys(parts))))
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in lower case, and the pattern that they have to stand in, if any."""
+
+    gates: tuple[Gate, ...]
+    pattern: Lazy | None
+    kind: ErrorType | None = None
+
+    def is_in(self, said: Overview) -> bool:
+        """Whether it is in what was said, which is in lower case."""
+        return self.gates[0].part in said.kinds and (self.pattern is None or self.pattern.search(said.text) is not None)
 
 
 class Phrases:
-    """A headline says one of them: a plain one, in lower case, may stand anywhere in it.
+    """A headline says one of them: a plain one may stand wherever its words are whole, a pattern behind its gate.
 
-    A pattern stands behind its gate: a part that all it finds has, because looking for that costs a tenth of a search.
+    A gate is a part that all the pattern finds has, because looking for that costs a tenth of a search.
     """
 
     def __init__(self, *phrases: str | tuple[str, str]) -> None:
-        self._plain = tuple(phrase for phrase in phrases if isinstance(phrase, str))
-        self.gated = tuple((phrase[0], Lazy(phrase[1])) for phrase in phrases if not isinstance(phrase, str))
-        self.parts = self._plain + tuple(gate for gate, _ in self.gated)
-        self._any = one_of(self.parts)
+        pairs = ((phrase, None) if isinstance(phrase, str) else (phrase[0], Lazy(phrase[1])) for phrase in phrases)
+        self.gated: Gates[Phrase] = Gates(Phrase(either(gate), pattern) for gate, pattern in pairs)
 
-    def are_in(self, lowered: str) -> bool:
-        """Whether one of them is in ``lowered``, a headline in lower case."""
-        if not self._any.search(lowered):
-            return False
-        return any(map(lowered.__contains__, self._plain)) or any(
-            pattern.search(lowered) for gate, pattern in self.gated if gate in lowered
-        )
+    def are_in(self, said: Overview) -> bool:
+        """Whether one of them is in ``said``, a headline in lower case."""
+        return any(phrase.is_in(said) for phrase in self.gated.in_question(said))
 
 
 class Table:
@@ -42,14 +44,11 @@ class Table:
 
     def __init__(self, *rows: tuple[ErrorType, Phrases]) -> None:
         self.rows = rows
-        self._any = one_of(part for _, phrases in rows for part in phrases.parts)
+        self.gated = Gates(replace(phrase, kind=kind) for kind, said in rows for phrase in said.gated.entries)
 
-    def spoken_in(self, headline: str) -> ErrorType | None:
-        """The error type of the first row that is in ``headline``, or None."""
-        lowered = headline.lower()
-        if not self._any.search(lowered):
-            return None
-        return next((kind for kind, phrases in self.rows if phrases.are_in(lowered)), None)
+    def spoken_in(self, said: Overview) -> ErrorType | None:
+        """The error type of the first row that is in ``said``, a headline in lower case, or None."""
+        return next((phrase.kind for phrase in self.gated.in_question(said) if phrase.is_in(said)), None)
 
 
 # These say more than the class or the code that carries them.
@@ -76,7 +75,7 @@ STRONG = Table(
             ("read timed out", r"\bread timed out"),
             ("timed out", r"\bconnect(?:ion)? (?:attempt )?timed out"),
             ("failed: timeout", r"^failed: timeout\b"),
-            ("error: timeout of ", r"^\S*error: timeout of \d+ ?ms exceeded"),
+            ("…error: timeout of ", r"^\S*error: timeout of \d+ ?ms exceeded"),
             ("panic: test timed out", r"^panic: test timed out"),
             ("etimedout", r"^\S*error: .*\betimedout\b"),
         ),
@@ -89,7 +88,7 @@ STRONG = Table(
                 for code in ("econnrefused", "econnreset", "enotfound", "eai_again", "eaddrinuse")
             ),
             ("can't connect to ", r"^can't connect to .{0,40}server"),
-            ("urlerror: ", r"^\S*urlerror: .*(?:refused|unreachable|not known|name resolution)"),
+            ("…urlerror: ", r"^\S*urlerror: .*(?:refused|unreachable|not known|name resolution)"),
         ),
     ),
     (
@@ -118,7 +117,7 @@ STRONG = Table(
     (
         ErrorType.SYNTAX_ERROR,
         Phrases(
-            ("pars", r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),
+            ("pars…", r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),
         ),
     ),
 )
@@ -128,9 +127,9 @@ WEAK = Table(
         ErrorType.SYNTAX_ERROR,
         Phrases(
             "syntax error",
-            "syntaxerror",
+            "…syntaxerror",
             "parse error",
-            "parseerror",
+            "…parseerror",
             "parsing error",
             "failed to parse",
             "non-parseable",
@@ -183,7 +182,7 @@ WEAK = Table(
             ("package ", r"package .{1,80} does not exist"),
             ("could not ", r"could not (?:find|resolve|locate) .{0,40}(?:package|module|main class|dependenc)"),
             ("cannot find ", r"cannot find .{0,20}package"),
-            (".h", r"\.h(?:pp|h|xx)?['\"’]?(?:: no such file| file not found)"),
+            (".h…", r"\.h(?:pp|h|xx)?['\"’]?(?:: no such file| file not found)"),
             (" find -l", r"(?:cannot|can't) find -l\S"),
         ),
     ),
@@ -257,7 +256,7 @@ WEAK = Table(
             "too few arguments",
         ),
     ),
-    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time", r"\btimed? ?out\b"))),
+    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b"))),
     (
         ErrorType.CONNECTION_ERROR,
         Phrases(
@@ -303,7 +302,7 @@ WEAK = Table(
             "exceeds the maximum number of tokens",
             "context_length_exceeded",
             "maximum context length",
-            ("rate", r"rate.?limit"),
+            ("rate…", r"rate.?limit"),
             ("api error:", r"\bapi error: ?\(?\d{3}"),
             ("http", r"\bhttp(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d"),
             ("error", r"\berror:? [45]\d\d\b"),
@@ -315,11 +314,11 @@ WEAK = Table(
     (
         ErrorType.ASSERTION_ERROR,
         Phrases(
-            "assertion",
+            "assertion…",
             "failed asserting",
             "expect(",
             "not equal",
-            ("assert", r"^assert"),
+            ("assert…", r"^assert"),
             ("expected ", r"expected .{1,200}(?:received|got|to (?:be|equal|have))"),
             ("want", r"\bwant\b"),
         ),

@@ -85,7 +85,7 @@ def _best(seen: Overview, exit_code: int | None) -> Finding:
     """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
     lines: list[str] = []
     best = Finding(-1, "")
-    for shape in SHAPES.in_question(seen.words):
+    for shape in SHAPES.in_question(seen):
         if shape.most <= best.weight:
             break
         if seen.has(shape.gates):
@@ -151,6 +151,7 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
     return Reading(
         text=seen.text,
         headline=headline,
+        said=Overview(headline.lower()),
         name=best.name,
         code=best.code,
         location=location or None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unstuck.diagnosis.gates import Overview
 from unstuck.text import Clean
 
 __all__ = ["Reading"]
@@ -11,7 +12,8 @@ __all__ = ["Reading"]
 
 @dataclass(slots=True)
 class Reading:
-    """What one output says. ``text`` is the bounded text without escapes; ``headline`` the line that says it best.
+    """What one output says. ``text`` is the bounded text without escapes; ``headline`` the line that says it best,
+    and ``said`` what is in that in lower case.
 
     ``location`` is ``file:line`` or None; ``retry_after`` seconds as text and ``resets_at`` when a limit ends (see
     ``waiting``), both empty where none is said, ``used_up`` that a limit is spent; ``exit_code`` as given; ``kind`` is
@@ -21,6 +23,7 @@ class Reading:
 
     text: str
     headline: Clean
+    said: Overview
     name: str = ""
     code: str = ""
     location: str | None = None

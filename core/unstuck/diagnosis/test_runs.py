@@ -45,7 +45,7 @@ PLACE_ENDS = frozenset("0123456789'")
 
 def is_test_run(seen: Overview) -> bool:
     """Whether a test runner says that tests failed."""
-    for end in ENDS.in_question(seen.words):
+    for end in ENDS.in_question(seen):
         part = end.gates[0].part
         if part in seen.kinds and any(map(end.pattern.match, lines_with(seen.text, part))):
             return True

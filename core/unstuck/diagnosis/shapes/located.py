@@ -84,7 +84,7 @@ LOCATED: tuple[Rule, ...] = (
     # Shells, make and what writes like them
     rule(66, ": line ", r"FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$", "run"),
     rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
-    rule(65, ": ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
+    rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
     rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*"),
     # Anything with a source file, a line and words, when no tool is known

@@ -66,12 +66,16 @@ def rule(weight: int, gate: str, pattern: str, kind: str = "build", name: str = 
 
 def first_that_fits(rules: Gates[Rule], seen: Overview, floor: int = -1) -> Finding | None:
     """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
-    for one in rules.in_question(seen.words):
+    placed: bool | None = None
+    for one in rules.in_question(seen):
         if one.weight <= floor:
             return None
         part = one.gates[0].part
-        there = _has_places(seen) if part == ANY_PLACE else part in seen.kinds
-        if there and (finding := _reported(one, part, seen.text)) is not None:
+        if part == ANY_PLACE:
+            placed = _has_places(seen) if placed is None else placed
+        elif part not in seen.kinds:
+            continue
+        if (placed or part != ANY_PLACE) and (finding := _reported(one, part, seen.text)) is not None:
             return finding
     return None
 
