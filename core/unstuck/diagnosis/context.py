@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstuck.diagnosis.gates import either
+from unstuck.diagnosis.gates import Either
 from unstuck.diagnosis.patterns import Lazy
 
 __all__ = ["CONTEXT_GATES", "says_context_exhausted"]
@@ -20,7 +20,7 @@ CONTEXT_EXHAUSTED = Lazy(
     r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
     r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input))"
 )
-CONTEXT_GATES = either("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
+CONTEXT_GATES = Either("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
 # A limit on what the model may write is no limit on what it may read.
 OUTPUT_LIMIT = Lazy(r"(?i:output token|max_tokens: \d)")
 
@@ -28,5 +28,5 @@ OUTPUT_LIMIT = Lazy(r"(?i:output token|max_tokens: \d)")
 def says_context_exhausted(text: str) -> bool:
     """Whether ``text``, a line or a few, says that the window is full."""
     lowered = text.lower()
-    gated = any(gate.part in lowered for gate in CONTEXT_GATES)
+    gated = any(gate.part in lowered for gate in CONTEXT_GATES.gates)
     return gated and CONTEXT_EXHAUSTED.search(text) is not None and not OUTPUT_LIMIT.search(text)

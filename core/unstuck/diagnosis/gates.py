@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Gate", "Gated", "Gates", "Overview", "either", "kinds_of_lines"]
+__all__ = ["Either", "Gate", "Gated", "Gates", "Overview", "kinds_of_lines"]
 
 _LETTERS_ALONE = bytes(code if chr(code) in string.ascii_letters else ord(" ") for code in range(256))
 _WORD = re.compile(r"[A-Za-z]+")
 _EITHER_CASE = re.compile(r"\[(\w)(\w)\]")
+# The words of all gates, each of which adds its own when it is made.
+_ASKED_FOR: set[bytes] = set()
 _SIGNS = "*>│└❯✖"
 # Below this many characters searching costs less than making the kinds.
 _SHORT = 4_096
@@ -20,8 +23,8 @@ _WITHOUT_DIGITS = dict.fromkeys(map(ord, string.digits))
 
 
 def words_in(text: str) -> set[bytes]:
-    """The runs of ASCII letters in ``text``. As bytes, because those are cut up in half the time."""
-    return set(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
+    """The runs of ASCII letters in ``text`` that any gate asks for. Bytes are cut up in half the time that text is."""
+    return _ASKED_FOR.intersection(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
 
 
 class Overview:
@@ -34,9 +37,11 @@ class Overview:
         self.kinds = kinds_of_lines(text)
         self.words = words_in(self.kinds)
 
-    def has(self, gates: Iterable[Gate]) -> bool:
+    def has(self, gates: Either) -> bool:
         """Whether one of ``gates`` is open."""
-        for gate in gates:
+        if gates.words is not None and gates.words.isdisjoint(self.words):
+            return False
+        for gate in gates.gates:
             if gate.words <= self.words and gate.part in self.kinds:
                 return True
         return False
@@ -60,27 +65,35 @@ class Gate:
     words: frozenset[bytes]
 
 
-def either(*said: str) -> tuple[Gate, ...]:
+class Either:
     """Gates of which one has to be open.
 
     A part begins with the beginning of a word and a single word is a whole one, unless an ellipsis says that letters
-    may stand there (``…Error``); the last of several words may go on (``syntax error`` is in ``syntax errors``).
-    ``[Ff]ailed`` may begin with either letter.
+    may stand there (``…Error``); the last of several words may go on in lower case (``syntax error`` is in ``syntax
+    errors``). ``[Ff]ailed`` may begin with either letter.
     """
-    gates: list[Gate] = []
-    for one in said:
-        case = _EITHER_CASE.match(one)
-        part = one[case.end() :] if case else one.strip("…")
-        for letter in case.groups() if case else ("",):
-            gates.append(Gate(part, _whole_words(letter + part if case else one)))
-    return tuple(gates)
+
+    __slots__ = ("gates", "part", "words")
+
+    def __init__(self, *said: str) -> None:
+        self.gates: list[Gate] = []
+        for one in said:
+            case = _EITHER_CASE.match(one)
+            part = one[case.end() :] if case else one.strip("…")
+            for letter in case.groups() if case else ("",):
+                self.gates.append(Gate(part, _whole_words(letter + part if case else one)))
+        self.part = self.gates[0].part
+        _ASKED_FOR.update(*(gate.words for gate in self.gates))
+        # One of these is in a text that has one of the gates, but for those without words.
+        words = [max(gate.words, key=len, default=b"") for gate in self.gates]
+        self.words = None if b"" in words else frozenset(words)
 
 
 def _whole_words(said: str) -> frozenset[bytes]:
     words = _WORD.findall(said)
     if words and said.startswith("…"):
         del words[0]
-    if words and (said.endswith("…") or (len(words) > 1 and said[-1].isalpha())):
+    if words and (said.endswith("…") or (len(words) > 1 and said[-1].islower())):
         del words[-1]
     return frozenset(map(str.encode, words))
 
@@ -89,7 +102,7 @@ class Gated(Protocol):
     """What stands behind gates, of which one has to be open."""
 
     @property
-    def gates(self) -> tuple[Gate, ...]: ...
+    def gates(self) -> Either: ...
 
 
 Entry = TypeVar("Entry", bound=Gated)
@@ -100,28 +113,34 @@ class Gates(Generic[Entry]):
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries: Sequence[Entry] = tuple(entries)
+        gates = [(number, gate) for number, entry in enumerate(self.entries) for gate in entry.gates.gates]
+        often = Counter(word for _, gate in gates for word in gate.words)
         self._by_word: dict[bytes, list[tuple[frozenset[bytes], int]]] = {}
         self._by_sign: dict[str, set[int]] = {}
-        for number, entry in enumerate(self.entries):
-            for gate in entry.gates:
-                if gate.words:
-                    self._by_word.setdefault(max(gate.words, key=len), []).append((gate.words, number))
-                else:
-                    self._by_sign.setdefault(_sign_in(gate.part), set()).add(number)
+        for number, gate in gates:
+            if gate.words:
+                rarest = min(gate.words, key=lambda word: (often[word], -len(word), word))
+                self._by_word.setdefault(rarest, []).append((gate.words - {rarest}, number))
+            else:
+                self._by_sign.setdefault(_sign_in(gate.part), set()).add(number)
         self._always = self._by_sign.pop("", set())
+        self._without_any = [self.entries[number] for number in sorted(self._always)]
         self._words = frozenset(self._by_word)
 
-    def in_question(self, seen: Overview) -> Iterator[Entry]:
+    def in_question(self, seen: Overview) -> Iterable[Entry]:
         """The entries with a gate whose words, or whose sign, are all in ``seen``, in their order."""
         words = seen.words
-        numbers = {
-            number for word in self._words & words for needed, number in self._by_word[word] if needed <= words
-        }
-        numbers |= self._always
+        numbers: set[int] = set()
+        for word in self._words & words:
+            for others, number in self._by_word[word]:
+                if not others or others <= words:
+                    numbers.add(number)
         for sign, behind in self._by_sign.items():
             if sign in seen.kinds:
                 numbers |= behind
-        return map(self.entries.__getitem__, sorted(numbers))
+        if not numbers:
+            return self._without_any
+        return map(self.entries.__getitem__, sorted(numbers | self._always))
 
 
 def _sign_in(part: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import repeat
 
-from unstuck.diagnosis.gates import Gate, Gates, Overview, either
+from unstuck.diagnosis.gates import Either, Gates, Overview
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.patterns import Lazy
 
@@ -15,13 +16,13 @@ __all__ = ["STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
 class Phrase:
     """Words in lower case, and the pattern that they have to stand in, if any."""
 
-    gates: tuple[Gate, ...]
+    gates: Either
     pattern: Lazy | None
     kind: ErrorType | None = None
 
     def is_in(self, said: Overview) -> bool:
         """Whether it is in what was said, which is in lower case."""
-        return self.gates[0].part in said.kinds and (self.pattern is None or self.pattern.search(said.text) is not None)
+        return self.gates.part in said.kinds and (self.pattern is None or self.pattern.search(said.text) is not None)
 
 
 class Phrases:
@@ -32,11 +33,11 @@ class Phrases:
 
     def __init__(self, *phrases: str | tuple[str, str]) -> None:
         pairs = ((phrase, None) if isinstance(phrase, str) else (phrase[0], Lazy(phrase[1])) for phrase in phrases)
-        self.gated: Gates[Phrase] = Gates(Phrase(either(gate), pattern) for gate, pattern in pairs)
+        self.gated: Gates[Phrase] = Gates(Phrase(Either(gate), pattern) for gate, pattern in pairs)
 
     def are_in(self, said: Overview) -> bool:
         """Whether one of them is in ``said``, a headline in lower case."""
-        return any(phrase.is_in(said) for phrase in self.gated.in_question(said))
+        return any(map(Phrase.is_in, self.gated.in_question(said), repeat(said)))
 
 
 class Table:
@@ -48,7 +49,10 @@ class Table:
 
     def spoken_in(self, said: Overview) -> ErrorType | None:
         """The error type of the first row that is in ``said``, a headline in lower case, or None."""
-        return next((phrase.kind for phrase in self.gated.in_question(said) if phrase.is_in(said)), None)
+        for phrase in self.gated.in_question(said):
+            if phrase.is_in(said):
+                return phrase.kind
+        return None
 
 
 # These say more than the class or the code that carries them.

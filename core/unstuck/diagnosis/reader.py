@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from unstuck.diagnosis.context import says_context_exhausted
-from unstuck.diagnosis.gates import Overview, either
+from unstuck.diagnosis.context import CONTEXT_GATES, says_context_exhausted
+from unstuck.diagnosis.gates import Either, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
@@ -37,8 +37,8 @@ SAYS = Lazy(r"\w")
 ENDED = Lazy(r"exit status \d{1,3}$")
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs somebody's program to install something.
-INSTALLERS = either(
-    "metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E"
+INSTALLERS = Either(
+    "metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E…"
 )
 # What unstuck itself tells an agent; it comes back wherever an agent repeats what it was told.
 OWN_WORDS = (
@@ -161,7 +161,7 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
         kind=kind,
         files=best.files,
         weight=best.weight,
-        context_exhausted=best.weight < 95 and says_context_exhausted(f"{headline} {detail}"),
+        context_exhausted=best.weight < 95 and seen.has(CONTEXT_GATES) and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
         retry_after=retry_after(seen),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstuck.diagnosis.gates import Gate, Gates, Overview, either
+from unstuck.diagnosis.gates import Either, Gates, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import is_library, place
 
@@ -17,12 +17,12 @@ LINE_LIMIT = 2_000
 class _End:
     """A line with the one of ``gates`` that ``pattern`` matches at its start is said of a failed test run."""
 
-    gates: tuple[Gate, ...]
+    gates: Either
     pattern: Lazy
 
 
 ENDS: Gates[_End] = Gates(
-    _End(either(part), Lazy(pattern))
+    _End(Either(part), Lazy(pattern))
     for part, pattern in (
         (" failed", r"(?:=+ .{0,200}|Tests?:? .{0,60}|\s*Tests\s.{0,60}|)\b\d+ failed"),
         ("FAILED (", r"FAILED \((?:failures|errors)=\d"),
@@ -46,7 +46,7 @@ PLACE_ENDS = frozenset("0123456789'")
 def is_test_run(seen: Overview) -> bool:
     """Whether a test runner says that tests failed."""
     for end in ENDS.in_question(seen):
-        part = end.gates[0].part
+        part = end.gates.part
         if part in seen.kinds and any(map(end.pattern.match, lines_with(seen.text, part))):
             return True
     return False

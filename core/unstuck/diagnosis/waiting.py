@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from unstuck.diagnosis.gates import Overview, either
+from unstuck.diagnosis.gates import Either, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
 
 __all__ = ["is_used_up", "resets_at", "retry_after"]
@@ -17,8 +17,8 @@ _AFTER = Lazy(
     rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})",
     re.IGNORECASE,
 )
-_AFTER_GATES = either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in")
-_TIME_GATES = either("reset", "resets")
+_AFTER_GATES = Either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in")
+_TIME_GATES = Either("reset", "resets")
 _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = Lazy(
@@ -29,14 +29,14 @@ _USED_UP = Lazy(
     r"(?:usage|hour|daily|weekly|monthly) limit|insufficient_quota|exceeded your (?:current )?quota|quota used up",
     re.IGNORECASE,
 )
-_EPOCH_GATES = either("limit reached|")
+_EPOCH_GATES = Either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 
 def retry_after(seen: Overview) -> str:
     """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
-    for gate in _AFTER_GATES:
-        for line in lines_with(seen.text, gate.part) if seen.has((gate,)) else ():
+    for gate in _AFTER_GATES.gates if seen.has(_AFTER_GATES) else ():
+        for line in lines_with(seen.text, gate.part):
             if wait := _AFTER.search(line[:_LONGEST]):
                 return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
     return ""

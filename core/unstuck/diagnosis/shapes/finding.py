@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from unstuck.diagnosis.gates import Gate
+from unstuck.diagnosis.gates import Either
 
 __all__ = ["Finding", "Shape", "is_library", "place"]
 
@@ -64,7 +64,7 @@ class Shape:
     """
 
     most: int
-    gates: tuple[Gate, ...]
+    gates: Either
     read: Callable[[str, list[str]], Finding | None]
 
 
@@ -73,7 +73,7 @@ def is_library(file: str) -> bool:
     if file.startswith(("<", "[", "node:")) or (file.startswith("internal/") and file.endswith(".js")):
         # Generated code, and node's own modules with and without their scheme; other languages have an internal/, too.
         return True
-    return any(mark in file for mark in LIBRARY_MARKS)
+    return any(map(file.__contains__, LIBRARY_MARKS))
 
 
 def place(file: str, line: str | int) -> str:

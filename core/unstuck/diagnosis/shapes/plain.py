@@ -107,7 +107,7 @@ MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 
 def context_exhausted(text: str, _: list[str]) -> Finding | None:
     """The line that says that the context window is full."""
-    for gate in CONTEXT_GATES:
+    for gate in CONTEXT_GATES.gates:
         for whole in lines_with(text, gate.part):
             line = whole[:LINE_LIMIT]
             if says_context_exhausted(line):

@@ -41,7 +41,9 @@ class _Reader:
         if TITLE in line:
             self._start(line)
         elif self._open:
-            self._inside(self._without_prefix(line))
+            # Most lines in between are of the source.
+            if self._prefix or line[:1] != " " or 'File "' in line:
+                self._inside(self._without_prefix(line))
         elif self._detail_wanted:
             self._more(line)
         elif 'File "' in line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstuck.diagnosis.gates import Gate, Gates, Overview, either
+from unstuck.diagnosis.gates import Either, Gates, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding, is_library, place
 
@@ -48,7 +48,7 @@ class Rule:
     """
 
     weight: int
-    gates: tuple[Gate, ...]
+    gates: Either
     pattern: Lazy
     kind: str = "build"
     name: str = ""
@@ -61,16 +61,18 @@ def rule(weight: int, gate: str, pattern: str, kind: str = "build", name: str = 
         pattern += "$"
     for macro, spelled in MACROS.items():
         pattern = pattern.replace(macro, spelled)
-    return Rule(weight, either(gate), Lazy(pattern), kind, name, code)
+    return Rule(weight, Either(gate), Lazy(pattern), kind, name, code)
 
 
 def first_that_fits(rules: Gates[Rule], seen: Overview, floor: int = -1) -> Finding | None:
     """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
+    if rules.entries[0].weight <= floor:
+        return None
     placed: bool | None = None
     for one in rules.in_question(seen):
         if one.weight <= floor:
             return None
-        part = one.gates[0].part
+        part = one.gates.part
         if part == ANY_PLACE:
             placed = _has_places(seen) if placed is None else placed
         elif part not in seen.kinds:

@@ -13,7 +13,11 @@ HEAD = Lazy(
 )
 IN_MESSAGE = Lazy(r"\w+: (/?[^\s:]{1,300}\.\w{1,5}): .{0,200}\((\d{1,7}):\d{1,7}\)$")
 BARE_HEAD = Lazy(r"\s*(?:Uncaught )?([A-Z]\w{0,80})(?: \[(\w+)\])?(?:: (.*))?$")
-AT = Lazy(r".{0,60}?\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
+AT = Lazy(r"\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
+# What may stand before it, such as the name of the service that printed it.
+BEFORE_FRAME = 60
+# A line and a column at the end of a line, without which nothing is a frame.
+AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
 ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
 THROWN = Lazy(r"((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
 TEST = Lazy(
@@ -28,6 +32,8 @@ MESSAGE_LINES = 12
 
 def stack(text: str, lines: list[str]) -> Finding | None:
     """The first error that has frames."""
+    if not AT_END.search(text):
+        return None
     reader = _Reader()
     # Under TAP the output of the program stands behind a mark.
     for line in (line.removeprefix("# ") for line in lines) if "TAP version" in text else lines:
@@ -78,7 +84,11 @@ class _Reader:
 
     @staticmethod
     def _frame(line: str) -> tuple[str, str, str] | None:
-        match = AT.match(line) if "at " in line else ARROW.match(line) if "❯ " in line else None
+        if "at " in line:
+            match = AT.search(line)
+            match = match if match is not None and match.start() <= BEFORE_FRAME else None
+        else:
+            match = ARROW.match(line) if "❯ " in line else None
         return (match[2], match[3], match[1] or "") if match else None
 
     def _framed(self, frame: tuple[str, str, str]) -> None:
