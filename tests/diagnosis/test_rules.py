@@ -13,8 +13,9 @@ import pytest
 from unstuck.diagnosis import Diagnosis, ErrorType, FailureType, diagnose
 from unstuck.diagnosis.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
 from unstuck.diagnosis.failure_types import VERIFICATION_FAILED
-from unstuck.diagnosis.patterns import kinds_of_lines, lines_with
-from unstuck.diagnosis.phrases import STRONG, WEAK
+from unstuck.diagnosis.gates import Either, Gates, Overview, kinds_of_lines
+from unstuck.diagnosis.patterns import lines_with
+from unstuck.diagnosis.phrases import STRONG, WEAK, Phrase
 from unstuck.diagnosis.shapes import RULES, SHAPES
 from unstuck.escalation.prompts import Brief, compose
 
@@ -81,21 +82,47 @@ def test_what_is_no_place(line: str) -> None:
 
 def test_the_table_is_in_order() -> None:
     """A newcomer's entry need not be in any particular line: the surest comes first, and every pattern compiles."""
-    assert all(one.weight >= two.weight for one, two in pairwise(RULES))
-    assert all(one.most >= two.most for one, two in pairwise(SHAPES))
-    for rule in RULES:
+    assert all(one.weight >= two.weight for one, two in pairwise(RULES.entries))
+    assert all(one.most >= two.most for one, two in pairwise(SHAPES.entries))
+    for rule in RULES.entries:
         assert re.compile(rule.pattern.pattern)
-        assert rule.gate == rule.gate.strip("\n")
-        assert not any(character.isdigit() for character in rule.gate), "kinds of lines are without digits"
+        part = rule.gates.part
+        assert part == part.strip("\n")
+        assert all(gate.part == part for gate in rule.gates.gates), "lines are found by one part"
+        assert not any(character.isdigit() for character in part), "kinds of lines are without digits"
 
 
 def test_no_phrase_is_hidden_by_its_gate() -> None:
     """What stands before a pattern to save time is a part of the pattern itself, so that it can hide nothing."""
-    gated = [one for _, phrases in (*STRONG.rows, *WEAK.rows) for one in phrases.gated]
-    gated += [
-        one for phrases in (LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED) for one in phrases.gated
-    ]
+    tables = (STRONG, WEAK, LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED)
+    gated = [(one.gates.part, one.pattern) for table in tables for one in table.gated.entries if one.pattern]
+    assert gated
     assert [gate for gate, pattern in gated if gate not in pattern.pattern.replace("\\", "")] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "opened", "closed"),
+    [
+        ("status code", ["status code 404", "got status codes"], ["mystatus code", "status", "code status"]),
+        ("quota", ["the quota.", "insufficient_quota", "quota2"], ["quotas", "aquota"]),
+        ("throttl…", ["throttled", "throttling"], ["throat"]),
+        ("…Error", ["KeyError", "Error"], ["error"]),
+        ("[Ff]ailed", ["failed", "Failed:"], ["FAILED", "unfailed"]),
+        ("error TS", ["error TS2322"], ["error TSC", "errors TS"]),
+        ("--> ", ["  --> a.py"], ["-->a.py"]),
+        ("❯ ", ["❯ a.ts"], ["> a.ts"]),
+    ],
+)
+def test_a_gate_opens_for_whole_words(said: str, opened: list[str], closed: list[str]) -> None:
+    """A gate is open where its words stand whole, and where it says so for words that go on."""
+    gates = Gates([Phrase(Either(said), None)])
+
+    def is_open(text: str) -> bool:
+        seen = Overview(text)
+        return any(seen.has(phrase.gates) for phrase in gates.in_question(seen))
+
+    assert [text for text in opened if not is_open(text)] == []
+    assert [text for text in closed if is_open(text)] == []
 
 
 def test_a_folder_called_internal_is_the_users_own() -> None:

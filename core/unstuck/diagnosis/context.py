@@ -7,9 +7,9 @@ from unstuck.diagnosis.patterns import Lazy
 
 __all__ = ["CONTEXT_GATES", "says_context_exhausted"]
 
-# Whole phrases only: "context" alone is a word of every second program.
+# Whole phrases only, in lower case: "context" alone is a word of every second program.
 CONTEXT_EXHAUSTED = Lazy(
-    r"(?i:prompt is too long|context_length_exceeded|maximum context length"
+    r"(?<![a-z])(?:prompt is too long|context_length_exceeded|maximum context length"
     r"|(?:exceeds?|over) (?:the )?context (?:limit|length|window)"
     r"|input token count.{0,60}exceeds the maximum number of tokens"
     r"|context (?:window|length|limit)(?: \S+)? (?:(?:is |has been )?(?:exceeded|exhausted|reached)|is full)"
@@ -22,11 +22,11 @@ CONTEXT_EXHAUSTED = Lazy(
 )
 CONTEXT_GATES = Either("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
 # A limit on what the model may write is no limit on what it may read.
-OUTPUT_LIMIT = Lazy(r"(?i:output token|max_tokens: \d)")
+OUTPUT_LIMIT = Lazy(r"output token|max_tokens: \d")
 
 
 def says_context_exhausted(text: str) -> bool:
     """Whether ``text``, a line or a few, says that the window is full."""
     lowered = text.lower()
     gated = any(gate.part in lowered for gate in CONTEXT_GATES.gates)
-    return gated and CONTEXT_EXHAUSTED.search(text) is not None and not OUTPUT_LIMIT.search(text)
+    return gated and CONTEXT_EXHAUSTED.search(lowered) is not None and OUTPUT_LIMIT.search(lowered) is None

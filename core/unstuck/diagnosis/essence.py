@@ -62,6 +62,8 @@ def steady(text: str) -> str:
 
 def mask(text: str) -> str:
     """As :func:`steady`, with every number as ``N`` and in lower case."""
+    if not _CHANGING.search(text):
+        return " ".join(text.split()).lower()
     return _NUMBER.sub("N", steady(text)).lower()
 
 
@@ -114,4 +116,4 @@ def _base(location: str | None) -> str:
 
 
 def _function(name: str) -> str:
-    return mask(name.replace("<module>", ""))
+    return mask(name.replace("<module>", "")) if name else ""

@@ -41,10 +41,7 @@ class Overview:
         """Whether one of ``gates`` is open."""
         if gates.words is not None and gates.words.isdisjoint(self.words):
             return False
-        for gate in gates.gates:
-            if gate.words <= self.words and gate.part in self.kinds:
-                return True
-        return False
+        return any(gate.part in self.kinds for gate in gates.gates if gate.words <= self.words)
 
 
 def kinds_of_lines(text: str) -> str:

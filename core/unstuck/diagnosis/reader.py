@@ -161,7 +161,9 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
         kind=kind,
         files=best.files,
         weight=best.weight,
-        context_exhausted=best.weight < 95 and seen.has(CONTEXT_GATES) and says_context_exhausted(f"{headline} {detail}"),
+        context_exhausted=best.weight < 95
+        and seen.has(CONTEXT_GATES)
+        and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
         retry_after=retry_after(seen),

@@ -11,11 +11,10 @@ __all__ = ["is_used_up", "resets_at", "retry_after"]
 
 _LONGEST = 2_000
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
-_UNIT = r"(?:ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)(?![A-Za-z])"
+_UNIT = r"(?:ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)(?![a-z])"
 _AFTER = Lazy(
-    r"(?:retry[-_ ]?after|retryDelay|retry in|try again in|resets? in)\W{1,6}"
-    rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})",
-    re.IGNORECASE,
+    r"(?:retry[-_ ]?after|retrydelay|retry in|try again in|resets? in)\W{1,6}"
+    rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})"
 )
 _AFTER_GATES = Either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in")
 _TIME_GATES = Either("reset", "resets")
@@ -26,8 +25,7 @@ _TIME = Lazy(
     re.IGNORECASE,
 )
 _USED_UP = Lazy(
-    r"(?:usage|hour|daily|weekly|monthly) limit|insufficient_quota|exceeded your (?:current )?quota|quota used up",
-    re.IGNORECASE,
+    r"(?:usage|hour|daily|weekly|monthly) limit|insufficient_quota|exceeded your (?:current )?quota|quota used up"
 )
 _EPOCH_GATES = Either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
@@ -37,7 +35,7 @@ def retry_after(seen: Overview) -> str:
     """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
     for gate in _AFTER_GATES.gates if seen.has(_AFTER_GATES) else ():
         for line in lines_with(seen.text, gate.part):
-            if wait := _AFTER.search(line[:_LONGEST]):
+            if wait := _AFTER.search(line[:_LONGEST].lower()):
                 return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
     return ""
 
@@ -60,4 +58,4 @@ def resets_at(seen: Overview) -> str:
 
 def is_used_up(text: str) -> bool:
     """Whether a limit is spent that no wait of seconds brings back, unlike that of too many calls at once."""
-    return ("imit" in text or "uota" in text) and _USED_UP.search(text[:_LONGEST]) is not None
+    return ("imit" in text or "uota" in text) and _USED_UP.search(text[:_LONGEST].lower()) is not None
