@@ -173,6 +173,24 @@ def test_go_does_not_build(told: Diagnosed) -> None:
     assert kinds(told(["go", "build", "app.go"], app__go=text)) == ("TYPE_ERROR", "BROKEN_BUILD", "app.go:4")
 
 
+def test_python_crashes(told: Diagnosed) -> None:
+    """A crash of the interpreter is found at the user's line that it was at."""
+    text = "import ctypes\n\n\ndef read():\n    ctypes.string_at(0)\n\n\nread()\n"
+    read = told([sys.executable, "-X", "faulthandler", "app.py"], app__py=text)
+    assert kinds(read) == ("RUNTIME_ERROR", "UNKNOWN", "app.py:5")
+
+
+def test_tcl_raises(told: Diagnosed) -> None:
+    """Tcl's message stands above its stack, whose last line is the only one with a file."""
+    text = "proc total {items} {\n    set sum 0\n    incr sum $items\n}\n\nputs [total three]\n"
+    read = told(["tclsh", "app.tcl"], app__tcl=text)
+    assert kinds(read) == ("VALUE_ERROR", "UNKNOWN", "app.tcl:6")
+    assert (read["signature"]["metadata"]["function"], read["headline"]) == (
+        "total",
+        'expected integer but got "three"',
+    )
+
+
 def test_a_program_that_waits_too_long(told: Diagnosed) -> None:
     """An exit code of 124 says what an empty output cannot."""
     assert kinds(told(["sh", "-c", "exit 124"])) == ("TIMEOUT_ERROR", "UNKNOWN", "")

@@ -146,12 +146,70 @@ CARGO = {
 }
 
 
+GO = {
+    "TestAdds": "--- FAIL: TestAdds (0.02s)\n    cart_test.go:9: total = 4, want 3\n",
+    "TestReads": "--- FAIL: TestReads (0.00s)\n    --- FAIL: TestReads/rate (0.01s)\n"
+    "        cart_test.go:20: no rate\n",
+}
+# With -v what is said stands below the name of the test that goes on, and above the line that says that it failed.
+GO_AT_LENGTH = {
+    "TestAdds": "=== CONT  TestAdds\n    cart_test.go:9: total = 4, want 3\n--- FAIL: TestAdds (0.02s)\n",
+    "TestReads": "=== CONT  TestReads/rate\n    cart_test.go:20: no rate\n"
+    "--- FAIL: TestReads (0.00s)\n    --- FAIL: TestReads/rate (0.01s)\n",
+}
+UNITTEST = {
+    "adds": "FAIL: test_adds (test_cart.Cart.test_adds)\n" + "-" * 70 + "\nTraceback (most recent call last):\n"
+    '  File "/w/test_cart.py", line 9, in test_adds\n    self.assertEqual(1, 2)\nAssertionError: 1 != 2\n',
+    "reads": "ERROR: test_reads (test_cart.Cart.test_reads)\n" + "-" * 70 + "\nTraceback (most recent call last):\n"
+    "  File \"/w/test_cart.py\", line 20, in test_reads\n    rates['x']\nKeyError: 'x'\n",
+}
+NODE = {
+    "adds": "not ok 1 - adds\n  ---\n  failureType: 'testCodeFailure'\n  error: 'no sum'\n  code: 'ERR_TEST_FAILURE'\n"
+    "  stack: |-\n    TestContext.<anonymous> (/w/cart.test.js:2:27)\n  ...\n",
+    "reads": "    not ok 1 - reads\n      ---\n      failureType: 'testCodeFailure'\n      error: 'no rate'\n"
+    "      code: 'ERR_TEST_FAILURE'\n      ...\nnot ok 2 - rates\n  ---\n  failureType: 'subtestsFailed'\n  ...\n",
+}
+
+
 @pytest.mark.parametrize(
     ("parts", "end", "place"),
-    [(JEST, "Tests: 2 failed, 2 total\n", "src/cart.test.js:4"), (CARGO, "\ntest result: FAILED.", "src/lib.rs:9")],
+    [
+        (JEST, "Tests: 2 failed, 2 total\n", "src/cart.test.js:4"),
+        (CARGO, "\ntest result: FAILED.", "src/lib.rs:9"),
+        (GO, "FAIL\n", "cart_test.go:9"),
+        (GO_AT_LENGTH, "FAIL\n", "cart_test.go:9"),
+    ],
 )
 def test_other_runners_that_work_in_parallel(parts: dict[str, str], end: str, place: str) -> None:
     """jest's files and cargo's threads end in any order, too."""
     found = [told("\n".join(order) + end) for order in permutations(parts.values())]
     assert len({one.identity for one in found}) == 1
     assert {one.location for one in found} == {place}
+
+
+@pytest.mark.parametrize(
+    ("parts", "begin", "end", "tests"),
+    [
+        (JEST, "", "Tests: 2 failed, 2 total\n", "cart › adds rates › reads"),
+        (
+            CARGO,
+            "test tests::reads ... FAILED\ntest tests::adds ... FAILED\ntest tests::fine ... ok\n\nfailures:\n\n",
+            "\ntest result: FAILED.",
+            "tests::adds tests::reads",
+        ),
+        (GO, "", "FAIL\n", "TestAdds TestReads/rate"),
+        (UNITTEST, "", "FAILED (failures=1, errors=1)\n", "test_cart.Cart.test_adds test_cart.Cart.test_reads"),
+        (NODE, "TAP version 13\n", "# fail 2\n", "adds reads"),
+    ],
+)
+def test_every_test_that_failed_is_named(parts: dict[str, str], begin: str, end: str, tests: str) -> None:
+    """Of several failed tests all are named, so that it shows when one of them was mended."""
+    both = told(begin + "\n".join(parts.values()) + end)
+    assert both.signature.metadata["test"] == tests
+    assert told(next(iter(parts.values())) + end).identity != both.identity
+
+
+def test_a_test_that_may_fail_has_not_failed() -> None:
+    """What a TAP report marks as still to be done or as passed over is no failure."""
+    todo = "TAP version 13\nnot ok 1 - rounds # TODO\nnot ok 2 - reads # SKIP no network\nnot ok 3 - adds\n"
+    assert told(todo).signature.metadata["test"] == "adds"

@@ -49,6 +49,8 @@ READ = [
     ("env: 'nosuch': No such file or directory", "RUNTIME_ERROR", None),
     ("deploy.sh: 2: HOST: parameter not set", "RUNTIME_ERROR", "deploy.sh:2"),
     ("awk: line 1: syntax error at or near *", "SYNTAX_ERROR", None),
+    ("app.py: error: argument --count: invalid int value: 'z'", "VALUE_ERROR", None),
+    ("Error: Invalid value for '--count': 'x' is not a valid integer.", "VALUE_ERROR", None),
 ]
 # And by lines that look alike and are no place: clocks, notes, warnings, addresses.
 NO_PLACE = [
@@ -289,6 +291,65 @@ def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, cate
     found = diagnose(TEST_RUN.replace("{status}", status), exit_code=1)
     assert found is not None
     assert (found.category.value, found.failure_type) == (category, FailureType.VERIFICATION_FAILED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Error: No such option: --nope",
+        "Error: Missing argument 'NAME'.",
+        "Error: Option '--count' requires an argument.",
+        "Error: Got unexpected extra argument (x)",
+        "app.py: error: unrecognized arguments: --nope",
+    ],
+)
+def test_a_command_that_was_called_wrongly(line: str) -> None:
+    """What a program says of its arguments is neither a broken build nor a bug in it."""
+    told = found(f"Usage: app.py [OPTIONS] NAME\n\n{line}\n", 2)
+    assert (told.category.value, told.failure_type) == ("configuration", FailureType.UNKNOWN)
+    assert told.headline in line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5-hour limit reached ∙ resets 3pm",
+        "  ⎿  Weekly limit reached ∙ resets Oct 6 at 1pm\n     /upgrade for more",
+        "Session limit reached · resets 10:30am (UTC)",
+        "You've hit your limit · resets 3pm (UTC)",
+        "Your quota will reset after 15h8m22s.",
+    ],
+)
+def test_a_limit_that_comes_back_is_waited_for(line: str) -> None:
+    """What a model's command line says when the hours one has paid for are used up passes by itself."""
+    told = found(line)
+    assert (told.category.value, told.error_type) == ("transient", ErrorType.HTTP_ERROR)
+    assert told.signature.metadata["used_up"] == "yes"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["error: recursion limit reached while expanding `sum!`", "file size limit reached", "open files: limit 1024"],
+)
+def test_a_limit_that_stays_is_not(line: str) -> None:
+    """No waiting lifts a limit that is in the code or the machine."""
+    assert found(line).category.value == "agent_failure"
+
+
+def test_the_interpreter_itself_ends() -> None:
+    """A crash inside Python is told at the user's own innermost frame of the thread that it was in."""
+    output = (
+        "Fatal Python error: Segmentation fault\n\nThread 0x00007fd0 (most recent call first):\n"
+        '  File "/w/shop/waits.py", line 7 in wait\n\nCurrent thread 0x00007fd1 (most recent call first):\n'
+        '  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at\n'
+        '  File "/w/shop/image.py", line 4 in read\n  File "/w/shop/main.py", line 9 in <module>\n\n'
+        "Extension modules: _x (total: 1)\n"
+    )
+    told = found(output, 139)
+    assert (told.headline, told.location) == ("Fatal Python error: Segmentation fault", "/w/shop/image.py:4")
+    assert (told.error_type, told.signature.metadata["function"]) == (ErrorType.RUNTIME_ERROR, "read")
+    late = "Timeout (0:00:02)!\nThread 0x00007fd1 (most recent call first):\n" + '  File "/w/a.py", line 6 in poll\n'
+    assert (found(late).error_type, found(late).location) == (ErrorType.TIMEOUT_ERROR, "/w/a.py:6")
 
 
 def test_a_template_of_a_library_fails_where_it_was_asked_for() -> None:

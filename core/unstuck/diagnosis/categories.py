@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.diagnosis.gates import Overview
 from unstuck.diagnosis.kinds import ErrorCategory, ErrorType
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.phrases import Phrases
+from unstuck.diagnosis.phrases import QUOTAS, Phrases
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["category_of", "classify_error", "http_status"]
@@ -127,6 +127,7 @@ RATE_LIMIT = Phrases(
     "usage limit",
     "throttl…",
     ("rate…", r"rate.?limit"),
+    *QUOTAS,
 )
 CONFIGURATION_CODES = frozenset(
     {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}

@@ -9,7 +9,7 @@ from unstuck.diagnosis.gates import Either, Gates, Overview
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.patterns import Lazy
 
-__all__ = ["STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
+__all__ = ["QUOTAS", "STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,12 @@ class Table:
         return None
 
 
+# How services say that what one may use in some time is used up; a limit of another kind does not come back.
+QUOTAS = (
+    ("limit reached", r"\b(?:\d{1,3}-hour|hourly|daily|weekly|monthly|session) limit reached"),
+    ("limit ", r"\blimit .{0,40}\bresets?\b"),
+    ("quota will reset", r"\bquota will reset\b"),
+)
 # These say more than the class or the code that carries them.
 STRONG = Table(
     (
@@ -109,6 +115,7 @@ STRONG = Table(
             ("json", r"^syntaxerror: .*\bjson\b"),
             "in json at position",
             "unexpected end of json input",
+            ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
             "is not valid json",
         ),
     ),
@@ -154,7 +161,7 @@ WEAK = Table(
             ("expected", r"\bexpected\b.{0,40}\b(?:before|found|but got|after)\b"),
             ("expected ", r"^expected (?!.*\b(?:argument|type|to (?:be|equal|have))\b)"),
             (" expected", r"(?:['‘].{1,3}['’]|<\w+>|or ['‘].{1,3}['’]) expected"),
-            ("missing ", r"\bmissing (?:closing|terminating|return type)"),
+            ("missing ", r"\bmissing (?:closing|terminating|return type|close-)"),
         ),
     ),
     (
@@ -176,6 +183,7 @@ WEAK = Table(
             "is not in std",
             "is not in goroot",
             "can't find crate",
+            "can't find package",
             "cannot load such file",
             "could not open requirements file",
             "unable to locate package",
@@ -246,6 +254,7 @@ WEAK = Table(
             "is not assignable",
             "invalid conversion",
             "type mismatch",
+            "can't use non-numeric",
             "cannot find symbol",
             "was not declared",
             "not callable",
@@ -307,6 +316,7 @@ WEAK = Table(
             "context_length_exceeded",
             "maximum context length",
             ("rate…", r"rate.?limit"),
+            *QUOTAS,
             ("api error:", r"\bapi error: ?\(?\d{3}"),
             ("http", r"\bhttp(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d"),
             ("error", r"\berror:? [45]\d\d\b"),
@@ -329,7 +339,17 @@ WEAK = Table(
     ),
     (ErrorType.KEY_ERROR, Phrases(("keyerror", r"\bkeyerror\b"), ("key ", r"key .{1,60} not found"), "key not found")),
     (ErrorType.INDEX_ERROR, Phrases("index out of range", "index out of bounds", "out_of_range", "range check failed")),
-    (ErrorType.VALUE_ERROR, Phrases("not a valid", "invalid value", "invalid literal", "invalid argument")),
+    (
+        ErrorType.VALUE_ERROR,
+        Phrases(
+            "not a valid",
+            "invalid value",
+            "invalid literal",
+            "invalid argument",
+            "invalid choice",
+            ("invalid ", r"\binvalid \w{1,20} value\b"),
+        ),
+    ),
     (
         ErrorType.VALIDATION_ERROR,
         Phrases("is not valid under", "validation error", "validation failed", ("required", r"is (?:a )?required\b")),

@@ -13,10 +13,12 @@ _LONGEST = 2_000
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
 _UNIT = r"(?:ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)(?![a-z])"
 _AFTER = Lazy(
-    r"(?:retry[-_ ]?after|retrydelay|retry in|try again in|resets? in)\W{1,6}"
+    r"(?:retry[-_ ]?after|retrydelay|retry in|try again in|resets? (?:in|after))\W{1,6}"
     rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})"
 )
-_AFTER_GATES = Either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in")
+_AFTER_GATES = Either(
+    "[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in", "[Rr]eset after"
+)
 _TIME_GATES = Either("reset", "resets")
 _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -25,7 +27,8 @@ _TIME = Lazy(
     re.IGNORECASE,
 )
 _USED_UP = Lazy(
-    r"(?:usage|hour|daily|weekly|monthly) limit|insufficient_quota|exceeded your (?:current )?quota|quota used up"
+    r"(?:usage|hour|daily|weekly|monthly|session) limit|hit your limit|quota (?:used up|will reset)|insufficient_quota"
+    r"|exceeded your (?:current )?quota"
 )
 _EPOCH_GATES = Either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")

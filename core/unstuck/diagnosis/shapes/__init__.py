@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstuck.diagnosis.context import CONTEXT_GATES
 from unstuck.diagnosis.gates import Either, Gates
-from unstuck.diagnosis.shapes import blocks, docker, elixir, plain, pytests, python, scripts, stacks, testers
+from unstuck.diagnosis.shapes import blocks, docker, elixir, plain, pytests, python, scripts, stacks, tcl, testers
 from unstuck.diagnosis.shapes.finding import Finding, Shape, place
 from unstuck.diagnosis.shapes.located import LOCATED
 from unstuck.diagnosis.shapes.plain import PLAIN
@@ -27,6 +27,7 @@ SHAPES: Gates[Shape] = Gates(
         Shape(90, Either(" at ", "❯ "), scripts.stack),
         Shape(90, Either('File "', python.TITLE), python.traceback),
         Shape(90, Either("panicked at"), stacks.rust_panic),
+        Shape(89, Either(python.FATAL_TITLE), python.fatal),
         Shape(88, Either("panic: ", "--- FAIL: ", "\nfatal error: "), stacks.go),
         Shape(86, Either("…Exception…", "\tat ", "Caused by: "), stacks.java),
         Shape(86, Either("in `", "in '"), blocks.ruby),
@@ -34,6 +35,7 @@ SHAPES: Gates[Shape] = Gates(
         Shape(85, Either("INTERNALERROR> "), pytests.internal_error),
         Shape(84, Either(" - error: "), blocks.pyright),
         Shape(84, Either("terminate called", "libc++abi: "), blocks.terminated),
+        Shape(84, Either("    while executing\n", "    invoked from within\n"), tcl.tcl),
         Shape(83, Either("\nCMake Error at "), blocks.cmake),
         Shape(82, Either("--> "), blocks.pointed),
         Shape(82, Either("\n  on ", "│   on "), blocks.terraform),

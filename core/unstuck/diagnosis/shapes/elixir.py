@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
 __all__ = ["elixir"]
 
@@ -108,6 +108,7 @@ class _Reader:
             found.name = found.name or "AssertionError"
             found.location = found.location or (place(file, line) if file else None)
             found.headline = found.headline or f"{found.test} failed"
+            found.test = all_of(test.test for _, _, test in self._tests)
             return found if file else None
         placed = [found for found in self._found if found.location]
         return next(iter(placed or [found for found in self._found if found.kind == "run"]), None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from unstuck.diagnosis.gates import Either
 
-__all__ = ["Finding", "Shape", "is_library", "place"]
+__all__ = ["Finding", "Shape", "all_of", "is_library", "place"]
+
+TESTS_KEPT = 50
 
 # Frames in these are never the user's own code; a marker is matched anywhere in the path.
 LIBRARY_MARKS = (
@@ -74,6 +76,11 @@ def is_library(file: str) -> bool:
         # Generated code, and node's own modules with and without their scheme; other languages have an internal/, too.
         return True
     return any(map(file.__contains__, LIBRARY_MARKS))
+
+
+def all_of(tests: Iterable[str]) -> str:
+    """The names of the tests that failed, in one order whatever order they ran in: fewer of them is another failure."""
+    return " ".join(sorted(set(filter(None, tests)))[:TESTS_KEPT])
 
 
 def place(file: str, line: str | int) -> str:

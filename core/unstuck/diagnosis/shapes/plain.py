@@ -18,6 +18,7 @@ CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 
 PLAIN: tuple[Rule, ...] = (
     rule(72, "API Error", r".{0,20}?API Error:? *(?:\(?(?P<code>\d{3})\b)?.*\w.*", "run"),
+    rule(70, "resets", r".{0,80}?\b[Ll]imit .{0,40}\bresets\b.*", "run"),
     rule(70, "curl: (", r"curl: \((?P<code>\d{1,3})\).*", "run"),
     rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
     rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
@@ -58,6 +59,15 @@ PLAIN: tuple[Rule, ...] = (
         60,
         ": error: ",
         r"[^:\n]{1,80}: error: (?P<msg>(?:the following arguments are required|argument ).*)$",
+        "run",
+        code="usage",
+    ),
+    rule(
+        60,
+        "Error: ",
+        r"Error: (?P<msg>(?:No such (?:option|command)\b|Missing (?:argument|option|parameter|command)\b"
+        r"|Invalid value for '[^'\n]{1,80}'|Got unexpected extra argument"
+        r"|Option '[^'\n]{1,80}' (?:requires|does not take)).*)",
         "run",
         code="usage",
     ),

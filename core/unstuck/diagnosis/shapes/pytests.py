@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 from unstuck.diagnosis.shapes.python import traceback
 
 __all__ = ["failing_test", "internal_error"]
@@ -35,7 +35,6 @@ USAGE = (
 NEVER_BEGUN = ("file or directory not found", "not found: ")
 BORDERS = ("___", "===")
 BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
-TESTS_KEPT = 50
 MARKS = frozenset("EFI_=")
 
 
@@ -176,7 +175,7 @@ class _Reader:
             name=_name(headline),
             location=place(file, number) if file else None,
             function=function or next((spot[2] for spot in reversed(self._spots) if spot[2]), ""),
-            test=" ".join(test for test, _ in self._failed[:TESTS_KEPT]),
+            test=all_of(test for test, _ in self._failed),
             detail=" ".join(self._said[1:3]),
             kind="build" if self._broken else "test",
             files=tuple(dict.fromkeys(spot[0] for spot in self._spots)),

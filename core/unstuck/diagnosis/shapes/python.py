@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
-__all__ = ["TITLE", "traceback"]
+__all__ = ["FATAL_TITLE", "TITLE", "fatal", "traceback"]
 
 FRAME = Lazy(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
 HEAD = Lazy(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 TITLE = "Traceback (most recent call last):"
 DETAIL_LINES = 2
+# What the interpreter prints of itself, the innermost frame first and without a comma.
+FATAL_TITLE = "(most recent call first):"
+FATAL_HEAD = Lazy(r"(?:Fatal Python error: \S.*|Timeout \(\d{1,3}:\d\d:\d\d(?:\.\d{1,6})?\)!)$")
+FATAL_HEADS = ("Fatal Python error: ", "Timeout (")
+SIGNALLED = (("Segmentation fault", "exit 139"), ("Aborted", "exit 134"))
+FATAL_FRAME = Lazy(r'  File "([^"\n]{1,500})", line (\d{1,7}) in (.{1,200})$')
 # os.environ raises in these files.
 ENVIRONMENT = ("<frozen os>", "/os.py")
 
@@ -22,7 +28,36 @@ def traceback(text: str, lines: list[str]) -> Finding | None:
     for line in lines:
         reader.feed(line)
     tested = [found for found in reader.found if found.test]
-    return tested[0] if tested else reader.found[-1] if reader.found else None
+    if tested:
+        tested[0].test = all_of(found.test for found in tested)
+        return tested[0]
+    return reader.found[-1] if reader.found else None
+
+
+def fatal(text: str, lines: list[str]) -> Finding | None:
+    """What ended the interpreter itself, at the user's own innermost frame of the thread that it was in.
+
+    Where it is not said which one that was, it is the thread that stands last, which is the main one.
+    """
+    headline = next((line for line in lines if line.startswith(FATAL_HEADS) and FATAL_HEAD.match(line)), "")
+    starts = [number for number, line in enumerate(lines) if line.endswith(FATAL_TITLE)]
+    if not headline or not starts:
+        return None
+    start = next((number for number in starts if lines[number].startswith("Current thread ")), starts[-1])
+    end = next((number for number in starts if number > start), len(lines))
+    frames = (FATAL_FRAME.match(line) for line in lines[start + 1 : end])
+    file, number, function = next(
+        ((frame[1], frame[2], frame[3]) for frame in frames if frame and not is_library(frame[1])), ("", "", "")
+    )
+    return Finding(
+        weight=89,
+        headline=headline,
+        name="Timeout" if headline.startswith("Timeout ") else "FatalPythonError",
+        code=next((code for said, code in SIGNALLED if said in headline), ""),
+        location=place(file, number) if file else None,
+        function=function,
+        files=(file,) if file else (),
+    )
 
 
 class _Reader:

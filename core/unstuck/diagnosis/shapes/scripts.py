@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
+
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
 __all__ = ["stack", "tap"]
 
@@ -21,7 +24,8 @@ AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
 ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
 THROWN = Lazy(r"((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
 TEST = Lazy(
-    r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (.{1,300}?)(?: \([\d.]+ ?m?s\))?|\d{1,4}\) (.{1,300}):?)$"
+    r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (?!failing tests:)(.{1,300}?)(?: \([\d.]+ ?m?s\))?"
+    r"|\d{1,4}\) (.{1,300}):?)$"
 )
 SUITE = Lazy(r"\s*FAIL\s+(\S+\.[cm]?[jt]sx?)(?: \[.*\])?$")
 TEST_STARTS = " FR0123456789✖"
@@ -133,7 +137,11 @@ class _Reader:
         """The only error, or of many failed tests the one that stands first, in whatever order they were done."""
         last = self._done or self._placeless or self._current()
         tests = [*self._failed, last] if last is not None and last.location else self._failed
-        return min(tests, key=_place_of) if self._failed else last
+        if not self._failed:
+            return last
+        found = min(tests, key=_place_of)
+        found.test = all_of(test.test for test in tests)
+        return found
 
     def _current(self) -> Finding | None:
         if self._head is None or not (self._frames or self._thrown):
@@ -170,48 +178,60 @@ def _code_in(lines: list[str]) -> str:
     return next((found[1] for line in lines if (found := CODE.match(line))), "")
 
 
-TAP_FAILED = Lazy(r"\s*not ok \d+ - (.{1,300})$")
+TAP_FAILED = Lazy(r"\s*not ok \d+ - (?!.*# (?i:todo|skip))(.{1,300})$")
 TAP_FIELD = Lazy(r"\s+(location|failureType|error|code|name): '?(.*?)'?$")
 TAP_FRAME = Lazy(r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?(/[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$")
 
 
+@dataclass(slots=True)
+class _Report:
+    """What stands below a test that failed; ``frame`` is the first of the user's own in its stack."""
+
+    test: str
+    fields: dict[str, str] = field(default_factory=dict)
+    error: list[str] = field(default_factory=list)
+    frame: re.Match[str] | None = None
+
+    def feed(self, line: str) -> None:
+        if said := TAP_FIELD.match(line):
+            self.fields.setdefault(said[1], said[2])
+        elif "error" in self.fields and "code" not in self.fields and "name" not in self.fields and line.strip():
+            self.error.append(line.strip())
+        elif self.frame is None and ":" in line and (at := TAP_FRAME.match(line)) and not is_library(at[2]):
+            self.frame = at
+
+
 def tap(text: str, lines: list[str]) -> Finding | None:
     """The first test of a TAP report that failed by itself: its fields, and the user's own frame of its stack."""
-    test, fields, error, frame = "", dict[str, str](), list[str](), None
+    reports: list[_Report] = []
+    inside = False
     for line in lines:
         if "not ok " in line and (failed := TAP_FAILED.match(line)):
-            if test and fields.get("failureType") != "subtestsFailed":
-                break
             # A file that failed as a whole is named by its path, of which the directory says nothing.
-            name = failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]
-            test, fields, error, frame = name, {}, [], None
-        elif not test:
-            continue
-        elif line.strip() == "...":
-            if fields.get("failureType") != "subtestsFailed":
-                break
-        elif field := TAP_FIELD.match(line):
-            fields.setdefault(field[1], field[2])
-        elif "error" in fields and "code" not in fields and "name" not in fields and line.strip():
-            error.append(line.strip())
-        elif frame is None and ":" in line and (at := TAP_FRAME.match(line)) and not is_library(at[2]):
-            frame = at
-    if not test:
-        return None
+            reports.append(_Report(failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]))
+            inside = True
+        elif inside and line.strip() == "...":
+            inside = False
+        elif inside:
+            reports[-1].feed(line)
+    own = [report for report in reports if report.fields.get("failureType") != "subtestsFailed"] or reports[-1:]
+    return _told(own[0], all_of(report.test for report in own)) if own else None
+
+
+def _told(report: _Report, tests: str) -> Finding:
+    fields, error = report.fields, report.error
     said = fields.get("error", "").strip('"')
     said = next(iter(error), "") if said in ("|-", "|", ">-") or not said else said
-    where = place(frame[2], frame[3]) if frame else _spot(fields.get("location", ""))
-    name = fields.get("name", "")
-    code = fields.get("code", "")
+    name, code = fields.get("name", ""), fields.get("code", "")
     # The runner's own word for a file that failed: what the program printed says more.
     whole_file = code == "ERR_TEST_FAILURE" and said == "test failed"
     return Finding(
         weight=60 if whole_file else 91,
-        headline=f"{name}: {said}" if name and said else said or f"{test} failed",
+        headline=f"{name}: {said}" if name and said else said or f"{report.test} failed",
         name=name,
         code="" if code == "ERR_TEST_FAILURE" else code,
-        location=where,
-        test=test,
+        location=place(report.frame[2], report.frame[3]) if report.frame else _spot(fields.get("location", "")),
+        test=tests,
         detail=" ".join(error[1:MESSAGE_LINES]),
         kind="test",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
 __all__ = ["go", "java", "rust_panic"]
 
@@ -50,12 +50,13 @@ def _is_thrown(name: str) -> bool:
 
 GO_FRAME = Lazy(r"\t(\S{1,400}\.go):(\d{1,7})(?: \+0x[0-9a-f]+)?$")
 GO_FAIL = Lazy(r"\s*--- FAIL: (\S{1,200})")
+GO_RUNS = Lazy(r"=== (?:RUN|CONT|NAME) +(\S{1,200})$")
 GO_SAID = Lazy(r"\s+(\S{1,200}\.go):(\d{1,7}): (.*)$")
 GO_RUNTIME = ("/src/runtime/", "/src/testing/", "/src/time/")
 
 
 def go(text: str, lines: list[str]) -> Finding | None:
-    """A panic at its first frame outside the runtime, or the first message of the first failing test."""
+    """A panic at its first frame outside the runtime, or what the failed test says that stands first in the code."""
     reader = _GoReader()
     for line in lines:
         reader.feed(line)
@@ -63,32 +64,30 @@ def go(text: str, lines: list[str]) -> Finding | None:
 
 
 class _GoReader:
-    """Sees every line once. With -v a test's messages stand above the line that says that it failed."""
+    """Sees every line once. With -v a test's messages stand above the line that says that it failed.
+
+    Tests that run in parallel are done in any order, and with -v what each says goes on below its name.
+    """
 
     def __init__(self) -> None:
-        self._panic = self._function = self._called = self._test = self._said = ""
-        self._early: tuple[str, str, str] | None = None
+        self._panic = self._function = self._called = self._running = ""
         self._spot: tuple[str, str] | None = None
+        self._failed: list[str] = []
+        self._said: dict[str, tuple[str, int, str]] = {}
 
     def feed(self, line: str) -> None:
         if line.startswith(("panic: ", "fatal error: ")) and not self._panic:
-            self._panic, self._spot = line, None
-        elif line.startswith("=== RUN"):
-            self._early = None
+            self._panic = line
+        elif line.startswith("=== "):
+            runs = GO_RUNS.match(line)
+            self._running = runs[1] if runs else self._running
         elif "--- FAIL: " in line and (fail := GO_FAIL.match(line)):
-            self._failed(fail[1])
+            self._failed.append(fail[1])
+            self._running = fail[1]
         elif self._spot is None and line[:1] in ("\t", " ") and ".go:" in line:
             self._frame(line)
         elif self._panic and self._spot is None and line.endswith(")"):
             self._called = line.rpartition("(")[0].rpartition("/")[2]
-
-    def _failed(self, test: str) -> None:
-        if self._said:
-            return
-        self._test = test
-        if self._early is not None:
-            file, number, self._said = self._early
-            self._spot = (file, number)
 
     def _frame(self, line: str) -> None:
         if self._panic:
@@ -96,30 +95,33 @@ class _GoReader:
             if frame and not is_library(frame[1]) and not any(part in frame[1] for part in GO_RUNTIME):
                 self._spot, self._function = (frame[1], frame[2]), self._called
         elif said := GO_SAID.match(line):
-            if self._test:
-                self._spot, self._said = (said[1], said[2]), said[3]
-            elif self._early is None:
-                self._early = (said[1], said[2], said[3])
+            self._said.setdefault(self._running, (said[1], int(said[2]), said[3]))
 
     def finding(self, tested: bool) -> Finding | None:
-        headline = self._panic or self._said or (f"{self._test} failed" if self._test else "")
+        told = [(*self._said[test], test) for test in self._failed if test in self._said]
+        file, line, message, _ = min(told, default=("", 0, "", ""))
+        spot = self._spot if self._panic else (file, line)
+        groups = {test.rpartition("/")[0] for test in self._failed}
+        test = all_of(test for test in self._failed if test not in groups)
+        headline = self._panic or message or (f"{self._failed[0]} failed" if self._failed else "")
         if not headline:
             return None
         return Finding(
             weight=88,
             headline=headline,
             name="panic" if self._panic else "AssertionError",
-            location=place(*self._spot) if self._spot else None,
+            location=place(*spot) if spot and spot[0] else None,
             function=self._function if self._panic else "",
-            test=self._test,
-            kind="test" if self._test or tested else "run",
-            files=(self._spot[0],) if self._spot else (),
+            test=test,
+            kind="test" if test or tested else "run",
+            files=(spot[0],) if spot and spot[0] else (),
         )
 
 
 RUST_PANIC = Lazy(
     r"thread '([^']{0,200})'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:,]{1,400}):(\d{1,7})(?::\d{1,7}):?$"
 )
+RUST_FAILED = Lazy(r"test (\S.{0,300}?)(?: \(line \d{1,7}\))? \.\.\. FAILED$")
 RUST_AT = Lazy(r"\s+at (\S{1,400}):(\d{1,7}):\d{1,7}$")
 RUST_MESSAGE_LINES = 3
 
@@ -148,7 +150,7 @@ def rust_panic(text: str, lines: list[str]) -> Finding | None:
         headline=headline,
         name="AssertionError" if headline.startswith("assert") else "panic",
         location=place(*spot) if spot else None,
-        test=panic[1] if tested else "",
+        test=(all_of(test[1] for test in map(RUST_FAILED.match, lines) if test) or panic[1]) if tested else "",
         function="" if tested else panic[1],
         detail=" ".join(message[1:3]),
         kind="test" if tested else "run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.patterns import Lazy
-from unstuck.diagnosis.shapes.finding import Finding, is_library, place
+from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
 __all__ = ["doctest", "minitest", "perl_test"]
 
@@ -16,9 +16,12 @@ MINITEST_LINES = 3
 def minitest(text: str, lines: list[str]) -> Finding | None:
     """Of the failed tests, which run in any order, the one that stands first in the code."""
     starts = [number for number, line in enumerate(lines) if MINITEST.match(line)]
-    found = [_minitest(lines[start + 1 : start + 30]) for start in starts]
-    told = [one for one in found if one is not None]
-    return min(told, key=lambda one: (one.test, one.headline)) if told else None
+    told = [one for one in (_minitest(lines[start + 1 : start + 30]) for start in starts) if one is not None]
+    if not told:
+        return None
+    first = min(told, key=lambda one: (one.test, one.headline))
+    first.test = all_of(one.test for one in told)
+    return first
 
 
 def _minitest(lines: list[str]) -> Finding | None:
