@@ -49,6 +49,10 @@ READ = [
     ("env: 'nosuch': No such file or directory", "RUNTIME_ERROR", None),
     ("deploy.sh: 2: HOST: parameter not set", "RUNTIME_ERROR", "deploy.sh:2"),
     ("awk: line 1: syntax error at or near *", "SYNTAX_ERROR", None),
+    ("bash: -c: line 1: syntax error near unexpected token `then'", "SYNTAX_ERROR", None),
+    ("Can't locate Nope.pm in @INC (you may need to install it) at -e line 1.", "IMPORT_ERROR", None),
+    ("/dev/fd/3: line 77: tsc: command not found", "IMPORT_ERROR", None),
+    ("PHP Fatal error:  Uncaught Error: undefined function foo() in Command line code:1", "RUNTIME_ERROR", None),
     ("app.py: error: argument --count: invalid int value: 'z'", "VALUE_ERROR", None),
     ("Error: Invalid value for '--count': 'x' is not a valid integer.", "VALUE_ERROR", None),
 ]

@@ -23,7 +23,7 @@ LIMITS = frozenset({"task_limit_exceeded", "remediation_limit_exceeded"})
 RETRIABLE_STATUS = frozenset({"408", "425", "429", "500", "502", "503", "504", "529"})
 REFUSED_STATUS = frozenset({"401", "402", "403", "407"})
 STATUS = Lazy(
-    r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b|\b([45]\d\d) (?:client|server) error", re.IGNORECASE
+    r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b(?!\.\d)|\b([45]\d\d) (?:client|server) error", re.IGNORECASE
 )
 # A state that cannot be mended from here: what was stored is broken, or the account is gone.
 LOST = Phrases(

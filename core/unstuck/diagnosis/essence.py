@@ -43,7 +43,7 @@ _NAMED = {
 _CHANGING = Lazy(r"[\d/\\]")
 _NUMBER = Lazy(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
 _QUOTED = Lazy(r"'(?<!\w')([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
-_STATUS = Lazy(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b", re.IGNORECASE)
+_STATUS = Lazy(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b(?!\.\d)", re.IGNORECASE)
 _ASSERTED = Lazy(r"\b(?:expected|received|actual|left|right): {0,4}(\S{1,100})", re.IGNORECASE)
 _WORD = Lazy(r"[A-Za-z_][\w.]*|\d+")
 

@@ -72,8 +72,11 @@ class Shape:
 
 def is_library(file: str) -> bool:
     """True for files that belong to an installation, not to the project."""
-    if file.startswith(("<", "[", "node:")) or (file.startswith("internal/") and file.endswith(".js")):
-        # Generated code, and node's own modules with and without their scheme; other languages have an internal/, too.
+    if file.startswith(("<", "[", "node:", "-", "/dev/")):
+        # Generated code, node's own modules, a command line (-e), a pipe.
+        return True
+    if file.startswith("internal/") and file.endswith(".js"):
+        # Node's modules without their scheme; other languages have an internal/, too.
         return True
     return any(map(file.__contains__, LIBRARY_MARKS))
 

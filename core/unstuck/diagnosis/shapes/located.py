@@ -59,7 +59,8 @@ LOCATED: tuple[Rule, ...] = (
     rule(
         86,
         " error: ",
-        PHP + r"(?:Fatal|Parse) error: +(?:Uncaught )?(?:(?P<name>[\w\\]{1,80}): )?MSG in (?P<file>/\S{1,300}):LINE$",
+        PHP + r"(?:Fatal|Parse) error: +(?:Uncaught )?(?:(?P<name>[\w\\]{1,80}): )?MSG in "
+        r"(?:(?P<file>/\S{1,300})|Command line code):LINE$",
         "run",
     ),
     rule(85, " on line ", PHP + r"Parse error: +MSG in (?P<file>\S{1,300}) on line LINE$", "run", "SyntaxError"),
@@ -82,7 +83,12 @@ LOCATED: tuple[Rule, ...] = (
     rule(60, "near line", r"(?:(?:Parse|Runtime) )?[Ee]rror:? near line \d+: MSG$", "run", "DatabaseError"),
     rule(50, ".go:", r"\d{4}/\d\d/\d\d [\d:.]{8,15} (?P<file>[^\s:]{1,300}\.go):LINE: MSG$", "run"),
     # Shells, make and what writes like them
-    rule(66, ": line ", r"FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$", "run"),
+    rule(
+        66,
+        ": line ",
+        r"(?:(?:\S{0,200}/)?\w{0,2}sh: )?FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$",
+        "run",
+    ),
     rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),

@@ -39,6 +39,7 @@ PLAIN: tuple[Rule, ...] = (
         r"(?:WARNING: Retrying|ERROR: ).*?NewConnectionError.*?(?P<msg>(?:Failed to establish|\[Errno).*)",
     ),
     rule(62, "ReadTimeoutError", r"(?:WARNING: Retrying|ERROR: ).*?ReadTimeoutError.*?(?P<msg>Read timed out.*)"),
+    rule(62, "CMake Error: ", r"CMake Error: MSG"),
     rule(62, "Could not open requirements file", r"ERROR: MSG"),
     rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
     rule(61, "No matching distribution", r"ERROR: (?P<msg>No matching distribution found for .*)"),
