@@ -28,14 +28,25 @@ def words_in(text: str) -> set[bytes]:
 
 
 class Overview:
-    """A text, its ``kinds`` of lines, and the ``words`` in it."""
+    """A text, its ``kinds`` of lines, and the ``words`` in it, which are looked for when they are first needed."""
 
-    __slots__ = ("kinds", "text", "words")
+    __slots__ = ("_words", "kinds", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.kinds = kinds_of_lines(text)
-        self.words = words_in(self.kinds)
+        self._words: set[bytes] | None = None
+
+    @property
+    def words(self) -> set[bytes]:
+        """The words that any gate asks for."""
+        if self._words is None:
+            self._words = words_in(self.kinds)
+        return self._words
+
+    def may_have(self, gates: Either) -> bool:
+        """Whether one of the parts is there: for a few gates of a text whose words nothing else needs."""
+        return self.has(gates) if self._words is not None else any(map(self.kinds.__contains__, gates.parts))
 
     def has(self, gates: Either) -> bool:
         """Whether one of ``gates`` is open."""
@@ -70,7 +81,7 @@ class Either:
     errors``). ``[Ff]ailed`` may begin with either letter.
     """
 
-    __slots__ = ("gates", "part", "words")
+    __slots__ = ("gates", "part", "parts", "words")
 
     def __init__(self, *said: str) -> None:
         self.gates: list[Gate] = []
@@ -80,6 +91,9 @@ class Either:
             for letter in case.groups() if case else ("",):
                 self.gates.append(Gate(part, _whole_words(letter + part if case else one)))
         self.part = self.gates[0].part
+        parts = dict.fromkeys(gate.part for gate in self.gates)
+        # Where a shorter one is not, no longer one is.
+        self.parts = tuple(part for part in parts if not any(other in part for other in parts if other != part))
         _ASKED_FOR.update(*(gate.words for gate in self.gates))
         # One of these is in a text that has one of the gates, but for those without words.
         words = [max(gate.words, key=len, default=b"") for gate in self.gates]

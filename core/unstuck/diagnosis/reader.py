@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from unstuck.diagnosis.context import CONTEXT_GATES, says_context_exhausted
 from unstuck.diagnosis.gates import Either, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.reading import Reading
-from unstuck.diagnosis.shapes import RULES, SHAPES, Finding, first_that_fits
+from unstuck.diagnosis.shapes import RULES, SHAPES, SUREST, Finding, Shape, first_that_fits
 from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
@@ -85,14 +86,15 @@ def _best(seen: Overview, exit_code: int | None) -> Finding:
     """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
     lines: list[str] = []
     best = Finding(-1, "")
-    for shape in SHAPES.in_question(seen):
+    for shape in _shapes(seen):
         if shape.most <= best.weight:
             break
-        if seen.has(shape.gates):
-            lines = lines or _lines(seen.text)
-            found = shape.read(seen.text, lines)
-            if found is not None and found.headline and found.weight > best.weight:
-                best = found
+        lines = lines or _lines(seen.text)
+        found = shape.read(seen.text, lines)
+        if found is not None and found.headline and found.weight > best.weight:
+            best = found
+        if best.weight >= SUREST.most:
+            return best
     ruled = first_that_fits(RULES, seen, best.weight)
     if ruled is not None:
         best = ruled
@@ -100,6 +102,13 @@ def _best(seen: Overview, exit_code: int | None) -> Finding:
     if best.weight < 0:
         best = _last_line(seen.text, exit_code)
     return best
+
+
+def _shapes(seen: Overview) -> Iterator[Shape]:
+    """The shapes whose gates are open, the surest first: where that is what it is, no words are looked for."""
+    if seen.may_have(SUREST.gates):
+        yield SUREST
+    yield from filter(lambda shape: seen.has(shape.gates), SHAPES.in_question(seen))
 
 
 def _is_shell(program: str) -> bool:

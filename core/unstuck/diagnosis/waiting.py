@@ -16,9 +16,7 @@ _AFTER = Lazy(
     r"(?:retry[-_ ]?after|retrydelay|retry in|try again in|resets? (?:in|after))\W{1,6}"
     rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})"
 )
-_AFTER_GATES = Either(
-    "[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset in", "[Rr]esets in", "[Rr]eset after"
-)
+_AFTER_GATES = Either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset", "[Rr]esets")
 _TIME_GATES = Either("reset", "resets")
 _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -36,8 +34,8 @@ _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 def retry_after(seen: Overview) -> str:
     """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
-    for gate in _AFTER_GATES.gates if seen.has(_AFTER_GATES) else ():
-        for line in lines_with(seen.text, gate.part):
+    for part in _AFTER_GATES.parts if seen.may_have(_AFTER_GATES) else ():
+        for line in lines_with(seen.text, part):
             if wait := _AFTER.search(line[:_LONGEST].lower()):
                 return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
     return ""
@@ -50,9 +48,9 @@ def _seconds(number: str, unit: str) -> float:
 
 def resets_at(seen: Overview) -> str:
     """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
-    if seen.has(_EPOCH_GATES) and (epoch := _EPOCH.search(seen.text)):
+    if seen.may_have(_EPOCH_GATES) and (epoch := _EPOCH.search(seen.text)):
         return epoch[1]
-    for line in lines_with(seen.text, "reset") if seen.has(_TIME_GATES) else ():
+    for line in lines_with(seen.text, "reset") if seen.may_have(_TIME_GATES) else ():
         if (said := _TIME.search(line[:_LONGEST])) and 1 <= int(said[1]) <= 12:
             hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
             return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()

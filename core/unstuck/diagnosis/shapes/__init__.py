@@ -10,15 +10,16 @@ from unstuck.diagnosis.shapes.located import LOCATED
 from unstuck.diagnosis.shapes.plain import PLAIN
 from unstuck.diagnosis.shapes.rules import Rule, first_that_fits
 
-__all__ = ["RULES", "SHAPES", "Finding", "Rule", "Shape", "first_that_fits", "place"]
+__all__ = ["RULES", "SHAPES", "SUREST", "Finding", "Rule", "Shape", "first_that_fits", "place"]
 
+# The surest of all, which is what most of the outputs are that are seen here.
+SUREST = Shape(
+    100,
+    Either("\nFAILED ", "\nE  ", "\nERROR", "test session starts", "\nImportError while"),
+    pytests.failing_test,
+)
 SHAPES: Gates[Shape] = Gates(
     (
-        Shape(
-            100,
-            Either("\nE  ", "\nFAILED ", "\nERROR", "test session starts", "\nImportError while"),
-            pytests.failing_test,
-        ),
         Shape(92, Either(".exs:", "** (", "└─ "), elixir.elixir),
         Shape(92, Either("Failed test"), testers.perl_test),
         Shape(91, Either(") Failure:", ") Error:"), testers.minitest),
