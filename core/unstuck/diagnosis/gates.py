@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from unstuck.diagnosis.patterns import Lazy
 
 __all__ = ["Either", "Gate", "Gated", "Gates", "Overview", "kinds_of_lines"]
 
 _LETTERS_ALONE = bytes(code if chr(code) in string.ascii_letters else ord(" ") for code in range(256))
-_WORD = re.compile(r"[A-Za-z]+")
-_EITHER_CASE = re.compile(r"\[(\w)(\w)\]")
-# The words of all gates, each of which adds its own when it is made.
+_WORD = Lazy(r"[A-Za-z]+")
+_EITHER_CASE = Lazy(r"\[(\w)(\w)\]")
+# The words of all gates, each of which adds its own when it is first used: an import parses none.
 _ASKED_FOR: set[bytes] = set()
 _SIGNS = "*>│└❯✖"
 # Below this many characters searching costs less than making the kinds.
@@ -30,18 +31,20 @@ def words_in(text: str) -> set[bytes]:
 class Overview:
     """A text, its ``kinds`` of lines, and the ``words`` in it, which are looked for when they are first needed."""
 
-    __slots__ = ("_words", "kinds", "text")
+    __slots__ = ("_asked_for", "_words", "kinds", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.kinds = kinds_of_lines(text)
         self._words: set[bytes] | None = None
+        self._asked_for = 0
 
     @property
     def words(self) -> set[bytes]:
         """The words that any gate asks for."""
-        if self._words is None:
+        if self._words is None or self._asked_for != len(_ASKED_FOR):
             self._words = words_in(self.kinds)
+            self._asked_for = len(_ASKED_FOR)
         return self._words
 
     def may_have(self, gates: Either) -> bool:
@@ -81,22 +84,32 @@ class Either:
     errors``). ``[Ff]ailed`` may begin with either letter.
     """
 
-    __slots__ = ("gates", "part", "parts", "words")
+    gates: list[Gate]
+    part: str
+    parts: tuple[str, ...]
+    words: frozenset[bytes] | None
 
     def __init__(self, *said: str) -> None:
-        self.gates: list[Gate] = []
-        for one in said:
+        self._said = said
+
+    def __getattr__(self, name: str) -> Any:
+        self._parse()
+        return object.__getattribute__(self, name)
+
+    def _parse(self) -> None:
+        gates: list[Gate] = []
+        for one in self._said:
             case = _EITHER_CASE.match(one)
             part = one[case.end() :] if case else one.strip("…")
             for letter in case.groups() if case else ("",):
-                self.gates.append(Gate(part, _whole_words(letter + part if case else one)))
-        self.part = self.gates[0].part
-        parts = dict.fromkeys(gate.part for gate in self.gates)
+                gates.append(Gate(part, _whole_words(letter + part if case else one)))
+        _ASKED_FOR.update(*(gate.words for gate in gates))
+        parts = dict.fromkeys(gate.part for gate in gates)
+        # One of these is in a text that has one of the gates, but for those without words.
+        words = [max(gate.words, key=len, default=b"") for gate in gates]
+        self.gates, self.part = gates, gates[0].part
         # Where a shorter one is not, no longer one is.
         self.parts = tuple(part for part in parts if not any(other in part for other in parts if other != part))
-        _ASKED_FOR.update(*(gate.words for gate in self.gates))
-        # One of these is in a text that has one of the gates, but for those without words.
-        words = [max(gate.words, key=len, default=b"") for gate in self.gates]
         self.words = None if b"" in words else frozenset(words)
 
 
@@ -124,25 +137,32 @@ class Gates(Generic[Entry]):
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries: Sequence[Entry] = tuple(entries)
+        self._words: frozenset[bytes] | None = None
+
+    def _index(self) -> frozenset[bytes]:
+        """Once, when it is first asked for; the words last, because several threads may do it."""
         gates = [(number, gate) for number, entry in enumerate(self.entries) for gate in entry.gates.gates]
         often = Counter(word for _, gate in gates for word in gate.words)
-        self._by_word: dict[bytes, list[tuple[frozenset[bytes], int]]] = {}
-        self._by_sign: dict[str, set[int]] = {}
+        by_word: dict[bytes, list[tuple[frozenset[bytes], int]]] = {}
+        by_sign: dict[str, set[int]] = {}
         for number, gate in gates:
             if gate.words:
                 rarest = min(gate.words, key=lambda word: (often[word], -len(word), word))
-                self._by_word.setdefault(rarest, []).append((gate.words - {rarest}, number))
+                by_word.setdefault(rarest, []).append((gate.words - {rarest}, number))
             else:
-                self._by_sign.setdefault(_sign_in(gate.part), set()).add(number)
-        self._always = self._by_sign.pop("", set())
+                by_sign.setdefault(_sign_in(gate.part), set()).add(number)
+        self._always = by_sign.pop("", set())
         self._without_any = [self.entries[number] for number in sorted(self._always)]
-        self._words = frozenset(self._by_word)
+        self._by_word, self._by_sign = by_word, by_sign
+        self._words = frozenset(by_word)
+        return self._words
 
     def in_question(self, seen: Overview) -> Iterable[Entry]:
         """The entries with a gate whose words, or whose sign, are all in ``seen``, in their order."""
+        asked_for = self._index() if self._words is None else self._words
         words = seen.words
         numbers: set[int] = set()
-        for word in self._words & words:
+        for word in asked_for & words:
             for others, number in self._by_word[word]:
                 if not others or others <= words:
                     numbers.add(number)
