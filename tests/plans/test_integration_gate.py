@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 
-def two(bench):
+def two(bench, work="echo two > line.txt; echo x > two.txt", check="test -f two.txt"):
     """Two tasks that start side by side and write the same line; ``two`` ends after ``one`` has been integrated."""
     bench.write({"line.txt": "base\n"})
     bench.pipe("door")
     bench.pipe("in")
     agents = {
         "one": bench.agent("one", ': > "$OUT/door"; echo one > line.txt'),
-        "two": bench.agent("two", ': < "$OUT/door"; : < "$OUT/in"; echo two > line.txt; echo x > two.txt'),
+        "two": bench.agent("two", f': < "$OUT/door"; : < "$OUT/in"; {work}'),
         "bell": bench.agent("bell", ': > "$OUT/in"; touch bell.txt'),
     }
-    checks = {"one": "grep one line.txt", "two": "test -f two.txt", "bell": "test -f bell.txt"}
+    checks = {"one": "grep one line.txt", "two": check, "bell": "test -f bell.txt"}
     tasks = [
         {"id": name, "agent": name, "prompt": name, "verify": check, "needs": ["one"] if name == "bell" else []}
         for name, check in checks.items()
@@ -68,6 +69,24 @@ def test_what_was_resolved_is_checked_again(bench):
     assert done.code == 0, done.out + done.err
     assert bench.attempts("two") == 2
     assert bench.result("two.txt") == "mended\n"
+
+
+def test_a_broken_build_goes_back_to_what_passed_last(bench):
+    """What passed its check is what a later attempt that breaks the build is taken back to, not the beginning."""
+    check = f"test -f two.txt && {sys.executable} -m py_compile two.py"
+    assert bench.run(two(bench, "echo two > line.txt; echo x > two.txt; echo 'good = 1' > two.py", check)).code == 3
+    (resolve(bench, "one and two\n") / "two.txt").unlink()
+    spoil = "[ $n = 4 ] || echo 'def broken(:' > two.py"
+    bench.agent("two", f'cp two.py "$OUT/saw.$n"; echo x > two.txt; echo x > more.$n; {spoil}')
+    assert bench.call("answer", bench.gate(), "retry").code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    saw = [(bench.outside / f"saw.{attempt}").read_text() for attempt in (2, 3, 4)]
+    assert saw == ["good = 1\n"] * 3
+    assert bench.result("two.py") == "good = 1\n"
+    assert {"more.2", "more.3", "more.4"} & set(bench.results()) == {"more.4"}
+    good = [event["data"]["id"] for event in bench.events("checkpoint_created") if event["data"]["purpose"] == "good"]
+    assert {event["data"]["target"] for event in bench.events("restore_done")} <= set(good)
 
 
 @pytest.mark.parametrize("begun", [True, False])

@@ -10,11 +10,14 @@ import pytest
 
 from unstuck import Answer, Guidance, Observation, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Observer, Receipt
+from unstuck.errors import ProjectError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.state import State
+from unstuck.runs.saved import nobody_at_work
 from unstuck.settings import Settings
+from unstuck.workspace.project import locate
 
 PATIENCE = 60
 
@@ -80,6 +83,30 @@ async def test_a_question_says_what_its_agent_does_meanwhile(
             agent.go.set()
         await work
     assert agent.orders == orders
+
+
+@pytest.mark.parametrize("hold", ["freeze", "step"])
+async def test_files_may_be_set_back_beside_an_agent_only_where_it_is_frozen(repo: Path, hold: str) -> None:
+    """While my answer is awaited I may restore under an agent that takes no step; under one that could, I may not."""
+    agent, opened = Streaming(hold=hold), asyncio.Event()
+    settings = Settings.model_validate({"unverified": "accept"})
+    async with Supervisor.open(repo, settings, person=True) as supervisor, asyncio.timeout(PATIENCE):
+        supervisor.core.journal.on_durable(lambda record: opened.set() if record.name == "gate_opened" else None)
+        work = asyncio.ensure_future(supervisor.supervise(Task(id="web", prompt=admit("Mend it")), agent))
+        await opened.wait()
+        (row,) = supervisor.state.open_gates()
+        store, place = supervisor.core.checkpoints(repo), await locate(repo)
+        (repo / "half.py").write_text("half = True\n", encoding="utf-8")
+        if hold == "freeze":
+            with nobody_at_work(place, repo):
+                await store.restore(row.gate.context["checkpoint"], run="manual")
+        else:
+            with pytest.raises(ProjectError, match=r"web of run .* works in"), nobody_at_work(place, repo):
+                pass
+        assert (repo / "half.py").exists() is (hold == "step")
+        await supervisor.answer(row.id, Answer(choice="continue"))
+        agent.go.set()
+        await work
 
 
 def test_a_log_that_does_not_say_is_read() -> None:

@@ -43,7 +43,7 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     store = core.checkpoints(core.tree_of(row))
     own = await store.written_by(row.id, target)
     if own is not None and not own:
-        return "others have worked on them since."
+        return "what differs in them is not this task's own work."
     paths = own or ()
     plan = await store.plan(target, paths=paths)
     if not plan.is_within(core.settings.restore_share):

@@ -156,7 +156,7 @@ class CheckpointStore:
         return (workers_at(self._side.place, [sys.maxsize]) or [""])[0]
 
     async def written_by(self, task: str, since: str) -> frozenset[str] | None:
-        """The paths that were changed since ``since`` while ``task`` worked in the tree, and at no other time.
+        """The paths that differ from ``since`` and were changed while ``task`` worked in the tree, at no other time.
 
         None where nobody but the task has worked in it. Raises CheckpointUnknown.
         """
@@ -172,7 +172,8 @@ class CheckpointStore:
             for worker, (old, new) in zip(workers, pairwise(trees), strict=True):
                 if old != new:
                     (mine if worker == task else theirs).update(entry.path for entry in await self._compare(old, new))
-            return frozenset(mine - theirs)
+            differing = {entry.path for entry in await self._compare(trees[0], trees[-1])}
+            return frozenset((mine - theirs) & differing)
 
     def last_restore(self) -> LastRestore | None:
         """The last restore of this tree; its ``done`` is off where it was cut off."""
