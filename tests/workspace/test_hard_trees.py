@@ -11,6 +11,8 @@ import sys
 import pytest
 
 from unstuck.errors import WorkspaceError
+from unstuck.workspace import checkpoints
+from unstuck.workspace.casing import clash, folds_case
 from unstuck.workspace.coverage import LeftOut, lost, out_of_reach
 from unstuck.workspace.git import Result
 from unstuck.workspace.staging import survey
@@ -206,3 +208,29 @@ async def test_git_tells_all_of_it_at_once():
     assert (found.scan.removed, found.scan.changed) == ({"c", "inner"}, {"a", "b"})
     assert (found.scan.untracked, found.scan.nested, found.scan.unclear) == ({"new\nline"}, {"inner/"}, True)
     assert (found.ignored, found.closed) == ({"build/", "x.log"}, {"it's/"})
+
+
+async def test_two_names_that_are_one_file_on_this_disk(project, clock, monkeypatch):
+    """Where names are folded, a restore that would write one file over the other is refused with both of them."""
+    project.write({"docs/Readme": "upper", "docs/readme": "lower"})
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    assert not folds_case(project.root)
+    (project.root / "docs/readme").unlink()
+    monkeypatch.setattr(checkpoints, "folds_case", lambda _folder: True)
+    with pytest.raises(WorkspaceError, match="docs/Readme and docs/readme are one file on this disk"):
+        await store.restore(saved.id, run="r")
+    (project.root / "docs/Readme").unlink()
+    await store.restore(saved.id, run="r", paths=["docs/readme"])
+    assert (project.root / "docs/readme").read_text() == "lower"
+
+
+def test_whether_a_disk_folds_names_is_asked_of_one_of_them(tmp_path):
+    """Two files are not one, and two names of one file are."""
+    assert not folds_case(tmp_path)
+    (tmp_path / "a1").write_text("x")
+    assert not folds_case(tmp_path)
+    os.link(tmp_path / "a1", tmp_path / "A1")
+    assert folds_case(tmp_path)
+    assert clash(["b", "a/x", "A/X", "c"]) == ("A/X", "a/x")
+    assert clash(["a", "b"]) is None

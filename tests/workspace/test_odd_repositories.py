@@ -85,6 +85,26 @@ async def test_a_submodule_stays_what_it_is(project, tmp_path):
     assert (await trees.clean()).kept == ()
 
 
+async def test_work_in_other_repositories_is_named_and_kept(project, tmp_path):
+    """What a task leaves in a submodule or a repository of its own is in no result: named, and the tree stays."""
+    other = tmp_path / "other"
+    project.git("clone", "-q", str(project.root), str(other))
+    project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "part")
+    project.commit("with a part")
+    trees, _ = await worked(project, tmp_path)
+    tree = trees.path("t")
+    project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", cwd=tree)
+    (tree / "part/app.py").write_text("theirs\n")
+    project.git("init", "-q", "own", cwd=tree)
+    (tree / "own/file").write_text("mine\n")
+    (tree / "more.txt").write_text("more\n")
+    await trees.integrate("t", "Work")
+    assert await trees.left_behind("t") == ("own/", "part")
+    assert "more.txt" in project.git("ls-tree", "--name-only", trees.branch).split()
+    (kept,) = (await trees.clean()).kept
+    assert "own/" in kept.reason
+
+
 async def test_a_project_that_is_a_submodule_itself(project, tmp_path):
     """Started inside a submodule, its own branch, index and files are what is worked on."""
     above = type(project)(tmp_path / "above")

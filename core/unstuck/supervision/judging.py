@@ -18,6 +18,7 @@ from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
 from unstuck.supervision.halting import halt
 from unstuck.supervision.learning import learn_anew, remember_failed, remember_worked, told_before, ways_for
+from unstuck.supervision.naming import MOST_NAMED
 from unstuck.supervision.quota import seconds_until
 from unstuck.supervision.saving import said_of, save_asked, save_good, saved_before
 from unstuck.supervision.steps import pending_answer
@@ -370,13 +371,14 @@ async def integrate(core: Core, row: TaskRow) -> None:
         commit = await core.worktrees.integrate(
             row.id, f"{row.id}: {row.task.prompt.splitlines()[0][:60] if row.task.prompt else ''}"
         )
+        left = tuple(one_line(path) for path in (await core.worktrees.left_behind(row.id))[:MOST_NAMED])
     except IntegrationConflict as conflict:
         paths = [one_line(path) for path in conflict.paths]
         context: dict[str, Any] = {"paths": paths, "problem": admit(str(conflict), limit=2_000)}
     except WorkspaceError as error:
         context = {"paths": [], "problem": admit(str(error), limit=500)}
     else:
-        core.append(e.ResultIntegrated(task_id=row.id, commit=commit or "unchanged"), task=row.id)
+        core.append(e.ResultIntegrated(task_id=row.id, commit=commit or "unchanged", left=left), task=row.id)
         return
     if core.may_ask:
         context |= await saved_before(core, row)

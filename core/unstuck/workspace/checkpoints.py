@@ -18,6 +18,7 @@ from typing import Any
 from unstuck.clock import Clock
 from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
 from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.casing import clash, folds_case
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
 from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import Repository, above
@@ -263,6 +264,9 @@ class CheckpointStore:
             differences = await self._compare(now.tree, goal)
         returning = [entry.path for entry in differences if entry.status == "return"]
         covered = await self._side.covered() if returning else frozenset()
+        lost = {entry.path for entry in differences if entry.status == "disappear"}
+        if returning and folds_case(self._side.tree) and (both := clash((covered - lost) | set(returning))):
+            raise WorkspaceError(f"{one_line(both[0])} and {one_line(both[1])} are one file on this disk: restore one")
         in_the_way = obstacles(self._side.tree, returning, covered)
         sizes = await sizes_of(self._side.reading, differences)
         planned = changes(self._side.tree, differences, in_the_way, sizes)

@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
+from unstuck.workspace.casing import folds_case
 from unstuck.workspace.git import Repository, Result, run_git
 
 __all__ = ["OLDEST_GIT", "ObjectStore"]
@@ -51,9 +52,10 @@ class ObjectStore:
         await _refuse_old_git(self.home.parent if self.home.parent.is_dir() else tree)
         self.directory.parent.mkdir(parents=True, exist_ok=True)
         ignore = ""
+        self.options = ("-c", "core.ignoreCase=true") if folds_case(tree) else ()
         if self.repo:
             ignore = _read(self.repo.common / "info" / "exclude")
-            self.options = await self._user_ignore_file(self.repo)
+            self.options += await self._user_ignore_file(self.repo)
         if self.home.is_relative_to(tree):
             ignore += f"\n/{self.home.relative_to(tree).as_posix()}/\n"
         if not self.exists:

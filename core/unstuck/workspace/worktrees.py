@@ -150,6 +150,14 @@ class Worktrees:
                 return tip
             return await self._merge(commit, f"{one_line(text)}\n\nMerge of task {task}\n")
 
+    async def left_behind(self, task: str) -> tuple[str, ...]:
+        """What the task's tree has and no result can: other repositories, submodules with work that is not committed.
+
+        Asked after ``integrate``, which takes everything else.
+        """
+        found = without(await scan(self._existing(task).git), _OWN)
+        return tuple(sorted(found.nested | found.changed))
+
     async def remove(self, task: str) -> str:
         """Take the task's tree and branch away, ignored files and all; why they stay, empty where they have gone."""
         async with self._lock:

@@ -315,6 +315,11 @@ def _answered(event: e.GateAnswered, record: Record) -> _Said:
     return f"  {event.gate} answered by {ACTORS[record.actor]}: {event.choice.replace('_', '-')}{text}"
 
 
+def _integrated(event: e.ResultIntegrated, record: Record) -> _Said:
+    left = f"; of other repositories nothing is in it: {', '.join(event.left[:3])}" if event.left else ""
+    return f"  integrated {event.commit[:10]}{left}" if left or event.commit not in ("none", "unchanged") else None
+
+
 def _task_ended(event: e.TaskEnded, record: Record) -> _Said:
     glyph = {"succeeded": "✓", "unverified": "~", "skipped": "-", "abandoned": "×", "failed": "✗", "cancelled": "-"}
     return f"{glyph[event.status]} {event.status}" + (f": {event.reason}" if event.reason else "")
@@ -418,8 +423,6 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
     e.TaskEnded: _task_ended,
-    e.ResultIntegrated: lambda event, record: (
-        f"  integrated {event.commit[:10]}" if event.commit not in ("none", "unchanged") else None
-    ),
+    e.ResultIntegrated: _integrated,
     e.StopReceipt: _stopped,
 }

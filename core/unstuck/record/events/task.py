@@ -60,10 +60,11 @@ class TaskEnded(Event):
 
 
 class ResultIntegrated(Event):
-    """The task's files are part of the run's branch."""
+    """The task's files are part of the run's branch, but for what lies in other repositories: those are ``left``."""
 
     task_id: str
     commit: str
+    left: tuple[str, ...] = ()
 
 
 class SetupFinished(Event):
