@@ -119,6 +119,25 @@ def test_what_is_not_there_is_said(unstuck, arguments):
     assert unstuck.inside("checkpoints", "list").out == "no checkpoints here yet\n"
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "left"), [("KEEP_CHECKPOINTS", 2, 2), ("KEEP_CHECKPOINT_BYTES", 2**20, 1)]
+)
+def test_old_ones_go_as_the_settings_say(unstuck, monkeypatch, setting, value, left):
+    """By number and by room; the newest stays, what is too large is never in, and the repository does not grow."""
+    monkeypatch.setenv(f"UNSTUCK_{setting}", str(value))
+    monkeypatch.setenv("UNSTUCK_CHECKPOINT_FILE_LIMIT", "900000")
+    (unstuck.root / "huge").write_bytes(bytes(900_001))
+    counted = subprocess.run(["git", "count-objects"], cwd=unstuck.root, check=True, capture_output=True).stdout
+    for _ in range(4):
+        (unstuck.root / "noise").write_bytes(os.urandom(600_000))
+        made = unstuck.inside("checkpoints", "create")
+        assert "not covered: huge (over the size limit)" in made.out
+    ids = [row["id"] for row in unstuck.inside("checkpoints", "list", "--json").rows]
+    assert (len(ids), ids[-1]) == (left, made.out.split()[0])
+    after = subprocess.run(["git", "count-objects"], cwd=unstuck.root, check=True, capture_output=True).stdout
+    assert after == counted
+
+
 def test_it_works_without_a_repository(unstuck):
     """A plain directory has its own store; a home directory is refused until a yes."""
     shutil.rmtree(unstuck.root / ".git")

@@ -12,9 +12,20 @@ from unstuck.workspace.git import project_home
 from unstuck.workspace.undoing import LastRestore, write_last
 
 
-async def test_a_plan_has_sizes(project, clock):
+@pytest.fixture
+async def store(project, clock):
+    """The checkpoints of the project, with none so far."""
+    return await project.store(clock)
+
+
+def private_folder(project):
+    """Where what is known of the project's tree lies."""
+    (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
+    return place
+
+
+async def test_a_plan_has_sizes(project, store, clock):
     """What changes, comes back and disappears, with its sizes before and after; ignored files in the way included."""
-    store = await project.store(clock)
     project.write({"place": "saved\n"})
     saved = await store.create("a", run="r")
     (project.root / "place").unlink()
@@ -39,10 +50,9 @@ def test_a_restore_within_its_share_needs_no_yes(lost, files, share, within):
     assert Plan("c", (*changes, *coming_back), files).is_within(share) is within
 
 
-async def test_single_files_and_folders_can_be_restored(project, clock):
+async def test_single_files_and_folders_can_be_restored(project, store):
     """Only what was named changes: a file, a folder with all that is in it, one that was deleted, one that was new."""
     project.write({"pkg/a": "a", "pkg/deep/b": "b", "gone": "g"})
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"pkg/a": "x", "pkg/deep/b": "x", "pkg/new": "x", "app.py": "x", "fresh": "x"})
     (project.root / "gone").unlink()
@@ -57,11 +67,10 @@ async def test_single_files_and_folders_can_be_restored(project, clock):
         await store.restore(saved.id, run="r", paths=["app.py", "nowhere"])
 
 
-async def test_very_many_single_files(project, clock):
+async def test_very_many_single_files(project, store):
     """More files than fit onto a command line are no other case."""
     names = [f"{'long' * 20}/{number}" for number in range(300)]
     project.write(dict.fromkeys(names, "saved"))
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({**dict.fromkeys(names, "changed"), "app.py": "stays"})
     restored = await store.restore(saved.id, run="r", paths=names)
@@ -69,9 +78,8 @@ async def test_very_many_single_files(project, clock):
     assert (project.root / "app.py").read_text() == "stays"
 
 
-async def test_an_undo_can_be_undone(project, clock):
+async def test_an_undo_can_be_undone(project, store):
     """Back, and forth, and back again, each time to exactly what was there."""
-    store = await project.store(clock)
     with pytest.raises(WorkspaceError, match="there is no restore to undo"):
         await store.undo(run="r")
     saved = await store.create("a", run="r")
@@ -84,10 +92,9 @@ async def test_an_undo_can_be_undone(project, clock):
         assert (project.root / "app.py").read_text() == ("one\n" if turn % 2 else "two\n")
 
 
-async def test_what_was_ignored_then_is_not_taken_away_now(project, clock):
+async def test_what_was_ignored_then_is_not_taken_away_now(project, store):
     """A file that was there and ignored stays, also where it is ignored no more: the checkpoint never held it."""
     project.write({"noise.log": "mine", "build/deep/out": "mine"})
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     (project.root / ".gitignore").unlink()
     project.write({"new": "x"})
@@ -96,16 +103,14 @@ async def test_what_was_ignored_then_is_not_taken_away_now(project, clock):
     assert (project.root / "noise.log").read_text() == (project.root / "build/deep/out").read_text() == "mine"
 
 
-async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(project, clock):
+async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(project, store):
     """Killed half-way and run again, a restore is undone to what was there before its first try, not to the half."""
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"app.py": "work\n", "more": "work\n"})
     before = project.files()
     safety = await store.create("before restoring", run="r")
     # As a kill leaves it: the restore has begun, and one of two files is done.
-    (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
-    write_last(place, LastRestore(saved.id, safety.id))
+    write_last(private_folder(project), LastRestore(saved.id, safety.id))
     project.write({"app.py": "one\n"})
     assert store.last_restore() == LastRestore(saved.id, safety.id)
     again = await store.restore(saved.id, run="r")
@@ -116,25 +121,22 @@ async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(proj
     assert project.files() == before
 
 
-async def test_a_cut_off_restore_may_be_undone_at_once(project, clock):
+async def test_a_cut_off_restore_may_be_undone_at_once(project, store):
     """Whoever does not want it any more takes it back from where it was cut off."""
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"app.py": "work\n", "more": "work\n"})
     before = project.files()
     safety = await store.create("before restoring", run="r")
-    (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
-    write_last(place, LastRestore(saved.id, safety.id))
+    write_last(private_folder(project), LastRestore(saved.id, safety.id))
     project.write({"app.py": "one\n"})
     await store.undo(run="r")
     assert project.files() == before
 
 
-async def test_the_newest_restore_of_all_trees_is_known(project, clock):
+async def test_the_newest_restore_of_all_trees_is_known(project, store):
     """A command that is to undo finds the tree in which the last restore was done."""
     home = project_home(project.root, await project.repository())
     assert await last_restored(home, None) is None
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"app.py": "x"})
     await store.restore(saved.id, run="r")
@@ -142,7 +144,7 @@ async def test_the_newest_restore_of_all_trees_is_known(project, clock):
 
 
 @pytest.mark.parametrize("what", ["merge", "rebase", "cherry-pick"])
-async def test_in_the_middle_of_something_only_files_are_set_back(project, clock, what):
+async def test_in_the_middle_of_something_only_files_are_set_back(project, store, what):
     """Mid-merge or mid-rebase, a checkpoint is made and restored, said in the plan, and git goes on where it was."""
     project.git("checkout", "-q", "-b", "theirs")
     project.write({"app.py": "theirs\n"})
@@ -155,7 +157,6 @@ async def test_in_the_middle_of_something_only_files_are_set_back(project, clock
     state, conflict = project.git("status"), project.files()
     assert b"<<<<<<<" in conflict["app.py"][1]
     belongings = project.belongings()
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"app.py": "resolved\n", "new": "x"})
     assert (await store.plan(saved.id)).under_way == what
@@ -180,7 +181,7 @@ async def test_many_checkpoints_leave_everything_of_the_users_as_it_was(project,
     assert "MM app.py" in project.git("status", "--porcelain")
 
 
-async def test_nested_repositories_are_where_they_were(project, clock):
+async def test_nested_repositories_are_where_they_were(project, store):
     """Every nested repository keeps its .git, as folder or file, and its own status, through checkpoint and restore."""
     project.write({"a/file": "x", "a/b/file": "x"})
     for name in ("a", "a/b"):
@@ -195,7 +196,6 @@ async def test_nested_repositories_are_where_they_were(project, clock):
         ]
 
     before = said()
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"app.py": "x"})
     await store.restore(saved.id, run="r")
@@ -219,9 +219,8 @@ async def test_two_trees_of_one_repository_do_not_disturb_each_other(project, cl
     assert [saved.id for saved in await here.list()] == [first.id]
 
 
-async def test_only_what_one_task_wrote_is_its_own(project, clock):
+async def test_only_what_one_task_wrote_is_its_own(project, store):
     """Of two tasks in one tree each has its own paths; what both or a person wrote is nobody's to take back."""
-    store = await project.store(clock)
     first = await store.create("baseline", run="r", task="one", works=True)
     project.write({"one.txt": "1", "both.txt": "1", "mended.txt": "1"})
     assert await store.written_by("one", first.id) is None
@@ -237,11 +236,10 @@ async def test_only_what_one_task_wrote_is_its_own(project, clock):
     assert await store.written_by("two", first.id) == {"two.txt"}
 
 
-async def test_a_path_with_every_odd_name_can_be_restored_alone(project, clock):
+async def test_a_path_with_every_odd_name_can_be_restored_alone(project, store):
     """A newline, a pattern, an option or a byte that is no text in a name is just a name."""
     names = ["new\nline", ":(top)*", "-rf", "a\tb", os.fsdecode(b"\xff")]
     project.write(dict.fromkeys(names, "saved"))
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write(dict.fromkeys(names, "changed"))
     for name in names:
@@ -250,10 +248,9 @@ async def test_a_path_with_every_odd_name_can_be_restored_alone(project, clock):
         assert (project.root / name).read_text() == "saved"
 
 
-async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project, clock):
+async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project, store):
     """Files that came back into an ignored folder go again with the undo, and what they had replaced is there again."""
     project.write({"a/x/z": "saved", "a/y": "saved"})
-    store = await project.store(clock)
     saved = await store.create("a", run="r")
     for name in ("a/x/z", "a/y"):
         (project.root / name).unlink()

@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from unstuck.settings import Settings
+from unstuck.supervision.checkpoints import bounds_of
 from unstuck.workspace.checkpoints import CheckpointStore, find_checkpoints
 from unstuck.workspace.git import project_home
 from unstuck.workspace.retention import Bounds, outdated
@@ -46,6 +48,14 @@ def test_old_ones_go_by_age():
     checkpoints = [Old(0, 31), Old(1, 30.5), Old(2, 29)]
     assert gone(checkpoints, Bounds(days=30)) == ["c0", "c1"]
     assert gone(checkpoints[:1], Bounds(days=30)) == []
+
+
+def test_the_settings_are_the_bounds():
+    """What a user sets of number, days, room and file size is what holds."""
+    settings = Settings(
+        keep_checkpoints=7, keep_checkpoint_days=8, keep_checkpoint_bytes=2**20, checkpoint_file_limit=1_000
+    )
+    assert bounds_of(settings) == Bounds(count=7, days=8, size=2**20, file_limit=1_000)
 
 
 def store_size(project) -> int:
