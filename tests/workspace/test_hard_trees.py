@@ -210,6 +210,20 @@ async def test_git_tells_all_of_it_at_once():
     assert (found.ignored, found.closed) == ({"build/", "x.log"}, {"it's/"})
 
 
+async def test_very_many_ignored_files_are_all_spared(project, clock):
+    """However many single files were ignored, a restore takes none of them away where they are ignored no more."""
+    logs = [f"logs/{number}.log" for number in range(1_100)]
+    project.write(dict.fromkeys(logs, "mine"))
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    assert (saved.ignored, saved.ignored_count) == (("logs/",), 1_100)
+    (project.root / ".gitignore").unlink()
+    project.write({"new": "x"})
+    restored = await store.restore(saved.id, run="r")
+    assert [change.path for change in restored.changes] == [".gitignore", "new"]
+    assert set(logs) <= project.files().keys()
+
+
 async def test_two_names_that_are_one_file_on_this_disk(project, clock, monkeypatch):
     """Where names are folded, a restore that would write one file over the other is refused with both of them."""
     project.write({"docs/Readme": "upper", "docs/readme": "lower"})
