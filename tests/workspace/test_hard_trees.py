@@ -150,17 +150,21 @@ async def test_nothing_outside_of_the_tree_is_ever_written(project, clock, tmp_p
 
 
 async def test_no_room_while_saving(project, clock, git_that):
-    """Where the files cannot be saved one line says so, nothing is lost, and with room it works."""
+    """Where the files cannot be saved one line says so, nothing that was known is lost, and with room it works."""
     store = await project.store(clock)
+    project.write({"app.py": "worked on\n"})
     saved = await store.create("a", run="r")
     project.write({"new.bin": os.urandom(200_000)})
     before, belongings = project.files(), project.belongings()
+    (index,) = (project.root / ".git/unstuck").rglob("index")
+    known = index.read_bytes()
     wrapper = git_that("update-index", "ulimit -f 64")
     for attempt in (store.create("b", run="r"), store.restore(saved.id, run="r")):
         with pytest.raises(WorkspaceError, match="no room to save files"):
             await attempt
     assert (project.files(), project.belongings()) == (before, belongings)
     assert await store.list() == (saved,)
+    assert index.read_bytes() == known
     wrapper.unlink()
     assert (await store.create("b", run="r")).files == saved.files + 1
 
