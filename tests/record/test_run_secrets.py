@@ -34,7 +34,7 @@ def holding(place: Path, secret: str) -> list[str]:
     """The files below ``place`` that hold ``secret``, also in their names; the agent's own saved files aside."""
     found = []
     for path in place.rglob("*"):
-        if "objects" in path.parts or path.name == "index":
+        if "objects" in path.parts or path.name.startswith(("index", "sharedindex.")):
             continue
         if secret in path.name or (path.is_file() and secret.encode() in path.read_bytes()):
             found.append(str(path.relative_to(place)))
