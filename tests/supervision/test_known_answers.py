@@ -55,7 +55,7 @@ async def test_a_command_that_fails_is_told_with_what_it_printed(repo: Path) -> 
         outcome = await _skipping(supervisor, working)
     assert outcome.status == "skipped"
     assert len(agent.told) == 2
-    assert "(exit code 7). It printed:\nno network" in agent.told[1]
+    assert "(exit code 7). It printed:\n| no network" in agent.told[1]
 
 
 async def test_a_repositorys_file_names_no_command(repo: Path) -> None:

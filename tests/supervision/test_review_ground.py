@@ -13,9 +13,10 @@ import pytest
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
-from unstuck.contract import Agent, Capabilities, Observer, Receipt
+from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.record import events as e
 from unstuck.record.journal import replay
+from unstuck.settings import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.remediation import Ground
@@ -175,3 +176,43 @@ async def test_a_hostile_name_in_a_conflict_is_shown_harmless(repo: Path) -> Non
         assert text.isprintable()
         assert text.encode()
     assert dict(replay(log).gates[gate].gate.context) == context
+
+
+class Spending:
+    """A remediation agent that uses up tokens and mends the check, once it is not stopped before that."""
+
+    can = Capabilities(stop=True)
+
+    def __init__(self) -> None:
+        self.begun, self.stopped = 0, asyncio.Event()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        self.begun += 1
+        self.stopped.clear()
+        observer.see(Observation(kind="usage", tokens=60))
+        if self.begun == 1:
+            await self.stopped.wait()
+            return Report(how="stopped")
+        (guidance.workdir / "check.sh").write_text("true\n")
+        return Report(tokens=10)
+
+    async def stop(self, attempt: str) -> Receipt:
+        self.stopped.set()
+        return Receipt()
+
+
+async def test_who_mends_the_ground_is_within_the_budget_too(broken: Path, records: Any) -> None:
+    """What the remediation agent uses is counted; past the budget it is ended and none is sent until I give more."""
+    mender, settings = Spending(), Settings.model_validate({"budget": {"tokens": 50}})
+    async with Supervisor.open(broken, settings, person=True) as supervisor:
+        record = records(supervisor)
+        supervisor.add(task("a"), shared_verify=True)
+        running = asyncio.ensure_future(run(supervisor, mender, {"a": idle}))
+        gate = await record.asked()
+        await asyncio.wait_for(mender.stopped.wait(), PATIENCE)
+        assert (gate.gate.type, mender.begun, record.of(e.BudgetReached)[0].while_idle) == ("budget", 1, False)
+        await supervisor.answer(gate.id, Answer(choice="extend", number=1_000.0))
+        assert (await running).exit_code == 0
+        assert (mender.begun, supervisor.core.head.run.tokens) == (2, 130)
+        assert [sent.attempt for sent in record.of(e.RemediationDispatched)] == [1]
+        assert not record.of(e.RemediationFailed)

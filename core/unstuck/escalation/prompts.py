@@ -15,7 +15,7 @@ from unstuck.diagnosis import Diagnosis, FailureType
 from unstuck.settings.templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "compose", "set_back"]
+__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "compose", "quoted", "set_back"]
 
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
@@ -121,13 +121,18 @@ def _values(brief: Brief) -> dict[str, str]:
         "problem": _problem(diagnosis, brief.repeats) if diagnosis is not None else "",
         "hint": brief.hint,
         "failed": "\n".join(f"- {one_line(way)}" for way in brief.failed),
-        "insights": "\n\n".join(brief.insights),
+        "insights": "\n|\n".join(map(quoted, brief.insights)),
         "restored": brief.restored,
         "progress": "\n".join(f"- {change}" for change in brief.progress),
-        "evidence": shorten(brief.evidence.strip(), _EVIDENCE_LIMIT) if later else "",
+        "evidence": quoted(shorten(brief.evidence.strip("\n"), _EVIDENCE_LIMIT)) if later else "",
         "check": brief.check,
         "signals": SIGNAL_HELP if brief.signals else "",
     }
+
+
+def quoted(text: str) -> str:
+    """What a program or a file says: no line of it is taken for one of ours, or for a signal when it is echoed."""
+    return "\n".join(f"| {line}".rstrip() for line in text.splitlines())
 
 
 def _instruction(brief: Brief) -> str:

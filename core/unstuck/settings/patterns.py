@@ -8,7 +8,12 @@ __all__ = ["runs_away"]
 
 MOST_REPEATS = 2
 """With as many unbounded repeats a text of 400 characters takes ten million steps at the very worst."""
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^:)]*[:)]?|[()|]|[*+]|\{\d*,\d*\}|[^\\]", re.DOTALL)
+_TOKEN = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"  # one character, or one of a class
+    r"|\(\?(?:P=\w+|#[^)]*|[a-zA-Z-]+)\)"  # a group that holds nothing
+    r"|\((?:\?(?:P<\w*>|[a-zA-Z-]*:|<?[=!]|>))?|\{\d*,\d*\}|.",
+    re.DOTALL,
+)
 
 
 def runs_away(pattern: str) -> bool:

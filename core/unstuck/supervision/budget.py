@@ -20,15 +20,21 @@ _EPSILON = 1e-6
 KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")
 
 
-def count_usage(core: Core, task: str, attempt: str, tokens: int, cost: float | None) -> None:
-    """Record what an agent has used, whatever it was doing; a cost that is no amount is not counted."""
+def count_usage(
+    core: Core, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
+) -> None:
+    """Record what an agent has used, whatever it was doing; a cost that is no amount is not counted.
+
+    ``idle`` is whether it should be doing nothing, where the record does not know its attempt.
+    """
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
         # Added up it would make the run's cost no number for ever, and no budget would end it.
         cost = None
     if tokens <= 0 and not cost:
         return
-    row = core.head.attempts.get(attempt)
-    idle = row is None or row.state not in ("starting", "live")
+    if idle is None:
+        row = core.head.attempts.get(attempt)
+        idle = row is None or row.state not in ("starting", "live")
     core.append(
         e.UsageCounted(tokens=max(0, tokens), cost=cost, while_idle=idle), task=task, attempt=attempt, actor="agent"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance
 from unstuck.diagnosis import Cause
-from unstuck.escalation.prompts import Brief, compose
+from unstuck.escalation.prompts import Brief, compose, quoted
 from unstuck.escalation.research import research_targets
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
@@ -28,7 +28,7 @@ async def run_command(core: Core, row: TaskRow, command: str) -> None:
     said = f"exit code {done.exit_code}" if done.exit_code is not None else done.problem
     note = f"unstuck has run `{one_line(command)}` here ({said})."
     if done.exit_code != 0 and done.evidence:
-        note += f" It printed:\n{done.evidence}"
+        note += f" It printed:\n{quoted(done.evidence)}"
     event = e.CommandRan(
         command=admit(command, limit=2_000),
         exit_code=done.exit_code,

@@ -10,11 +10,12 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstuck.contract import Agent, Directive, Guidance, Observation, Task
+from unstuck.contract import Agent, Directive, Guidance, Observation, Report, Task
 from unstuck.diagnosis import diagnose
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
+from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.ground import setup_problem
 from unstuck.supervision.halting import halt_remediation
@@ -110,7 +111,7 @@ class Ground:
         while True:
             self._changed.clear()
             run = core.head.run
-            if run.state != "blocked":
+            if run.state != "blocked" or run.over:
                 await self._changed.wait()
             elif run.remediation_failed >= self._limit or self._agent is None:
                 await self._give_up()
@@ -132,12 +133,23 @@ class Ground:
         guidance = Guidance(
             attempt=f"{REMEDIATION}.{number}", number=number, level="first", text=prompt, workdir=core.workdir(tree)
         )
-        await self._within_limit(agent, task, guidance)
+        if not await self._within_limit(agent, task, guidance):
+            return  # whoever gives more lets the same attempt begin again
         headline = await self._problem(tree, f"remediation.{number}")
         if headline is None:
             core.append(e.InfrastructureRestored(attempts_used=number))
         else:
             core.append(e.RemediationFailed(attempt=number, issue=headline))
+
+    async def _until_over(self, work: asyncio.Future[Report], patience: asyncio.Future[None]) -> None:
+        """Until it is done, its time is up, or nothing more may be used up."""
+        while not (work.done() or patience.done() or self._core.head.run.over):
+            self._changed.clear()
+            changed = asyncio.ensure_future(self._changed.wait())
+            try:
+                await asyncio.wait((work, patience, changed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                changed.cancel()
 
     def _commands(self, setup: str, check: str) -> str:
         """The commands that have to do their work, each after its word."""
@@ -165,20 +177,28 @@ class Ground:
             trees.mark_set_up(REMEDIATION)
         return failed
 
-    async def _within_limit(self, agent: Agent, task: Task, guidance: Guidance) -> None:
-        """One attempt, ended when its time is up; whatever becomes of it, the check that follows decides."""
+    async def _within_limit(self, agent: Agent, task: Task, guidance: Guidance) -> bool:
+        """One attempt, ended when its time or the budget is up; False where it was ended for the budget.
+
+        What became of it the check that follows decides.
+        """
         core = self._core
-        work = asyncio.ensure_future(agent.attempt(task, guidance, NullObserver()))
+        work = asyncio.ensure_future(agent.attempt(task, guidance, _Counting(core, guidance.attempt)))
         patience = asyncio.ensure_future(core.clock.sleep(core.settings.timeout_for(task.agent_type)))
         try:
-            await asyncio.wait((work, patience), return_when=asyncio.FIRST_COMPLETED)
+            await self._until_over(work, patience)
+            spent = not work.done() and not patience.done()
             if not work.done():
                 await agent.stop(guidance.attempt)
                 await asyncio.wait((work,))
+            if not work.cancelled() and not work.exception():
+                report = work.result()
+                count_usage(core, "", guidance.attempt, report.tokens, report.cost, idle=False)
         finally:
             patience.cancel()
             work.cancel()
             await asyncio.gather(patience, work, return_exceptions=True)
+        return not spent
 
     async def _problem(self, tree: Path, label: str) -> Clean | None:
         """What setup and check still say in the mended tree; None where they pass, and the result is brought in."""
@@ -261,3 +281,20 @@ class NullObserver:
 
     async def spawned(self, pid: int, start: float) -> None:
         """Nothing."""
+
+
+class _Counting(NullObserver):
+    """Takes notice of what the attempt uses alone: nobody mends the ground for nothing."""
+
+    def __init__(self, core: Core, attempt: str) -> None:
+        self._core, self._attempt = core, attempt
+
+    def see(self, observation: Observation) -> None:
+        """Count it."""
+        if observation.kind == "usage":
+            count_usage(self._core, "", self._attempt, observation.tokens, observation.cost, idle=False)
+
+    async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
+        """Count it, and go on."""
+        self.see(observation)
+        return Directive(kind="go_on")

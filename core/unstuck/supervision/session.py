@@ -26,6 +26,7 @@ from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Session"]
 
+_APPROACH_LIMIT, _OPTION_LIMIT = 500, 4_000
 _Result = TypeVar("_Result")
 
 
@@ -252,17 +253,20 @@ def _admitted(report: Report) -> Report:
     def clean(text: str | None) -> Clean | None:
         return None if text is None else admit(text)
 
+    def line(text: str | None) -> Clean | None:
+        return None if text is None else one_line(text, _APPROACH_LIMIT)
+
     return replace(
         report,
         session=None if report.session is None else one_line(report.session),
         error=clean(report.error),
-        approach=clean(report.approach),
+        approach=line(report.approach),
         question=clean(report.question),
         context=clean(report.context),
-        phase=clean(report.phase),
+        phase=line(report.phase),
         sample=clean(report.sample),
         output=admit(report.output, limit=4_096),
         output_lost=admit(report.output_lost, limit=200),
-        options=tuple(admit(option) for option in report.options),
-        alternatives=tuple(admit(way) for way in report.alternatives),
+        options=tuple(one_line(option, _OPTION_LIMIT) for option in report.options),
+        alternatives=tuple(one_line(way, _APPROACH_LIMIT) for way in report.alternatives),
     )
