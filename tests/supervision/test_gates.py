@@ -23,7 +23,9 @@ from unstuck import (
     Task,
     admit,
 )
+from unstuck.clock import ManualClock
 from unstuck.contract import Choice, GateTypeName
+from unstuck.record import events as e
 from unstuck.settings import Settings
 from unstuck.supervision.gates import CHOICES, check_answer, effect_of
 
@@ -278,3 +280,38 @@ async def test_the_four_stuck_answers(repo: Path, answer: Answer, status: str, t
     assert len(texts) == (2 if told else 1)
     if told:
         assert told in texts[1]
+
+
+@pytest.mark.parametrize("with_timer", [False, True])
+async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
+    repo: Path, clock: ManualClock, records: Any, monkeypatch: pytest.MonkeyPatch, with_timer: bool
+) -> None:
+    """*Always retry*, by rule or timer, does not spend the night: after so many in a row the question waits for me."""
+    monkeypatch.setattr("unstuck.supervision.asking.UNATTENDED_LIMIT", 3)
+    none = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
+    timers = {"stuck": {"after": 30, "answer": "retry"}} if with_timer else {}
+    settings = Settings.model_validate({"failure_handler": none, "timers": timers})
+    attempts: list[Guidance] = []
+
+    async def agent(guidance: Guidance) -> Report:
+        attempts.append(guidance)
+        return Report()
+
+    def always(gate: Gate) -> tuple[int, Answer] | None:
+        return None if with_timer else (0, Answer(choice="retry"))
+
+    async with Supervisor.open(repo, settings, clock=clock, policy=lambda state: always) as supervisor:
+        record = records(supervisor)
+        work = Task(id="t", prompt=admit("x"), verify="echo 'AssertionError: no'; exit 1")
+        working = asyncio.ensure_future(supervisor.supervise(work, agent))
+        for number in range(1, 5):
+            await record.until(lambda number=number: len(record.of(e.GateOpened)) == number)
+            await clock.advance(30)
+        gate = await record.asked()
+        assert (len(attempts), gate.gate.acts_at) == (4, None)
+        await supervisor.answer(gate.id, Answer(choice="retry"))
+        await record.until(lambda: len(record.of(e.GateOpened)) == 5)
+        anew = supervisor.core.head.gates[record.of(e.GateOpened)[4].gate]
+        assert anew.gate.acts_at if with_timer else anew.by == "policy", "somebody was there, so it begins anew"
+        await supervisor.stop("enough")
+        await working

@@ -16,8 +16,11 @@ from unstuck.text import admit
 if TYPE_CHECKING:
     from unstuck.supervision.core import Core
 
-__all__ = ["answer_gate", "apply_policy", "open_gate", "standing_of"]
+__all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
 
+UNATTENDED_LIMIT = 20
+"""How often in a row rules and timers answer questions of one task that an answer has only led to again."""
+_LEADS_ON = ("stuck", "loop_detected", "question", "remediation", "integration", "disk")
 _STANDING: dict[str, Standing] = {"step": "held", "freeze": "frozen", "none": "runs_on"}
 
 
@@ -63,14 +66,15 @@ def open_gate(
         stood_s=round(stood, 3),
     )
     core.append(event, task=task, attempt=attempt)
-    if not apply_policy(core, core.head.gates[gate].gate, found):
+    if not apply_policy(core, core.head.gates[gate].gate, found) and not _is_enough(core, event.type, task):
         start_timer(core, core.head.gates[gate].gate)
     return gate
 
 
 def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
     """Answer ``gate`` by rule, where a rule fits."""
-    found = found or core.policy(gate)
+    if found is None and not _is_enough(core, gate.type, gate.task):
+        found = core.policy(gate)
     if found is None:
         return False
     rule, answer = found
@@ -79,6 +83,15 @@ def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None
     except AnswerRefused:
         return False  # such as the fifth of two options: the gate waits like one that no rule answers
     return True
+
+
+def _is_enough(core: Core, gate_type: GateTypeName, task: str) -> bool:
+    """Whether such questions of ``task`` were answered often enough with nobody there, and each led to the next one."""
+    if gate_type not in _LEADS_ON:
+        return False
+    asked = [row for row in core.head.gates.values() if (row.gate.task, row.gate.type) == (task, gate_type)]
+    given = [row.by for row in asked if row.status in ("answered", "sent", "delivered")][-UNATTENDED_LIMIT:]
+    return len(given) == UNATTENDED_LIMIT and "human" not in given
 
 
 def answer_gate(
