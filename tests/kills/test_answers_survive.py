@@ -113,6 +113,13 @@ async def test_a_question_of_an_attempt_that_was_killed_is_withdrawn(project: Pa
     assert gates == {"g0-r": "delivered", "g1-r": "withdrawn"}
 
 
+async def test_a_question_that_was_about_to_be_asked_is_not_asked_about_a_dead_attempt(project: Path) -> None:
+    """Killed between the files being saved and the question: the attempt is gone on with, and nobody is asked."""
+    await killed(project, e.CheckpointCreated(id="chk-1", reason="ask", purpose="question"))
+    (guidance,), gates = await resumed(project)
+    assert (guidance.text, gates) == ("Work.", {"g0-r": "delivered"})
+
+
 async def test_a_task_that_was_ended_inside_an_attempt_stays_ended(project: Path) -> None:
     """The person skipped it and the supervisor was killed before the agent was stopped: nothing starts again."""
     await killed(project, LOOP, e.GateAnswered(gate="g1-r", choice="skip", effect="skipped"))

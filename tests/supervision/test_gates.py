@@ -315,3 +315,31 @@ async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
         assert anew.gate.acts_at if with_timer else anew.by == "policy", "somebody was there, so it begins anew"
         await supervisor.stop("enough")
         await working
+
+
+async def test_a_task_that_asks_twice_is_answered_twice(repo: Path, records: Any) -> None:
+    """The same question again is one of its own: each answer goes into one attempt, and none is lost."""
+    told: list[Guidance] = []
+
+    async def agent(guidance: Guidance) -> Report:
+        told.append(guidance)
+        asks = {"signal": "needs_guidance", "question": admit("Which port?"), "options": (admit("80"), admit("81"))}
+        return Report(**asks) if len(told) < 3 else Report()  # type: ignore[arg-type]
+
+    async with Supervisor.open(repo, Settings(unverified="accept"), person=True) as supervisor:
+        record = records(supervisor)
+        working = asyncio.ensure_future(supervisor.supervise(Task(id="t", prompt=admit("Serve it.")), agent))
+        gates = []
+        for number in (1.0, 2.0):
+            gates.append(await record.asked())
+            await supervisor.answer(gates[-1].id, Answer(choice="choose", number=number))
+            with pytest.raises(GateClosed):
+                await supervisor.answer(gates[-1].id, Answer(choice="choose", number=1.0))
+            await record.until(lambda number=number: len(told) > number)
+        assert (await working).status == "unverified"
+        assert gates[0].id != gates[1].id
+        assert [guidance.answers for guidance in told] == [(), (gates[0].id,), (gates[1].id,)]
+        assert "says:\n\n80" in told[1].text
+        assert "says:\n\n81" in told[2].text
+        assert "A person has said before:\n80" in told[2].text
+        assert {supervisor.core.head.gates[gate.id].status for gate in gates} == {"delivered"}
