@@ -255,3 +255,23 @@ def test_what_did_not_help_is_only_said(learnt: Any) -> None:
     question = question_of(state_of(task("web")), gate("stuck", learnt=learnt, signature="s"))
     assert question.options[0].name == "show_me"
     assert all(line.isprintable() and len(line) < 1_000 for _, line in question.facts)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (gate("question", checkpoint="chk-1"), "chk-1"),
+        (gate("permission", checkpoint="chk-0", saved="chk-1"), "chk-1"),
+        (
+            gate("budget", task="", checkpoint="chk-1", checkpoints={"web": "chk-1", "api": "chk-2"}),
+            "web chk-1, api chk-2",
+        ),
+        (gate("loop_detected", attempt="web.1", checkpoint="", not_saved="it runs on"), "nothing: it runs on"),
+        (gate("disk", not_saved="the disk is full"), "nothing: the disk is full"),
+        (gate("timeout", attempt="web.1"), None),
+    ],
+)
+def test_every_question_says_where_the_files_are_safe(asked: GateRow, said: str | None) -> None:
+    """Under which checkpoint, for each task where several stand still, or why there is none; an old log may not know."""
+    facts = dict(question_of(state_of(task("web")), asked).facts)
+    assert facts.get("Saved") == said

@@ -216,3 +216,50 @@ async def test_who_mends_the_ground_is_within_the_budget_too(broken: Path, recor
         assert (mender.begun, supervisor.core.head.run.tokens) == (2, 130)
         assert [sent.attempt for sent in record.of(e.RemediationDispatched)] == [1]
         assert not record.of(e.RemediationFailed)
+
+
+@pytest.mark.parametrize("mended_before", [False, True])
+async def test_ground_that_breaks_while_others_stand_on_it(repo: Path, records: Any, mended_before: bool) -> None:
+    """Sound or mended before, it breaks again: a second task meets the failure, the base is looked at, and mended."""
+    service, left = repo.parent / "service", [0]
+    bad = "test ! -f bad || { echo 'ValueError: bad'; exit 1; }"
+    gone = f"test -f {service} || {{ echo 'ImportError: No module named service'; exit 1; }}"
+    (repo / "check.sh").write_text(f"{bad}\n{gone}\n")
+    for words in (("add", "-A"), ("commit", "-q", "-m", "Check")):
+        subprocess.run(["git", *words], cwd=repo, check=True)
+    if not mended_before:
+        service.touch()
+
+    def failed() -> int:
+        return sum(checked.result == "failed" for checked in record.of(e.CheckFinished))
+
+    async def breaks(guidance: Guidance) -> None:
+        """A fault of its own, unless the ground is to blame; then the ground breaks; then it waits for who mends it."""
+        if guidance.number == 1:
+            (guidance.workdir / "bad").touch() if service.exists() else None
+        elif not left[0]:
+            (guidance.workdir / "bad").unlink(missing_ok=True)
+            service.unlink()
+            left[0] = failed()
+        else:
+            await record.until(lambda: len(record.of(e.InfrastructureRestored)) == 1 + mended_before)
+
+    async def meets(guidance: Guidance) -> None:
+        if guidance.number == 1:
+            await record.until(lambda: left[0] and failed() > left[0])
+
+    async def mend(guidance: Guidance) -> None:
+        service.touch()
+
+    async with Supervisor.open(repo) as supervisor:
+        record = records(supervisor)
+        for name in ("a", "b"):
+            supervisor.add(task(name), shared_verify=True)
+        result = await run(supervisor, CallableAgent(mend), {"a": breaks, "b": meets}, limit=2)
+        assert result.exit_code == 0
+        assert [checked.result for checked in record.of(e.BaselineChecked)] == [
+            "failed" if mended_before else "passed",
+            "failed",
+        ]
+        assert len(record.of(e.InfrastructureRestored)) == 1 + mended_before
+        assert not record.of(e.GateOpened)

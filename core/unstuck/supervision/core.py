@@ -73,7 +73,7 @@ class Core:
     survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
     asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     stand_still: dict[str, Callable[[], None]] = field(default_factory=dict)
-    baseline_check: Callable[[], Awaitable[None]] | None = None
+    baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)
     _changed: dict[str, asyncio.Event] = field(default_factory=dict)

@@ -231,12 +231,19 @@ def _resets_in(core: Core, row: TaskRow) -> float:
 
 
 async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
-    """Whether the plan's shared check fails on the untouched base with the very same signature."""
+    """Whether the plan's shared check fails on the base with the very same signature.
+
+    The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
+    """
     failed = row.check is not None and row.check.result == "failed"
     if not (failed and row.shared_verify and row.diagnosis and core.baseline_check is not None):
         return False
-    if not core.head.run.baseline:
-        await core.baseline_check()
+    identity = row.diagnosis.identity
+    met = any(
+        other.id != row.id and other.shared_verify and other.state != "ended" and other.climb.signature == identity
+        for other in core.head.tasks.values()
+    )
+    await core.baseline_check(identity if met else "")
     run = core.head.run
     return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
 

@@ -48,18 +48,31 @@ class Ground:
         self._changed = core.changed("ground")
         self._checking = asyncio.Lock()
         self._setup_failed: bool | None = None
+        self._looked: set[str] = set()
         self._evidence = Clean("")
         if verify:
             core.baseline_check = self.check_baseline
         core.setup_fails = self.setup_fails
 
-    async def check_baseline(self) -> None:
-        """Run the shared check once on the base and record what it says."""
+    async def check_baseline(self, again: str = "") -> None:
+        """Run the shared check on the base and record what it says: once, and where ``again`` names a failure that may
+        have come over it since.
+        """
         async with self._checking:
-            if not self._core.head.run.baseline:
+            if not self._core.head.run.baseline or self._looks_again(again):
                 base = await self._judge_base()
                 event = e.BaselineChecked(result=base.check.result, identity=base.identity, headline=base.headline)
                 self._core.append(event)
+
+    def _looks_again(self, failure: str) -> bool:
+        """Once for each failure, and not more often than the ground may be mended at all."""
+        run = self._core.head.run
+        # In a shared tree what has mended the ground is no commit, so the base says nothing about it.
+        tellable = self._apart or not run.restored
+        if not failure or run.baseline == "failed" or not tellable or failure in self._looked:
+            return False
+        self._looked.add(failure)
+        return len(self._looked) <= self._limit
 
     async def setup_fails(self) -> bool:
         """Whether the plan's setup fails on the untouched base, too; never once the ground was mended."""
@@ -74,7 +87,8 @@ class Ground:
         if core.worktrees is None:
             return _Judged(ok=False, check=Check(result="none"))
         try:
-            async with core.worktrees.baseline(core.head.run.base) as tree:
+            base = await core.worktrees.tip() if core.head.run.restored else core.head.run.base
+            async with core.worktrees.baseline(base) as tree:
                 if failed := await self._set_up(tree, "baseline"):
                     return failed
                 return await self._judge(tree, "baseline") if check else _Judged(ok=True, check=Check(result="none"))

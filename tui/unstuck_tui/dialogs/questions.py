@@ -137,6 +137,16 @@ def _problem(gate: Gate) -> str:
     return next((_said(context[key]) for key in keys if context.get(key)), "")
 
 
+def _saved(gate: Gate) -> str:
+    """Where the files are safe that the question is about, or why they are not; empty where an old log says nothing."""
+    context = gate.context
+    several = context.get("checkpoints")
+    if isinstance(several, Mapping) and len(several) > 1:
+        return ", ".join(f"{_said(task)} {_said(saved)}" for task, saved in several.items())
+    saved = _said(context.get("saved" if gate.type == "permission" else "checkpoint"))
+    return saved or (f"nothing: {_said(context['not_saved'])}" if context.get("not_saved") else "")
+
+
 def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     context = row.gate.context
     yield "Before", _before(context)
@@ -146,10 +156,9 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Found", "; ".join(found.rstrip(":") for found in _each(context.get("insights")))
         yield "Changed", "; ".join(_each(context.get("files")))
         yield "Used", _used(context.get("tokens"))
-        yield "Saved", _said(context.get("checkpoint")) or "nothing: no checkpoint could be made"
+        yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
         return
-    if row.gate.attempt and "checkpoint" in context:
-        yield "Saved", _said(context.get("checkpoint")) or f"nothing: {_said(context.get('not_saved'))}"
+    yield "Saved", _saved(row.gate)
     if row.gate.type == "loop_detected":
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
     yield "Seen", "; ".join(_each(context.get("signals")))
