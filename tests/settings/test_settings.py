@@ -359,6 +359,8 @@ def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
         ("prompts", {"retry": "{problme}"}, "there is no placeholder '{problme}'; allowed are instruction, answer"),
         ("prompts", {"human": "Try again."}, "human must hold {answer}"),
         ("prompts", {"retry": 3}, "prompts.retry: must be text, not 3"),
+        ("prompts", {"retry": "x" * 20_001}, "retry must be text of 1 to 20000 characters"),
+        ("prompts", {"pivot": " \n"}, "pivot must be text of 1 to 20000 characters"),
         ("prompts", {"third": "x"}, "must be 'first', 'retry'"),
         ("after_quota", "yes", "after_quota: must be 'ask' or 'resume'"),
     ],
