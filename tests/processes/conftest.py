@@ -6,11 +6,28 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from unstuck.processes import Launch, Process, clean_environment
+from unstuck.processes.shim.table import FORKS
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Whether it has ended; nobody may have taken leave of it yet."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def is_forks(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.name() == FORKS
+    return False
 
 
 class Lab:
@@ -56,6 +73,11 @@ class Lab:
     async def turn() -> None:
         """Look again after everybody else had a turn: another process gets there by itself."""
         await asyncio.sleep(0)
+
+    @staticmethod
+    def left() -> list[psutil.Process]:
+        """What is alive of all that we have started, but for the process that forks helpers."""
+        return [each for each in psutil.Process().children(recursive=True) if not (is_gone(each) or is_forks(each))]
 
     def _hear(self, total: int, tail: str) -> None:
         self.total, self.heard = total, tail

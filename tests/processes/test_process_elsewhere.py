@@ -28,8 +28,8 @@ for package in (unstuck, unstuck_tui):
         if "__main__" not in module.name and ".shim" not in module.name and module.name != "unstuck.testing.agent":
             importlib.import_module(module.name)
 from pathlib import Path
-from unstuck.processes import connection, survivors
-connection.SHIM = survivors.SHIM = Path(sys.argv.pop(1))
+from unstuck.processes import helpers, survivors
+helpers.SHIM = survivors.SHIM = Path(sys.argv.pop(1))
 assert abs(unstuck.clock.SystemClock().asleep()) < 1
 from unstuck_tui.cli import main
 main()
@@ -40,12 +40,16 @@ main()
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Helpers and waits as they are on another system."""
     monkeypatch.delattr(os, "pidfd_open")
-    for module in ("connection", "survivors"):
+    for module in ("helpers", "survivors"):
         monkeypatch.setattr(f"unstuck.processes.{module}.SHIM", OTHER)
 
 
 def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    """Whether the process has ended; nobody may have taken leave of it yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 async def test_a_whole_run_without_linux(repo: Path) -> None:

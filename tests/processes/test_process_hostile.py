@@ -13,7 +13,10 @@ import pytest
 
 def is_gone(pid: int) -> bool:
     """Whether the process has ended; nobody may have taken leave of it yet."""
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 async def test_one_that_has_stopped_itself_may_still_end_politely(lab: Any) -> None:
@@ -48,7 +51,7 @@ async def test_one_that_stops_its_helper_is_stopped_with_it(lab: Any, at_once: b
     receipt = await process.stop(interrupt=0, terminate=0)
     assert process.pid in {pid for pid, _, _ in receipt.ended}
     assert receipt.alive == ()
-    assert not psutil.pid_exists(helper.pid)
+    assert is_gone(helper.pid)
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -144,5 +147,5 @@ async def test_a_storm_of_zombies_is_no_end(lab: Any) -> None:
     receipt = await process.stop(interrupt=0, terminate=0)
     assert receipt.alive == ()
     assert helper is not None
-    assert not psutil.pid_exists(helper.pid)
+    assert is_gone(helper.pid)
     assert not any(os.path.exists(f"/proc/{pid}") for pid, _, _ in receipt.ended)

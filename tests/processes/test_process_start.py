@@ -75,12 +75,12 @@ async def test_what_cannot_be_started_is_one_clear_line(lab: Any, command: str, 
     orphan = lab.directory / "orphan"
     orphan.write_text("#!/no/such/interpreter\n")
     orphan.chmod(0o700)
-    before = set(psutil.Process().children())
+    before = set(lab.left())
     launch = Launch(command=(command,), cwd=lab.directory / directory, environment=dict(os.environ), output=lab.output)
     with pytest.raises(AgentNotFound, match=reason) as caught:
         await Process.start(launch)
     assert "\n" not in str(caught.value)
-    assert not set(psutil.Process().children()) - before
+    assert not set(lab.left()) - before
 
 
 async def test_a_script_without_its_first_line_says_what_it_needs(lab: Any) -> None:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from unstuck.processes import shim
 from unstuck.processes.ends import until_over
+from unstuck.processes.helpers import Helper, start
 
-__all__ = ["SHIM", "Connection"]
+__all__ = ["Connection"]
 
-SHIM = Path(shim.__file__).with_name("__main__.py")
 _MARGIN = 10.0  # seconds; a shim whose orders have ended needs less than half of them
 
 
@@ -47,7 +43,7 @@ class _Reports(asyncio.Protocol):
 class Connection:
     """The two ends of one shim. Make one with :meth:`open`."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Helper) -> None:
         self._process = process
         self._reports = _Reports()
         self._orders: asyncio.WriteTransport
@@ -57,7 +53,7 @@ class Connection:
     async def open(cls) -> Connection:
         """Start a shim. Raises OSError when the machine has no room for another process."""
         loop = asyncio.get_running_loop()
-        connection = cls(_start())
+        connection = cls(await start())
         pipes, reports = connection._process, connection._reports
         connection._orders, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipes.stdin)
         connection._incoming, _ = await loop.connect_read_pipe(lambda: reports, pipes.stdout)
@@ -99,14 +95,3 @@ class Connection:
             self.kill()
         self._incoming.close()
         await until_over(self._process.pid, lambda: self._process.poll() is not None)
-
-
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", "-X", "utf8", str(SHIM)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-    )

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-__all__ = ["until_over"]
+__all__ = ["readable", "until_over"]
 
 _PAUSE = 0.05
 
@@ -29,7 +29,7 @@ async def until_over(
                 return False
             if descriptor is None:
                 await asyncio.sleep(pause if left is None else min(pause, left))
-            elif await _readable(descriptor, left):
+            elif await readable(descriptor, left):
                 os.close(descriptor)
                 descriptor = None  # it has ended, and only whoever is its parent has not heard yet
     finally:
@@ -45,7 +45,7 @@ def _descriptor(pid: int) -> int | None:
         return None
 
 
-async def _readable(descriptor: int, seconds: float | None) -> bool:
+async def readable(descriptor: int, seconds: float | None) -> bool:
     """Whether the descriptor has become readable within ``seconds``."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)

@@ -13,9 +13,9 @@ from functools import partial
 import psutil
 
 from unstuck.contract import Receipt
-from unstuck.processes.connection import SHIM
 from unstuck.processes.ends import until_over
-from unstuck.processes.shim.table import TAG
+from unstuck.processes.helpers import SHIM, running
+from unstuck.processes.shim.table import FORKS, TAG
 
 __all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim", "tag_of"]
 
@@ -38,7 +38,7 @@ def is_alive(pid: int, start: float) -> bool:
 def is_ours(pid: int) -> bool:
     """Whether ``pid`` belongs to what this very process has started: an agent, a check, or anything of theirs."""
     try:
-        return any(is_shim(parent) and parent.ppid() == os.getpid() for parent in psutil.Process(pid).parents())
+        return not running().isdisjoint(parent.pid for parent in psutil.Process(pid).parents())
     except psutil.Error:
         return False
 
@@ -130,7 +130,7 @@ def _tag(process: psutil.Process) -> str | None:
 
 def is_shim(process: psutil.Process) -> bool:
     """Whether this is the small process that stands between an agent and us."""
-    return str(SHIM) in process.cmdline()
+    return str(SHIM) in process.cmdline() and process.name() != FORKS
 
 
 def is_over(process: psutil.Process) -> bool:

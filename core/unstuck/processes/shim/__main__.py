@@ -1,4 +1,7 @@
-"""Start the shim, by its path and without site-packages; only this file is compiled anew at every start."""
+"""Start the shim, by its path and without site-packages; only this file is compiled anew at every start.
+
+With ``serve`` behind it, it is the process that forks the shims.
+"""
 
 import gc
 import os
@@ -10,4 +13,6 @@ main = __import__("shim.attendant", fromlist=["main"]).main
 # What modules are made of is no garbage, and need not be looked through at the end.
 gc.freeze()
 gc.enable()
+if sys.argv[1:] == ["serve"]:
+    __import__("shim.forks", fromlist=["serve"]).serve()
 main()

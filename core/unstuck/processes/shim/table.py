@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # importing typing or collections.abc would cost as much as a
     from collections.abc import Iterator
 
 TAG = "UNSTUCK_PROCESS"
+FORKS = "unstuck-forks"  # what forks shims goes by this name: its command line is the same as theirs
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 _PARENT, _GROUP, _START = 1, 2, 19  # positions after the program's name in /proc/PID/stat
 
