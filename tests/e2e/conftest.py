@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,12 +67,12 @@ class Unstuck:
         out, errors = process.communicate(given, timeout=LIMIT)
         return Done(process.returncode, out or b"", errors or b"")
 
-    def inside(self, *arguments: str) -> Done:
+    def inside(self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Done:
         """The same, worked in this process, where a start is not what is shown; each command has real ones, too."""
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in {"SEEN": str(self.seen), **self.environment}.items():
+            for name, value in {"SEEN": str(self.seen), **self.environment, **(env or {})}.items():
                 patch.setenv(name, value)
-            code, out, errors = self.worked(self.root, *arguments)
+            code, out, errors = self.worked(cwd or self.root, *arguments)
         return Done(code, out.encode(), errors.encode())
 
     def start(self, *arguments: str | bytes, cwd: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:

@@ -111,7 +111,7 @@ def test_a_file_that_is_no_program_is_an_agent_failure(unstuck: Any) -> None:
     agent = unstuck.root / "agent"
     agent.write_bytes(b"\x00\x01\x02")
     agent.chmod(0o755)
-    done = unstuck("run", "--headless", "--verify", "false", "--", "./agent")
+    done = unstuck.inside("run", "--headless", "--verify", "false", "--", "./agent")
     assert (done.code, done.errors) == (3, "")
     assert unstuck.only_gate()["type"] == "stuck"
 
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_program_is_an_agent_failure(unstuck: Any) -> None:
 def test_a_check_that_does_not_exist_is_a_question(unstuck: Any) -> None:
     """A check that cannot run is never a pass: it asks, and once the person has made it exist `choose 1` re-checks."""
     agent = unstuck.script("agent.sh", "echo work >> made")
-    done = unstuck("run", "--headless", "--verify", "./check.sh", "--", "sh", agent)
+    done = unstuck.inside("run", "--headless", "--verify", "./check.sh", "--", "sh", agent)
     assert done.code == 3
     gate = unstuck.only_gate()
     assert (gate["type"], gate["context"]["options"]) == ("question", ["run the check again"])
@@ -141,7 +141,7 @@ def test_a_check_that_does_not_exist_is_a_question(unstuck: Any) -> None:
 
 def test_a_check_without_any_test_is_a_question(unstuck: Any) -> None:
     """A pytest that finds no test has proved nothing: a question, not a pass."""
-    done = unstuck("run", "--headless", "--verify", "pytest -q", "--", "true")
+    done = unstuck.inside("run", "--headless", "--verify", "pytest -q", "--", "true")
     assert done.code == 3
     assert "ran no test" in unstuck.only_gate()["context"]["question"]
 
@@ -153,7 +153,7 @@ def test_without_git_it_works_and_says_so(unstuck: Any, tmp_path: Path) -> None:
     """Outside any repository one command works in the directory itself, and is told that there is no git."""
     plain = tmp_path / "plain"
     plain.mkdir()
-    done = unstuck("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=plain)
+    done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=plain)
     assert (done.code, done.errors) == (0, "")
     assert "no git repository here" in done.out
     assert (plain / ".unstuck" / ".gitignore").read_text() == "*\n"
@@ -167,12 +167,12 @@ def test_a_repository_without_a_commit(unstuck: Any, tmp_path: Path) -> None:
     tasks = [{"id": name, "prompt": "p", "verify": "test -f done"} for name in ("one", "two")]
     plan = {"agents": {"a": {"command": "touch done"}}, "tasks": tasks}
     (empty / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
-    refused(unstuck("run", "--headless", "plan.yaml", cwd=empty), "no commit yet", "commit something first")
+    refused(unstuck.inside("run", "--headless", "plan.yaml", cwd=empty), "no commit yet", "commit something first")
     assert not (empty / "done").exists()
     (empty / "plan.yaml").write_text(json.dumps(plan | {"max_parallel": 1}), encoding="utf-8")
-    assert unstuck("run", "--headless", "plan.yaml", cwd=empty).code == 0
+    assert unstuck.inside("run", "--headless", "plan.yaml", cwd=empty).code == 0
     (empty / "done").unlink()
-    assert unstuck("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=empty).code == 0
+    assert unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=empty).code == 0
 
 
 def test_a_second_run_is_refused_at_once(unstuck: Any, failing: str) -> None:
@@ -182,7 +182,7 @@ def test_a_second_run_is_refused_at_once(unstuck: Any, failing: str) -> None:
     first = unstuck.start("run", "--headless", "--verify", failing, "--", "sh", agent)
     unstuck.until(first, b"attempt 1")
     refused(unstuck("run", "--headless", "--", "touch", "second"), f"process {first.pid}")
-    refused(unstuck("run", "--headless", "--resume", "last"), f"process {first.pid}")
+    refused(unstuck.inside("run", "--headless", "--resume", "last"), f"process {first.pid}")
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     assert first.wait(60) == 0
     assert not (unstuck.root / "second").exists()
@@ -196,7 +196,9 @@ def test_a_record_that_cannot_be_kept(unstuck: Any) -> None:
     (unstuck.root / ".git" / "unstuck").unlink()
     (unstuck.root / ".git" / "unstuck").mkdir()
     (unstuck.root / ".git" / "unstuck" / "runs").write_text("mine\n", encoding="utf-8")
-    refused(unstuck("run", "--headless", "--", "touch", "started"), ".git/unstuck/runs", "cannot be made", code=6)
+    refused(
+        unstuck.inside("run", "--headless", "--", "touch", "started"), ".git/unstuck/runs", "cannot be made", code=6
+    )
     assert not (unstuck.root / "started").exists()
 
 
@@ -239,7 +241,7 @@ def test_closed_streams_do_no_harm(unstuck: Any, repo: Path, closed: str) -> Non
     (run,) = unstuck.runs
     (output,) = (run / "output").glob("task.1.log")
     assert output.read_bytes() == b"hello\nhello\n"
-    assert unstuck("verify").code == 0
+    assert unstuck.inside("verify").code == 0
 
 
 def test_diagnose_with_closed_input(unstuck: Any, repo: Path) -> None:
@@ -271,7 +273,7 @@ def test_output_that_is_not_utf8(unstuck: Any, no_climb: dict[str, str]) -> None
         "printf 'Error: \\377\\376 broken \\000 bytes\\n'; exit 1\n", encoding="utf-8"
     )
     agent = unstuck.script("agent.sh", "printf '\\377\\000\\200\\n'")
-    done = unstuck("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
+    done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
     assert (done.code, done.errors) == (3, "")
     assert "broken" in unstuck.prompts()[1]
     assert "\x00" not in unstuck.prompts()[1]
@@ -283,7 +285,7 @@ def test_a_line_of_ten_megabytes(unstuck: Any, no_climb: dict[str, str]) -> None
     big = "head -c 10000000 /dev/zero | tr '\\0' x"
     (unstuck.root / "check.sh").write_text(f"{big}; echo; echo 'ValueError: too big'; exit 1\n", encoding="utf-8")
     agent = unstuck.script("agent.sh", big)
-    done = unstuck("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
+    done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
     assert (done.code, done.errors) == (3, "")
     assert (unstuck.runs[0] / "output" / "task.1.log").stat().st_size == 10_000_000
     assert "ValueError: too big" in unstuck.prompts()[1]
@@ -307,7 +309,8 @@ def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) 
     assert "do [/it]" in unstuck.prompts()[0]
     shown = [done, *(unstuck.inside(*words) for words in (("show",), ("show", "--json"), ("runs",), ("verify",)))]
     gate = unstuck.only_gate()["gate"]
-    shown += [unstuck("answer", gate, "show-me", "look \x1b[2J here"), unstuck("run", "--json", "--resume", "last")]
+    words = ("answer", gate, "show-me", "look \x1b[2J here"), ("run", "--json", "--resume", "last")
+    shown += [unstuck.inside(*each) for each in words]
     for said in shown:
         assert ESCAPE not in said.raw + said.raw_errors
         assert b"\x07" not in said.raw
@@ -358,7 +361,7 @@ def test_a_prompt_that_begins_with_a_dash(unstuck: Any, tmp_path: Path) -> None:
     agent = tmp_path / "agent"
     agent.write_text('#!/bin/sh\nprintf "%s" "$1" > argument; cp "$UNSTUCK_PROMPT_FILE" file\n', encoding="utf-8")
     agent.chmod(0o755)
-    done = unstuck(
+    done = unstuck.inside(
         "run", "--headless", "--task=--version of things", "--verify", "test -s file", "--", str(agent), "{prompt}"
     )
     assert (done.code, done.errors) == (0, "")
@@ -379,13 +382,13 @@ def test_a_project_whose_name_is_hostile(unstuck: Any, tmp_path: Path) -> None:
     """A directory may have any name: it is worked in, and its escapes are not printed."""
     place = tmp_path / "a\x1b[2J[b]"
     place.mkdir()
-    done = unstuck("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=place)
+    done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=place)
     assert (done.code, done.errors) == (0, "")
     for said in (
         done,
-        unstuck("doctor", cwd=place),
-        unstuck("run", "x.yaml", cwd=place),
-        unstuck("show", "x", cwd=place),
+        unstuck.inside("doctor", cwd=place),
+        unstuck.inside("run", "x.yaml", cwd=place),
+        unstuck.inside("show", "x", cwd=place),
     ):
         assert ESCAPE not in said.raw + said.raw_errors
 

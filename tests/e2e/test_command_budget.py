@@ -22,7 +22,7 @@ def names(rows: list[dict[str, Any]]) -> list[str]:
 def test_one_command_ends_at_its_budget(unstuck: Any, failing: str, limits: str) -> None:
     """The second attempt goes past the limit: no third one begins, the code is 5, and show says who used what."""
     agent = unstuck.script("agent.sh", SPENDS)
-    done = unstuck("run", "--json", "--task", "T", "--verify", failing, "--budget", limits, "--", "sh", agent)
+    done = unstuck.inside("run", "--json", "--task", "T", "--verify", failing, "--budget", limits, "--", "sh", agent)
     assert (done.code, done.rows[-1]["exit_reason"]) == (5, "budget"), done.errors
     assert names(done.rows).count("attempt_started") == 2
     assert names(done.rows).index("budget_reached") > names(done.rows).index("attempt_started")
@@ -56,7 +56,7 @@ def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Any, tmp_path: Path) ->
         encoding="utf-8",
     )
     for start in (("--task", "T", "--budget", "tokens=0", "--", "sh", agent), ("--budget", "cost=0", str(plan))):
-        done = unstuck("run", "--headless", *start)
+        done = unstuck.inside("run", "--headless", *start)
         assert (done.code, (unstuck.root / "started").exists()) == (5, False), done.errors
         again = unstuck.inside("run", "--headless", "--resume", "last")
         assert (again.code, (unstuck.root / "started").exists()) == (5, False)
@@ -70,7 +70,7 @@ def test_a_rule_gives_more_and_the_question_is_on_record(unstuck: Any, failing: 
     rules.write_text("- gate: budget\n  answer: extend\n  number: 500\n", encoding="utf-8")
     agent = unstuck.script("agent.sh", SPENDS)
     arguments = ("--budget", "tokens=1000", "--answers", str(rules), "--", "sh", agent)
-    done = unstuck("run", "--json", "--task", "T", "--verify", failing, *arguments)
+    done = unstuck.inside("run", "--json", "--task", "T", "--verify", failing, *arguments)
     assert done.code == 5
     assert [gate["type"] for gate in done.data("gate_opened")] == ["budget"]
     assert names(done.rows).count("budget_reached") == 2

@@ -16,7 +16,7 @@ COMMANDS = ("answer", "diagnose", "doctor", "events", "memory", "run", "runs", "
 @pytest.fixture
 def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
     """A run that waits at its stuck gate."""
-    assert unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
+    assert unstuck.inside("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
     gate: dict[str, Any] = unstuck.only_gate()
     return gate
 
@@ -38,7 +38,7 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
     assert unstuck.inside("runs", "--json").rows == []
     assert unstuck.inside("runs").out == "no runs here yet\n"
     for check in ("true", "false"):
-        unstuck("run", "--headless", "--ask", "never", "--direct", "--verify", check, "--", "true")
+        unstuck.inside("run", "--headless", "--ask", "never", "--direct", "--verify", check, "--", "true")
     rows = unstuck.inside("runs", "--json").rows
     assert [row["run"] for row in rows] == [path.name for path in unstuck.runs]
     assert [(row["state"], row["exit_code"], row["tasks"]) for row in rows] == [
@@ -55,7 +55,7 @@ def test_looking_changes_nothing(unstuck: Any) -> None:
     before = sorted(unstuck.root.rglob("*"))
     looking = (("runs",), ("doctor",), ("show",), ("verify",), ("events",), ("signatures",), ("memory", "list"))
     for command in looking:
-        unstuck(*command)
+        unstuck.inside(*command)
     assert sorted(unstuck.root.rglob("*")) == before
 
 
@@ -213,7 +213,7 @@ def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None
         assert done.errors.startswith(f"unstuck: {log}: line {line}, byte {start}: ")
         assert len(done.errors.splitlines()) == 1
     damaged = log.read_bytes()
-    assert unstuck("run", "--headless", "--resume", "last").code == 6
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 6
     assert log.read_bytes() == damaged
     (row,) = unstuck.inside("runs", "--json").rows
     assert row["state"] == "damaged"
@@ -245,7 +245,7 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
 def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) -> None:
     """The second answer to a gate is refused, and says who answered first."""
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
-    done = unstuck("answer", parked["gate"], "skip")
+    done = unstuck.inside("answer", parked["gate"], "skip")
     assert done.code == 2
     assert f"gate {parked['gate']} is closed: human at 20" in done.errors
 
@@ -300,7 +300,7 @@ def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -
     """The same output gives the same diagnosis from a file and from a pipe, for people and for programs."""
     file = tmp_path / "output.txt"
     file.write_text(OUTPUT, encoding="utf-8")
-    said = unstuck("diagnose", str(file))
+    said = unstuck.inside("diagnose", str(file))
     assert said.code == 0
     assert "TypeError: bad operand" in said.out
     assert "app.py:7" in said.out
@@ -340,7 +340,7 @@ def test_doctor_finds_what_is_in_the_way(unstuck: Any) -> None:
     """A wrong setting and a record that cannot be written are marked, and the exit code is 1."""
     (unstuck.root / "unstuck.yaml").write_text("frobnicate: 1\n", encoding="utf-8")
     (unstuck.root / ".git" / "unstuck").write_text("", encoding="utf-8")
-    done = unstuck("doctor", "--json")
+    done = unstuck.inside("doctor", "--json")
     assert done.code == 1
     assert {row["what"] for row in done.rows if not row["ok"]} == {"settings", "record"}
     assert "!!  settings" in unstuck.inside("doctor").out

@@ -80,7 +80,7 @@ def test_without_a_check_nothing_is_done(unstuck: Any, calculator: Path) -> None
 def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Any, repo: Path) -> None:
     """A check that fails once and passes when it is run again is a pass, and the log says that it is flaky."""
     (repo / "check.sh").write_text("test -f once && exit 0\ntouch once\nexit 1\n", encoding="utf-8")
-    done = unstuck("run", "--json", "--verify", "sh check.sh", "--", "true")
+    done = unstuck.inside("run", "--json", "--verify", "sh check.sh", "--", "true")
     assert done.code == 0
     assert done.data("check_flaked") == [{"command": "sh check.sh", "exit_code": 1}]
     assert len(done.data("attempt_started")) == 1
@@ -92,7 +92,7 @@ def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Any, repo: Path) ->
 def test_the_whole_ladder_reaches_the_agent(unstuck: Any, failing: str) -> None:
     """Three retries, three pivots with other approaches, two researches, then one question, each told to the agent."""
     agent = unstuck.script("agent.sh", 'echo "$UNSTUCK_ATTEMPT" >> tries')
-    done = unstuck("run", "--json", "--task", "Do it", "--verify", failing, "--", "sh", agent)
+    done = unstuck.inside("run", "--json", "--task", "Do it", "--verify", failing, "--", "sh", agent)
     assert done.code == 3
     told = unstuck.prompts()
     assert len(told) == 9
@@ -118,7 +118,7 @@ def _line(text: str, start: str) -> str:
 def test_direct_mode_retries_and_asks(unstuck: Any, failing: str) -> None:
     """In direct mode there is no pivot and no research: three retries, then the question."""
     agent = unstuck.script("agent.sh", "true")
-    done = unstuck("run", "--json", "--direct", "--verify", failing, "--", "sh", agent)
+    done = unstuck.inside("run", "--json", "--direct", "--verify", failing, "--", "sh", agent)
     assert done.code == 3
     assert [row["guidance"]["level"] for row in done.data("attempt_started")] == ["first", "retry", "retry", "retry"]
     assert len(unstuck.prompts()) == 4
@@ -126,7 +126,7 @@ def test_direct_mode_retries_and_asks(unstuck: Any, failing: str) -> None:
 
 def test_where_nobody_may_be_asked_the_run_halts(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
     """With --ask never the end of the ladder is a halt with its reason and exit code 4, and no question is left."""
-    done = unstuck("run", "--headless", "--ask", "never", "--verify", failing, "--", "true", env=no_climb)
+    done = unstuck.inside("run", "--headless", "--ask", "never", "--verify", failing, "--", "true", env=no_climb)
     assert done.code == 4
     assert "WORKFLOW FAILED - TASK_LIMIT_EXCEEDED\n" in done.out
     assert "AssertionError: assert 1 == 2" in done.out
@@ -136,7 +136,9 @@ def test_where_nobody_may_be_asked_the_run_halts(unstuck: Any, failing: str, no_
 def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Any, no_climb: dict[str, str]) -> None:
     """Whoever mends what halted a run resumes it: the task that failed is tried again."""
     check = unstuck.script("check.sh", "test -e mended")
-    halted = unstuck("run", "--headless", "--ask", "never", "--verify", f"sh {check}", "--", "true", env=no_climb)
+    halted = unstuck.inside(
+        "run", "--headless", "--ask", "never", "--verify", f"sh {check}", "--", "true", env=no_climb
+    )
     assert halted.code == 4
     (unstuck.root / "mended").write_text("")
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 0
@@ -170,7 +172,7 @@ def test_a_known_agents_own_prompt_is_rewritten(unstuck: Any, failing: str, tmp_
     agent.write_text(script, encoding="utf-8")
     agent.chmod(0o755)
     words = (str(agent), "--verbose", "-p", "fix the tests")
-    done = unstuck("run", "--headless", "--verify", failing, "--", *words)
+    done = unstuck.inside("run", "--headless", "--verify", failing, "--", *words)
     assert (done.code, done.errors) == (0, "")
     first, second = ((unstuck.seen / f"argument.task.{number}").read_text(encoding="utf-8") for number in (1, 2))
     assert first.startswith("fix the tests\n")
@@ -182,7 +184,7 @@ def test_it_works_where_the_user_stands(unstuck: Any, repo: Path) -> None:
     """In a subdirectory agent and check run there, and the record is the repository's."""
     below = repo / "below"
     below.mkdir()
-    done = unstuck("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=below)
+    done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=below)
     assert (done.code, done.errors) == (0, "")
     assert (below / "done").exists()
     assert len(unstuck.runs) == 1
@@ -196,7 +198,9 @@ def test_a_rule_answers_and_the_agent_is_told(unstuck: Any, failing: str, no_cli
     rules = unstuck.seen.parent / "answers.yaml"
     rules.write_text("- {gate: stuck, answer: retry, approach: touch the file called done}\n", encoding="utf-8")
     agent = unstuck.script("agent.sh", 'grep -q "the file called done" "$UNSTUCK_PROMPT_FILE" && touch done; exit 0')
-    done = unstuck("run", "--json", "--answers", str(rules), "--verify", failing, "--", "sh", agent, env=no_climb)
+    done = unstuck.inside(
+        "run", "--json", "--answers", str(rules), "--verify", failing, "--", "sh", agent, env=no_climb
+    )
     assert done.code == 0
     (answered,) = [row for row in done.rows if row.get("event") == "gate_answered"]
     assert (answered["actor"], answered["data"]["rule"]) == ("policy", 0)
@@ -206,7 +210,7 @@ def test_a_rule_answers_and_the_agent_is_told(unstuck: Any, failing: str, no_cli
 def test_an_answer_given_later_is_followed_on_resume(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
     """A run that parked with 3 takes an answer from another command, and goes on with it to its end."""
     agent = unstuck.script("agent.sh", 'grep -q "make the file done" "$UNSTUCK_PROMPT_FILE" && touch done; exit 0')
-    assert unstuck("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
+    assert unstuck.inside("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
     before = len(unstuck.prompts())
     gate = unstuck.only_gate()["gate"]
     answered = unstuck("answer", gate, "show-me", "make the file", "done")
@@ -221,7 +225,7 @@ def test_an_answer_given_later_is_followed_on_resume(unstuck: Any, failing: str,
 def test_a_parked_run_stays_parked_without_an_answer(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
     """Going on with a parked run that nobody has answered asks nothing new of the agent and parks again."""
     agent = unstuck.script("agent.sh", "true")
-    assert unstuck("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
+    assert unstuck.inside("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
     gate, before = unstuck.only_gate()["gate"], len(unstuck.prompts())
     done = unstuck.inside("run", "--headless", "--resume", "last")
     assert done.code == 3
@@ -231,7 +235,7 @@ def test_a_parked_run_stays_parked_without_an_answer(unstuck: Any, failing: str,
 
 def test_an_ended_run_repeats_its_result(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
     """Resuming a run that has ended repeats its exit code and leaves every byte of its record as it was."""
-    unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb)
+    unstuck.inside("run", "--headless", "--verify", failing, "--", "true", env=no_climb)
     assert unstuck.inside("answer", unstuck.only_gate()["gate"], "abandon").code == 0
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     (run,) = unstuck.runs
@@ -247,7 +251,7 @@ def test_a_skip_counts_until_the_ended_run_is_taken_up_again(
 ) -> None:
     """A skip ends the run with 1 and starts no attempt; only the resume after that offers the task again, afresh."""
     agent = unstuck.script("agent.sh", "true")
-    unstuck("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb)
+    unstuck.inside("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb)
     assert unstuck.inside("answer", unstuck.only_gate()["gate"], "skip").code == 0
     before = len(unstuck.prompts())
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
@@ -294,7 +298,7 @@ def test_a_hanging_agent_is_stopped_and_dispatched_again(
 ) -> None:
     """At its time limit an agent is stopped and sent again; the third time a person is asked."""
     agent = unstuck.script("agent.sh", 'echo $$ >> "$SEEN/pids"; exec sleep 600')
-    done = unstuck("run", "--json", "--timeout", "1s", "--verify", failing, "--", "sh", agent)
+    done = unstuck.inside("run", "--json", "--timeout", "1s", "--verify", failing, "--", "sh", agent)
     assert done.code == 3
     assert len(unstuck.prompts()) == 3
     assert len(set(unstuck.prompts())) == 1
@@ -326,6 +330,6 @@ def test_a_full_disk_ends_it_and_it_can_go_on(unstuck: Any, failing: str, repo: 
     assert full.returncode == 6
     assert full.stderr.endswith("events.jsonl: could not be written: File too large\n")
     assert len(full.stderr.splitlines()) == 1
-    assert unstuck("verify").code == 0
+    assert unstuck.inside("verify").code == 0
     (repo / "done").touch()
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 0

@@ -78,7 +78,7 @@ def test_a_watch_keeps_to_its_budget(unstuck: Unstuck) -> None:
     gate = asked.split("? budget ")[1].split(":")[0]
     assert unstuck.inside("answer", gate, "stop").code == 0
     assert watching.wait(60) == 5
-    assert unstuck("watch", "--headless", "--budget", "pages=3").code == 2
+    assert unstuck.inside("watch", "--headless", "--budget", "pages=3").code == 2
 
 
 def test_a_second_watch_is_refused(unstuck: Unstuck) -> None:

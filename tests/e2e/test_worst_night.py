@@ -82,13 +82,13 @@ def test_trees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:
     agent = unstuck.script("agent.sh", 'ls -d "$PLACE"/worktrees/*/*/t* | wc -l > "$SEEN/trees.$UNSTUCK_TASK"')
     tasks = [{"id": f"t{number}", "verify": "true"} for number in range(10)]
     plan = _plan(unstuck, agent, tasks, max_parallel=2)
-    assert unstuck("run", "--headless", plan, env={"PLACE": os.environ["UNSTUCK_STATE_DIR"]}).code == 0
+    assert unstuck.inside("run", "--headless", plan, env={"PLACE": os.environ["UNSTUCK_STATE_DIR"]}).code == 0
     assert 1 <= int((unstuck.seen / "trees.t0").read_text()) < len(tasks) // 2
 
 
 def test_several_answers_at_the_same_moment(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """Of several shells that answer a parked run at once one wins, and the others read that the question is closed."""
-    assert unstuck("run", "--headless", "--verify", "false", "--", "true", env=no_climb).code == 3
+    assert unstuck.inside("run", "--headless", "--verify", "false", "--", "true", env=no_climb).code == 3
     gate = unstuck.only_gate()["gate"]
     shells = [unstuck.start("answer", gate, choice) for choice in ("skip", "abandon", "retry") * 2]
     ended = [(process.communicate(timeout=LIMIT), process.returncode) for process in shells]
@@ -107,7 +107,7 @@ def test_a_lock_that_a_killed_git_has_left(unstuck: Unstuck) -> None:
         """,
     )
     tasks = [{"id": name, "verify": f"test -f {name}.txt"} for name in ("one", "two")]
-    assert unstuck("run", "--headless", _plan(unstuck, agent, tasks)).code == 0
+    assert unstuck.inside("run", "--headless", _plan(unstuck, agent, tasks)).code == 0
     listed = ["git", "ls-tree", "--name-only", f"unstuck/{unstuck.runs[0].name}/_run"]
     assert {"one.txt", "two.txt"} <= set(subprocess.check_output(listed, cwd=unstuck.root, text=True).split())
 
@@ -118,7 +118,7 @@ def test_a_tree_that_cannot_be_made_is_a_question(unstuck: Unstuck, no_climb: di
         "agent.sh", "git for-each-ref --format='delete %(refname)' 'refs/heads/unstuck/*/_run' | git update-ref --stdin"
     )
     tasks = [{"id": name, "verify": f"test -f {name}", "isolation": "worktree"} for name in ("first", "second")]
-    done = unstuck("run", "--headless", "--json", _plan(unstuck, agent, tasks, max_parallel=1), env=no_climb)
+    done = unstuck.inside("run", "--headless", "--json", _plan(unstuck, agent, tasks, max_parallel=1), env=no_climb)
     assert done.code == 3
     assert {row["task"] for row in unstuck.inside("show", "--json").rows if "gate" in row} == {"first", "second"}
     assert "is gone" in json.dumps(done.data("agent_crashed"))
