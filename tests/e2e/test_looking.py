@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-COMMANDS = ("answer", "diagnose", "doctor", "events", "memory", "run", "runs", "show", "signatures", "verify")
+COMMANDS = (
+    "answer", "delete", "diagnose", "doctor", "events", "memory", "run", "runs", "show", "signatures", "verify",
+)  # fmt: skip
 
 
 @pytest.fixture

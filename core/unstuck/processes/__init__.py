@@ -6,14 +6,18 @@ clears up behind it even when the supervisor is killed.
 
 from __future__ import annotations
 
+from unstuck.processes.ends import until_over
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.inside import working_in
+from unstuck.processes.ours import lives, prompted_from, tree_of
 from unstuck.processes.remains import Account, Remains, account_of, helpers_done
 from unstuck.processes.runner import Exit, Launch, Process, run
+from unstuck.processes.shim.table import TAG
 from unstuck.processes.survivors import end_survivors, is_alive, is_ours
 from unstuck.processes.vitals import Vitals, sample
 
 __all__ = [
+    "TAG",
     "Account",
     "Exit",
     "Launch",
@@ -26,7 +30,11 @@ __all__ = [
     "helpers_done",
     "is_alive",
     "is_ours",
+    "lives",
+    "prompted_from",
     "run",
     "sample",
+    "tree_of",
+    "until_over",
     "working_in",
 ]

@@ -11,11 +11,11 @@ from pathlib import Path
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.git import Repository, Result, run_git
 
-__all__ = ["TreePlace", "safe_name", "sweep"]
+__all__ = ["MARKER", "TRASH", "TreePlace", "safe_name", "sweep"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_TRASH = ".trash-"
-_MARKER = "unstuck-start"
+TRASH = ".trash-"
+MARKER = "unstuck-start"
 _SET_UP = "unstuck-set-up"
 
 
@@ -33,7 +33,7 @@ def safe_name(name: str) -> str:
 
 async def sweep(directory: Path) -> None:
     """Finish what a kill interrupted: remove the trees that were already on their way out."""
-    for leftover in await asyncio.to_thread(lambda: list(directory.glob(_TRASH + "*"))):
+    for leftover in await asyncio.to_thread(lambda: list(directory.glob(TRASH + "*"))):
         await asyncio.to_thread(shutil.rmtree, leftover, True)
 
 
@@ -55,7 +55,7 @@ class TreePlace:
     @property
     def start(self) -> str | None:
         """The commit the tree started from; None where there is no complete tree."""
-        return self._read(_MARKER) or None
+        return self._read(MARKER) or None
 
     @property
     def git_dir(self) -> Path | None:
@@ -98,7 +98,7 @@ class TreePlace:
         git_dir = self.git_dir
         if git_dir is None:
             raise WorkspaceError(f"git made no work tree at {self.path}")
-        (git_dir / _MARKER).write_text(start + "\n")
+        (git_dir / MARKER).write_text(start + "\n")
 
     async def unlock(self) -> None:
         """Remove the locks of a git that was killed, or died with its agent: on the index and on HEAD."""
@@ -109,7 +109,7 @@ class TreePlace:
     async def dispose(self) -> None:
         """Take the tree away, whatever is in it, also where only git still knows it. One rename decides."""
         git_dir = self.git_dir
-        trash = self.path.with_name(_TRASH + secrets.token_hex(4))
+        trash = self.path.with_name(TRASH + secrets.token_hex(4))
         if self.path.exists():
             self.path.rename(trash)
         command = ("worktree", "remove", "--force", "--force", str(self.path))

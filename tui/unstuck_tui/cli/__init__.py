@@ -20,6 +20,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "answer": "Answer an open gate, from anywhere.",
     "checkpoints": "What was saved of the files, and going back to it.",
+    "delete": "Delete a run, or all that is unstuck's in this project.",
     "demo": "See it at work: scripted agents in a real repository.",
     "diagnose": "What is this failure, and what would be done about it.",
     "doctor": "What is installed, what is in the way, and where everything lies.",

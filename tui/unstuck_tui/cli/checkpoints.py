@@ -18,6 +18,7 @@ from unstuck.text import one_line
 from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.render.amounts import bytes_words
 
 __all__ = ["command"]
 
@@ -216,19 +217,10 @@ def _counts(changes: tuple[Change, ...]) -> str:
 def _print_changes(rows: Iterable[dict[str, Any]]) -> None:
     rows = list(rows)
     for row in rows[:_NAMED]:
-        sizes = " → ".join(_bytes(size) for size in (row["before"], row["after"]) if size is not None)
+        sizes = " → ".join(bytes_words(size) for size in (row["before"], row["after"]) if size is not None)
         echo(f"  {row['status']:<10} {row['path']} ({sizes})")
     if len(rows) > _NAMED:
         echo(f"  and {len(rows) - _NAMED} more")
-
-
-def _bytes(size: int) -> str:
-    amount, unit = float(size), "B"
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            break
-        amount /= 1024
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
 
 
 def _report(done: Restored, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from rich.cells import cell_len, set_cell_size
 
 from unstuck.text import sanitise
-from unstuck_tui.render.times import span
+from unstuck_tui.render.amounts import span
 
 __all__ = ["bar", "clock", "fit", "flat", "span", "time_of_day", "wrapped"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck_tui.render.times import span
+from unstuck_tui.render.amounts import span
 from unstuck_tui.render.words import ACTORS
 
 __all__ = ["FAILURES_HEAD", "failure_line", "load_words", "shown", "used_words"]

@@ -1,0 +1,138 @@
+"""What lies in a project's own folder: the records of its runs, what they say of processes and questions, the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from unstuck.errors import RecordError
+from unstuck.processes import lives, prompted_from
+from unstuck.record.journal import SNAPSHOT_NAME
+from unstuck.record.lock import Holder, read_holder
+from unstuck.record.reader import RunReader
+from unstuck.record.runs import run_names
+from unstuck.record.state import State
+from unstuck.runs.deletion.inventory import Item, Stays
+from unstuck.text import one_line
+from unstuck.workspace.erasing import LEAVING, size_of
+from unstuck.workspace.project import Project
+
+__all__ = [
+    "Identity", "checkpoints_of", "folders_of", "holder_of", "kept_items", "others", "processes_of", "record_items",
+    "runs_in", "state_if_any", "strangers",
+]  # fmt: skip
+
+Identity = tuple[int, float]
+_OURS = frozenset({"lock", "memory.jsonl", "runs", "checkpoints", "worktrees", ".gitignore"})
+_NAMED = 20
+
+
+def runs_in(home: Path) -> list[str]:
+    """The runs whose record lies below ``home``, also one whose removal was cut off."""
+    runs = home / "runs"
+    leaving = [path.name.removeprefix(LEAVING) for path in runs.glob(f"{LEAVING}*")] if runs.is_dir() else []
+    return sorted({*run_names(runs), *leaving})
+
+
+def others(place: Project) -> list[Path]:
+    """The folders of this repository's other work trees, each a project of its own."""
+    if place.repository is None:
+        return []
+    first = place.repository.common / "unstuck"
+    homes = [first, *(path for path in first.glob("worktrees/*") if path.is_dir())]
+    return [home for home in homes if home != place.home and _is_record(home)]
+
+
+def _is_record(home: Path) -> bool:
+    return home.is_dir() and any(path.name != "worktrees" for path in home.iterdir())
+
+
+def folders_of(place: Project, run: str) -> list[Path]:
+    """Where the record of a run lies, whole or half removed."""
+    return [path for path in (place.runs / run, place.runs / f"{LEAVING}{run}") if os.path.lexists(path)]
+
+
+def state_if_any(folder: Path) -> State | None:
+    """What the record says, up to its damage if it has any; None where it cannot be read at all."""
+    try:
+        return RunReader(folder).state()[0]
+    except RecordError:
+        return None
+
+
+def record_items(place: Project, run: str) -> Iterator[Item]:
+    """The questions of a run that are still open, its log with all that lies beside it, and its snapshot."""
+    state = state_if_any(place.runs / run)
+    if state is not None and (open_gates := state.open_gates()):
+        names = ", ".join(f"{row.id} ({row.gate.type})" for row in open_gates[:_NAMED])
+        yield Item(kind="gates", name=names, run=run, count=len(open_gates))
+    for folder in folders_of(place, run):
+        snapshots = [path for path in folder.glob(f"{SNAPSHOT_NAME}*") if path.is_file()] if folder.is_dir() else []
+        small = sum(size_of(path) for path in snapshots)
+        if snapshots:
+            yield Item(kind="state", name=f"{folder.name}/{SNAPSHOT_NAME}", run=run, size=small)
+        yield Item(kind="logs", name=folder.name, run=run, size=size_of(folder) - small)
+
+
+def kept_items(place: Project) -> Iterator[Item]:
+    """What all runs of the project share, but for its checkpoints; the folder itself where nothing is in it."""
+    if place.home.is_dir() and not any(place.home.iterdir()):
+        yield Item(kind="state", name=str(place.home))
+    memory = place.home / "memory.jsonl"
+    if os.path.lexists(memory):
+        yield Item(kind="memory", name=memory.name, size=size_of(memory))
+    for name in ("lock", *([".gitignore"] if place.repository is None else [])):
+        if os.path.lexists(place.home / name):
+            yield Item(kind="state", name=name, size=size_of(place.home / name))
+
+
+def strangers(place: Project) -> Iterator[Stays]:
+    """What somebody else has put into our folder, and the records of the repository's other work trees."""
+    known = _OURS | {f"{LEAVING}checkpoints"}
+    for path in sorted(place.home.iterdir()) if place.home.is_dir() else ():
+        if path.name not in known:
+            yield Stays(name=str(path), reason="it is none of ours")
+    runs = set(runs_in(place.home))
+    for path in sorted(place.runs.iterdir()) if place.runs.is_dir() else ():
+        if path.name.removeprefix(LEAVING) not in runs:
+            yield Stays(name=str(path), reason="it is none of ours")
+    for home in others(place):
+        yield Stays(name=str(home), reason="the record of another work tree of this repository: delete it from there")
+
+
+def holder_of(place: Project) -> Holder | None:
+    """Who is live in the project now. Raises UnstuckError where that cannot be told."""
+    holder = read_holder(place.home / "lock")
+    if holder is None or (not holder.host and not lives(holder.pid, holder.started)):
+        return None
+    return holder
+
+
+def processes_of(place: Project, runs: Collection[str]) -> tuple[Identity, ...]:
+    """The living processes that work for these runs, by record and by environment. Raises UnstuckError."""
+    found: set[Identity] = set()
+    for run in runs:
+        state = state_if_any(place.runs / run)
+        attempts = state.attempts.values() if state is not None and state.run.kind != "watch" else ()
+        recorded = ((row.pid, row.spawned) for row in attempts if row.is_live and row.pid)
+        found.update(identity for identity in recorded if lives(*identity))
+        for folder in folders_of(place, run):
+            found.update(prompted_from(folder))
+    return tuple(sorted(found))
+
+
+def checkpoints_of(state: State) -> set[str]:
+    """The checkpoints to which a run may have to go back."""
+    found = {id for row in state.tasks.values() for id in (row.baseline, row.good, row.saved)}
+    return {id for id in found if id and id != "none"}
+
+
+def describe(identity: Identity) -> str:
+    """A process for people: its number and what it is called."""
+    import psutil
+
+    try:
+        return f"{identity[0]} {one_line(psutil.Process(identity[0]).name(), 40)}"
+    except psutil.Error:
+        return str(identity[0])

@@ -1,0 +1,404 @@
+"""Deleting what is ours: first said, then agreed to, then gone without a trace, and not a byte of anybody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def nothing_left(house: Any) -> bool:
+    """Whether nothing of ours is anywhere: not in git, not in the state, not in the runtime directory."""
+    listed = house.git("for-each-ref", "--format=%(refname)") + house.git("worktree", "list")
+    places = (house.root / ".git" / "unstuck", house.root / ".git" / "worktrees", house.root / ".unstuck")
+    folders = (Path(os.environ["UNSTUCK_STATE_DIR"]), Path(os.environ["UNSTUCK_RUNTIME_DIR"]))
+    left = [path for folder in folders if folder.exists() for path in folder.rglob("*")]
+    return "/unstuck/" not in listed and not any(path.exists() for path in places) and not left
+
+
+# --- what would go ----------------------------------------------------------------------------------------------------
+
+
+def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any) -> None:
+    """Step one names what would be destroyed, how many and how large; without a typed name it stops there."""
+    run = house.worked()
+    before = sorted(path for path in house.root.rglob("*"))
+    done = house.unstuck("delete", run, "--lose-work")
+    assert done.code == 2
+    assert done.errors == f"unstuck: nothing was deleted: this needs the name typed, or --yes {run}\n"
+    rows = house.unstuck("delete", run, "--json").rows
+    found = {(row["goes"], row["name"].rpartition("/")[2]): row for row in rows if "goes" in row}
+    assert set(found) >= {
+        ("worktrees", "stuck"),
+        ("branches", "stuck"),
+        ("branches", "_run"),
+        ("logs", run),
+        ("state", "state.json"),
+    }
+    assert found["worktrees", "stuck"]["holds"] == "untracked files: half.txt"
+    assert found["branches", "_run"]["holds"] == "1 commit on no branch of yours"
+    assert found["logs", run]["size"] > 1000
+    (gates,) = [row for row in rows if row.get("goes") == "gates"]
+    assert (gates["count"], "(stuck)" in gates["name"]) == (1, True)
+    assert sum(row["count"] for row in rows if row.get("goes") == "checkpoints") > 0
+    for kind in ("work tree", "open question", "what exists nowhere else", "half.txt"):
+        assert kind in done.out
+    assert sorted(path for path in house.root.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--yes", "NAME"), "what exists nowhere else needs its own yes (--lose-work)"),
+        (("--yes", "repo", "--lose-work"), "nothing was deleted: that is not"),
+        (("--yes", "", "--lose-work"), "nothing was deleted: that is not"),
+    ],
+)
+def test_without_both_yeses_nothing_goes(house: Any, words: tuple[str, ...], said: str) -> None:
+    """The name has to be the right one, and lost work needs a yes of its own."""
+    run = house.worked()
+    before = house.theirs()
+    done = house.unstuck("delete", run, *(run if word == "NAME" else word for word in words))
+    assert (done.code, said in done.errors) == (2, True)
+    assert house.runs == [run]
+    assert house.theirs() == before
+
+
+def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
+    """Without either, with both, or with a run that is not there, it is one clear line."""
+    for words in ((), ("last", "--project"), ("nosuch",)):
+        done = house.unstuck("delete", *words)
+        assert (done.code, done.out, len(done.errors.splitlines())) == (2, "", 1)
+
+
+def test_an_agent_may_not_delete(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever works for a run cannot do away with its record."""
+    run = house.worked()
+    monkeypatch.setenv("UNSTUCK_PROCESS", "1:1.00")
+    done = house.delete()
+    assert (done.code, "an agent may not delete" in done.errors, house.runs) == (2, True, [run])
+
+
+# --- the project goes -------------------------------------------------------------------------------------------------
+
+
+def test_a_project_goes_and_what_is_the_persons_stays(house: Any) -> None:
+    """After a run with an open gate, an unmerged work tree and a dirty tree nothing of ours is left.
+
+    The person's files, index, references, stash, reflogs and configuration are byte for byte what they were, and no
+    object of theirs is gone.
+    """
+    before, objects = house.theirs(), house.objects()
+    house.worked()
+    done = house.delete()
+    assert (done.code, done.errors) == (0, "")
+    assert done.out.splitlines()[-1] == "repo is deleted: a search has found nothing of it"
+    assert nothing_left(house)
+    assert house.theirs() == before
+    assert objects <= house.objects()
+    assert house.delete().out == "nothing of unstuck is left in repo\n"
+
+
+def test_a_live_run_is_ended_with_a_receipt(house: Any) -> None:
+    """The supervisor and its agent are ended before anything goes, and each is named with how it ended."""
+    before = house.theirs()
+    os.mkfifo(house.place / "pipe")
+    tasks = {"web": (f"echo $$ > {house.place}/pid; echo half > half.txt; read line < {house.place}/pipe", "true")}
+    process = house.start("run", "--json", house.plan(tasks))
+    for line in process.stdout:
+        if b'"agent_spawned"' in line:
+            agent = json.loads(line)["data"]["pid"]
+            break
+    rows = house.delete("--json").rows
+    assert {row["pid"]: row["how"] for row in rows[-1]["ended"]}[process.pid] == "terminated"
+    assert agent in {row["pid"] for row in rows[-1]["ended"]}
+    assert (process.wait(30), gone(agent), rows[-1]["left"]) == (130, True, [])
+    assert [row["name"] for row in rows if row.get("goes") == "processes"]
+    assert nothing_left(house)
+    assert house.theirs() == before
+
+
+def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
+    """Also one that has freed itself of its helper, and also where the log that names it is damaged."""
+    script = f"setsid sh -c 'echo $$ > {house.place}/pid; exec sleep 600' & wait"
+    os.mkfifo(house.place / "pid")
+    process = house.start("run", "--json", "--verify", "true", "--", "sh", "-c", script)
+    pid = int((house.place / "pid").read_text(encoding="utf-8"))
+    for helper in psutil.Process(process.pid).children():
+        helper.kill()
+    process.kill()
+    process.communicate()
+    (log,) = (house.root / ".git" / "unstuck" / "runs").glob("*/events.jsonl")
+    log.write_bytes(b"{}\n" + log.read_bytes())
+    rows = house.delete("--json").rows
+    assert (gone(pid), pid in {row["pid"] for row in rows[-1]["ended"]}, rows[-1]["left"]) == (True, True, [])
+    assert nothing_left(house)
+
+
+def test_a_damaged_log_does_not_keep_its_run(house: Any) -> None:
+    """Where the record makes no sense, work trees, branches and checkpoints are found all the same."""
+    before = house.theirs()
+    run = house.worked()
+    (house.root / ".git" / "unstuck" / "runs" / run / "events.jsonl").write_bytes(b"\x00\xffnothing\n")
+    assert house.unstuck("delete", run, "--yes", run, "--lose-work").code == 0
+    assert house.runs == []
+    assert house.delete().code == 0
+    assert nothing_left(house)
+    assert house.theirs() == before
+
+
+def test_hooks_go_and_the_settings_are_what_they_were(house: Any) -> None:
+    """The hooks that were installed in the project are taken out; its settings are byte for byte what they were."""
+    settings = house.root / ".claude" / "settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text('{ "model":   "opus" }\n', encoding="utf-8")
+    before = house.theirs()
+    house.worked()
+    installed(house, "claude")
+    assert b"unstuck-hook" in settings.read_bytes()
+    assert "hooks" in {row.get("goes") for row in house.unstuck("delete", "--project", "--json").rows}
+    assert house.delete().code == 0
+    assert nothing_left(house)
+    assert house.theirs() == before
+
+
+def installed(house: Any, name: str) -> None:
+    from unstuck.agents.hooks.files import forwarder_path, installation
+    from unstuck.agents.hooks.known import hooked_agent
+
+    environ = dict(os.environ)
+    agent, forwarder = hooked_agent(name), forwarder_path(environ)
+    installation(agent, "project", root=house.root, environ=environ, forwarder=forwarder).apply()
+
+
+def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: Any, shimmed: Any) -> None:
+    """What a save that was killed half-way has left, locks and all, goes with the rest."""
+    before = house.theirs()
+    house.worked()
+    (house.root / "new.txt").write_text("changed\n", encoding="utf-8")
+    shimmed('for word; do [ "$word" = write-tree ] && kill -9 $PPID && kill -9 $$; done')
+    assert house.start("checkpoints", "create").wait(30) == -9
+    shimmed("")
+    (house.root / "new.txt").write_text("untracked\n", encoding="utf-8")
+    assert house.delete().code == 0
+    assert nothing_left(house)
+    assert house.theirs() == before
+
+
+def test_without_git_the_folder_goes(house: Any, tmp_path: Path) -> None:
+    """A project without git loses its `.unstuck`, and its files stay."""
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "mine.txt").write_text("mine\n", encoding="utf-8")
+    assert house.unstuck("run", "--headless", "--verify", "true", "--", "true", cwd=plain).code == 0
+    assert (plain / ".unstuck").is_dir()
+    assert house.delete(cwd=plain).code == 0
+    assert [path.name for path in plain.iterdir()] == ["mine.txt"]
+
+
+# --- one run goes -----------------------------------------------------------------------------------------------------
+
+
+def test_one_run_goes_and_the_others_stay(house: Any) -> None:
+    """Its trees, branches, checkpoints and record are gone; the other run is whole, and so is what was learnt."""
+    first, second = house.worked(), house.worked()
+    (house.root / ".git" / "unstuck" / "memory.jsonl").write_text("{}\n", encoding="utf-8")
+    kept = sorted(path for path in (house.root / ".git" / "unstuck" / "runs" / second).rglob("*"))
+    references = [line for line in house.git("for-each-ref").splitlines() if first not in line]
+    assert house.unstuck("delete", first, "--yes", first, "--lose-work").code == 0
+    assert house.runs == [second]
+    assert sorted(path for path in (house.root / ".git" / "unstuck" / "runs" / second).rglob("*")) == kept
+    assert house.git("for-each-ref").splitlines() == references
+    assert first not in house.git("worktree", "list")
+    assert (house.root / ".git" / "unstuck" / "memory.jsonl").read_text(encoding="utf-8") == "{}\n"
+    assert {row["run"] for row in house.unstuck("checkpoints", "list", "--json").rows} == {second}
+    assert house.unstuck("verify", second).code == 0
+    (gate,) = [row["gate"] for row in house.unstuck("show", second, "--json").rows if "gate" in row]
+    assert house.unstuck("answer", gate, "skip").code == 0
+    assert house.unstuck("run", "--headless", "--resume", second).code == 1
+
+
+def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
+    """Two runs over the same files share a checkpoint: the first one's deletion leaves it to the second."""
+    for _ in range(2):
+        command = ("run", "--headless", "--verify", "false", "--", "true")
+        assert house.unstuck(*command).code == 3
+    first, second = house.runs
+    (_, task, _) = house.unstuck("show", second, "--json").rows
+    (saved,) = [row for row in house.unstuck("checkpoints", "list", "--json").rows if row["id"] == task["baseline"]]
+    assert saved["run"] == first
+    done = house.unstuck("delete", first, "--yes", first, "--json")
+    assert (done.code, [row["stays"] for row in done.rows if "stays" in row]) == (0, [saved["id"]])
+    assert task["baseline"] in {row["id"] for row in house.unstuck("checkpoints", "list", "--json").rows}
+
+
+def test_while_another_run_is_live_none_goes(house: Any) -> None:
+    """A run that is not the live one waits until that has ended; nothing is touched."""
+    run = house.worked()
+    os.mkfifo(house.place / "pipe")
+    process = house.start("run", "--json", "--verify", "true", "--", "sh", "-c", f"read line < {house.place}/pipe")
+    for line in process.stdout:
+        if b'"agent_spawned"' in line:
+            break
+    done = house.unstuck("delete", run, "--yes", run, "--lose-work")
+    assert (done.code, "is at work in this project" in done.errors, run in house.runs) == (2, True, True)
+    assert process.poll() is None
+    (house.place / "pipe").write_text("go\n", encoding="utf-8")
+    assert process.wait(30) == 0
+
+
+# --- what stands in the way, and what stays ---------------------------------------------------------------------------
+
+
+def test_a_branch_that_is_checked_out_is_in_the_way(house: Any) -> None:
+    """Whoever stands on the results keeps them until another branch is checked out; nothing has gone by then."""
+    run = house.worked()
+    there = house.place / "elsewhere"
+    house.git("worktree", "add", "-q", "--force", str(there), f"unstuck/{run}/_run")
+    before = house.theirs(house.root, there)
+    done = house.delete()
+    assert (done.code, f"is checked out in {there}" in done.errors) == (2, True)
+    assert (house.theirs(house.root, there), house.runs) == (before, [run])
+    house.git("checkout", "-q", "-b", "mine", cwd=there)
+    assert house.delete().code == 0
+    assert (there / "web.txt").read_text(encoding="utf-8") == "web\n"
+    assert house.git("worktree", "list").count("\n") == 2
+
+
+def test_somebody_who_works_in_a_tree_is_not_robbed_of_it(house: Any) -> None:
+    """A shell of the person's that stands in a work tree is named, not ended, and keeps everything."""
+    run = house.worked()
+    tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
+    shell = subprocess.Popen(["sleep", "600"], cwd=tree)
+    try:
+        done = house.delete()
+        assert (done.code, f"process {shell.pid} sleep works in {tree}" in done.errors) == (2, True)
+        assert (shell.poll(), house.runs) == (None, [run])
+    finally:
+        shell.kill()
+        shell.wait()
+    assert house.delete().code == 0
+
+
+def test_a_tree_that_was_moved_is_found(house: Any) -> None:
+    """A work tree that the person has moved goes too, named where it is, and nothing beside it."""
+    house.worked()
+    tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
+    house.git("worktree", "move", tree, str(house.place / "moved"))
+    beside = sorted(house.place.iterdir())
+    assert str(house.place / "moved") in house.unstuck("delete", "--project").out
+    assert house.delete().code == 0
+    assert nothing_left(house)
+    assert sorted(house.place.iterdir()) == [path for path in beside if path.name != "moved"]
+
+
+def test_what_is_none_of_ours_stays_in_our_folder(house: Any) -> None:
+    """A file that somebody has put there is named, kept, and no leftover."""
+    house.worked()
+    mine = house.root / ".git" / "unstuck" / "notes.txt"
+    mine.write_text("mine\n", encoding="utf-8")
+    done = house.delete()
+    assert (done.code, f"{mine}: it is none of ours" in done.out) == (0, True)
+    assert [path.name for path in (house.root / ".git" / "unstuck").iterdir()] == ["notes.txt"]
+
+
+def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> None:
+    """A linked work tree is a project of its own: its runs, checkpoints and what they borrow stay."""
+    linked = house.place / "linked"
+    house.git("worktree", "add", "-q", "-b", "side", str(linked))
+    assert house.unstuck("run", "--headless", "--verify", "true", "--", "true", cwd=linked).code == 0
+    before = house.theirs(house.root, linked)
+    house.worked()
+    done = house.delete()
+    assert (done.code, "the record of another work tree" in done.out) == (0, True)
+    assert house.theirs(house.root, linked) == before
+    assert house.unstuck("runs", "--json").rows == []
+    (row,) = house.unstuck("runs", "--json", cwd=linked).rows
+    assert row["exit_code"] == 0
+    (saved,) = house.unstuck("checkpoints", "list", "--json", cwd=linked).rows
+    assert house.unstuck("checkpoints", "show", saved["id"], cwd=linked).code == 0
+    assert house.delete(cwd=linked).code == 0
+    assert not (house.root / ".git" / "unstuck").exists()
+    assert house.git("for-each-ref", "refs/unstuck") == ""
+
+
+def test_folders_that_may_not_be_written_to_go_too(house: Any) -> None:
+    """A build leaves folders without the right to write, also under a user who is not root."""
+    house.worked()
+    tree = Path(next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line))
+    (tree / "cache" / "deep").mkdir(parents=True)
+    (tree / "cache" / "deep" / "file").write_text("x", encoding="utf-8")
+    for folder in (tree / "cache" / "deep", tree / "cache"):
+        folder.chmod(0o500)
+    assert house.delete().code == 0
+    assert nothing_left(house)
+
+
+def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> None:
+    """The only copy of what a person's own restore has replaced is named before it is lost."""
+    assert house.unstuck("checkpoints", "create").code == 0
+    (saved,) = house.unstuck("checkpoints", "list", "--json").rows
+    (house.root / "new.txt").write_text("precious\n", encoding="utf-8")
+    assert house.unstuck("checkpoints", "restore", saved["id"], "--yes").code == 0
+    done = house.unstuck("delete", "--project", "--yes", "repo")
+    assert (done.code, "it could still be undone" in done.errors) == (2, True)
+    assert house.unstuck("checkpoints", "undo", "--yes").code == 0
+    assert (house.root / "new.txt").read_text(encoding="utf-8") == "precious\n"
+
+
+# --- when something fails ---------------------------------------------------------------------------------------------
+
+
+def test_a_look_that_fails_once_removes_nothing(house: Any, shimmed: Any) -> None:
+    """A git that fails for a moment is no proof that there are no branches: nothing goes, and the next try works."""
+    run = house.worked()
+    failed = house.place / "failed"
+    for what in ("for-each-ref", "worktree", "rev-list"):
+        failed.unlink(missing_ok=True)
+        before = sorted(path for path in house.root.rglob("*"))
+        shimmed(f'for word; do [ "$word" = {what} ] && [ ! -e {failed} ] && touch {failed} && exit 128; done')
+        done = house.delete()
+        assert done.code != 0, what
+        assert failed.exists(), what
+        assert "failed" in done.errors, what
+        assert (house.runs, sorted(path for path in house.root.rglob("*"))) == ([run], before), what
+    assert house.delete().code == 0
+    assert nothing_left(house)
+
+
+def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody can say whether the supervisor lives, its identity and its run stay."""
+    run = house.worked()
+    lock = house.root / ".git" / "unstuck" / "lock"
+    lock.write_text(json.dumps({"pid": 1, "started": 1.0, "run": run, "host": os.uname().nodename}), encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(psutil.Process, "create_time", lambda self: (_ for _ in ()).throw(psutil.AccessDenied(self.pid)))
+        done = house.delete()
+    assert (done.code, "process 1 cannot be looked at" in done.errors) == (1, True)
+    assert (house.runs, lock.exists()) == ([run], True)
+    assert house.delete().code == 0
+
+
+def test_what_is_left_is_an_error(house: Any, shimmed: Any) -> None:
+    """A branch that git would not delete is named, and the command does not end with 0."""
+    house.worked()
+    shimmed('for word; do [ "$word" = -d ] && exit 0; done')
+    done = house.delete()
+    assert done.code == 1
+    assert "! still there: the reference refs/heads/unstuck/" in done.out
+    assert "left, which should be gone" in done.errors
+    shimmed("")
+    assert house.delete().code == 0
+    assert nothing_left(house)
