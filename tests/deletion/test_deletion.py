@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -389,6 +390,31 @@ def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeyp
     assert (done.code, "process 1 cannot be looked at" in done.errors) == (1, True)
     assert (house.runs, lock.exists()) == ([run], True)
     assert house.delete().code == 0
+
+
+@pytest.mark.parametrize("first", [2, 7])
+def test_a_deletion_that_is_killed_again_and_again_ends(house: Any, first: int) -> None:
+    """kill -9 before this, that and the next removal: each next try goes on, and nothing of anybody else's is touched.
+
+    The trees hold nothing new after a try than before it, so the same yes is enough to the end.
+    """
+    before = house.theirs()
+    house.worked()
+    program = [sys.executable, str(Path(__file__).with_name("dying.py"))]
+    words = ["delete", "--project", "--yes", "repo", "--lose-work"]
+    removals, codes = first, []
+    for _ in range(30):
+        done = subprocess.run([*program, str(removals), *words], cwd=house.root, capture_output=True, check=False)
+        codes.append(done.returncode)
+        assert done.returncode in (-9, 0), done.stderr
+        if done.returncode == 0:
+            break
+        removals *= 2
+    assert len(codes) > 3
+    assert codes[-1] == 0
+    assert house.delete().out == "nothing of unstuck is left in repo\n"
+    assert nothing_left(house)
+    assert house.theirs() == before
 
 
 def test_what_is_left_is_an_error(house: Any, shimmed: Any) -> None:

@@ -20,7 +20,7 @@ from unstuck.errors import UnstuckError, UsageError
 from unstuck.processes import TAG
 from unstuck.record.lock import ProjectLock
 from unstuck.runs.deletion.inventory import Inventory
-from unstuck.runs.deletion.records import folders_of
+from unstuck.runs.deletion.records import folders_of, memory_files
 from unstuck.runs.deletion.search import leftovers
 from unstuck.runs.deletion.stock import Stock, socket_of, take_stock, trees_folder
 from unstuck.runs.deletion.stopping import end_processes, end_supervisor
@@ -106,7 +106,8 @@ async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> N
     if whole:
         await erase_checkpoints(place.home, place.repository)
         await _delete_socket(place, environ)
-        (place.home / "memory.jsonl").unlink(missing_ok=True)
+        for memory in memory_files(place):
+            memory.unlink()
     else:
         await drop_checkpoints(place.home, place.repository, stock.checkpoints)
     for run in stock.runs:

@@ -10,6 +10,7 @@ from unstuck.errors import RecordError
 from unstuck.processes import lives, prompted_from
 from unstuck.record.journal import SNAPSHOT_NAME
 from unstuck.record.lock import Holder, read_holder
+from unstuck.record.memory import memory_file
 from unstuck.record.reader import RunReader
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
@@ -19,12 +20,12 @@ from unstuck.workspace.erasing import LEAVING, size_of
 from unstuck.workspace.project import Project
 
 __all__ = [
-    "Identity", "checkpoints_of", "folders_of", "holder_of", "kept_items", "others", "processes_of", "record_items",
-    "runs_in", "state_if_any", "strangers",
+    "Identity", "checkpoints_of", "describe", "folders_of", "holder_of", "kept_items", "memory_files", "others",
+    "processes_of", "record_items", "runs_in", "state_if_any", "strangers",
 ]  # fmt: skip
 
 Identity = tuple[int, float]
-_OURS = frozenset({"lock", "memory.jsonl", "runs", "checkpoints", "worktrees", ".gitignore"})
+_OURS = frozenset({"lock", "runs", "checkpoints", "worktrees", ".gitignore"})
 _NAMED = 20
 
 
@@ -79,17 +80,22 @@ def kept_items(place: Project) -> Iterator[Item]:
     """What all runs of the project share, but for its checkpoints; the folder itself where nothing is in it."""
     if place.home.is_dir() and not any(place.home.iterdir()):
         yield Item(kind="state", name=str(place.home))
-    memory = place.home / "memory.jsonl"
-    if os.path.lexists(memory):
+    for memory in memory_files(place):
         yield Item(kind="memory", name=memory.name, size=size_of(memory))
     for name in ("lock", *([".gitignore"] if place.repository is None else [])):
         if os.path.lexists(place.home / name):
             yield Item(kind="state", name=name, size=size_of(place.home / name))
 
 
+def memory_files(place: Project) -> list[Path]:
+    """The project's memory, and a new one whose writing was cut off."""
+    memory = memory_file(place.home)
+    return [path for path in (memory, memory.with_name(memory.name + ".new")) if os.path.lexists(path)]
+
+
 def strangers(place: Project) -> Iterator[Stays]:
     """What somebody else has put into our folder, and the records of the repository's other work trees."""
-    known = _OURS | {f"{LEAVING}checkpoints"}
+    known = _OURS | {f"{LEAVING}checkpoints", *(path.name for path in memory_files(place))}
     for path in sorted(place.home.iterdir()) if place.home.is_dir() else ():
         if path.name not in known:
             yield Stays(name=str(path), reason="it is none of ours")
