@@ -13,12 +13,12 @@ import click
 
 from unstuck.errors import UsageError
 from unstuck.runs.saved import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
+from unstuck.runs.sizes import sized
 from unstuck.settings import Settings, default_user_file, load_settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.amounts import bytes_words
 
 __all__ = ["command"]
 
@@ -217,7 +217,7 @@ def _counts(changes: tuple[Change, ...]) -> str:
 def _print_changes(rows: Iterable[dict[str, Any]]) -> None:
     rows = list(rows)
     for row in rows[:_NAMED]:
-        sizes = " → ".join(bytes_words(size) for size in (row["before"], row["after"]) if size is not None)
+        sizes = " → ".join(sized(size) for size in (row["before"], row["after"]) if size is not None)
         echo(f"  {row['status']:<10} {row['path']} ({sizes})")
     if len(rows) > _NAMED:
         echo(f"  and {len(rows) - _NAMED} more")

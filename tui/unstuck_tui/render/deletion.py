@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from unstuck.runs.deletion.destroying import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Kind
+from unstuck.runs.sizes import sized
 from unstuck.text import one_line
-from unstuck_tui.render.amounts import bytes_words
 
 __all__ = ["inventory_lines", "receipt_lines"]
 
@@ -35,7 +35,7 @@ def inventory_lines(inventory: Inventory) -> Iterator[str]:
         live = f", which is live ({inventory.live})" if inventory.live else ""
         yield f"{what}{live} would be deleted:"
     for kind, count, size in inventory.totals():
-        yield f"  {count:>6}  {_WORDS[kind][count != 1]}{f' ({bytes_words(size)})' if size else ''}"
+        yield f"  {count:>6}  {_WORDS[kind][count != 1]}{f' ({sized(size)})' if size else ''}"
         yield from (f"          {_item(item)}" for item in inventory.of(kind)[:_NAMED])
         if (more := len(inventory.of(kind)) - _NAMED) > 0:
             yield f"          and {more} more"
@@ -61,5 +61,5 @@ def receipt_lines(done: Destroyed) -> Iterator[str]:
 
 
 def _item(item: Item) -> str:
-    size = f"  {bytes_words(item.size)}" if item.size else ""
+    size = f"  {sized(item.size)}" if item.size else ""
     return f"{one_line(item.name, 300)}{size}"

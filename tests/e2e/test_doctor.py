@@ -1,0 +1,145 @@
+"""The doctor: versions, agents, hooks, places and sizes, what somebody has left, and what helps."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import shutil
+import struct
+import subprocess
+import termios
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+
+def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
+    """What the doctor says, by what it is about; the last one where there are several."""
+    done = unstuck.inside("doctor", "--json")
+    assert (done.code, done.errors) == (code, "")
+    return {row["what"]: row for row in done.rows}
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``program(name, text)`` puts a shell script first on the path."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
+
+    def put(name: str, text: str) -> None:
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (folder / name).chmod(0o755)
+
+    return put
+
+
+def test_agents_are_told_with_their_versions_however_they_behave(unstuck: Any, program: Any) -> None:
+    """One says its version, one never ends, one fails: each is told, and none is left running."""
+    program("claude", "echo '2.1.3 (Claude Code)'; echo more")
+    program("codex", f"echo $$ > {unstuck.seen}/pid; sleep 600")
+    program("qwen", r"printf '\033]0;title\007bad'; exit 3")
+    said = rows(unstuck)["agents"]["value"]
+    assert said == "claude (2.1.3 (Claude Code)), codex (does not say its version), qwen (bad)"
+    assert not psutil.pid_exists(int((unstuck.seen / "pid").read_text(encoding="utf-8")))
+
+
+def test_what_a_git_too_old_or_missing_keeps_from_working(unstuck: Any, program: Any) -> None:
+    """The doctor says which git is needed, and is not brought down by having none."""
+    real = shutil.which("git")
+    program("git", f'for word; do [ "$word" = --version ] && echo "git version 2.20.1" && exit; done; exec {real} "$@"')
+    found = rows(unstuck, 1)["git"]
+    assert (found["ok"], found["mend"]) == (False, "install git 2.36 or newer")
+
+
+def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
+    """Installed ones are named; one that calls a program which is gone is in the way, and what mends it is said."""
+    assert "hooks" not in rows(unstuck)
+    assert unstuck.inside("hooks", "install", "claude", "--here", "--yes").code == 0
+    assert rows(unstuck)["hooks"]["value"].startswith("claude: ")
+    assert unstuck.inside("hooks", "install", "codex", "--here", "--yes").code == 0
+    assert "trusted" in rows(unstuck)["hooks"]["value"]
+    file = unstuck.root / ".codex" / "hooks.json"
+    file.write_text(file.read_text(encoding="utf-8").replace("bin/unstuck-hook", "gone/unstuck-hook"), encoding="utf-8")
+    found = rows(unstuck, 1)["hooks"]
+    assert ("does not exist" in found["value"], found["ok"]) == (True, False)
+    assert found["mend"] == "unstuck hooks install codex --here"
+
+
+def test_places_are_told_with_their_sizes(unstuck: Any) -> None:
+    """How many runs there are, and how much room they, the checkpoints and the memory take."""
+    assert unstuck.inside("run", "--headless", "--verify", "true", "--", "true").code == 0
+    found = rows(unstuck)
+    assert found["takes"]["value"].startswith("1 run (")
+    assert "checkpoints (" in found["takes"]["value"]
+    assert "unfinished" not in found
+
+
+def test_what_is_unfinished_or_damaged_is_told(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+    """A parked run can be gone on with; a damaged one is in the way, and where to look is said."""
+    assert unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
+    run = unstuck.runs[0].name
+    assert rows(unstuck)["unfinished"]["value"].endswith(f"unstuck run --resume {run}")
+    log = unstuck.runs[0] / "events.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"run_started", b"run_startet", 1))
+    found = rows(unstuck, 1)["run"]
+    assert (found["ok"], found["mend"]) == (False, f"unstuck verify {run}")
+    assert f"→ unstuck verify {run}" in unstuck.inside("doctor").out
+
+
+def test_orphans_are_told(unstuck: Any) -> None:
+    """An agent without a supervisor is in the way; a branch without a record is told with what takes it away."""
+    os.mkfifo(unstuck.seen / "pid")
+    script = f"setsid sh -c 'echo $$ > {unstuck.seen}/pid; exec sleep 600' & wait"
+    process = unstuck.start("run", "--json", "--verify", "true", "--", "sh", "-c", script)
+    pid = int((unstuck.seen / "pid").read_text(encoding="utf-8"))
+    assert "orphan" not in rows(unstuck)
+    for helper in psutil.Process(process.pid).children():
+        helper.kill()
+    process.kill()
+    process.wait()
+    run = unstuck.runs[0].name
+    found = rows(unstuck, 1)["orphan"]
+    assert (f"process {pid} sleep works for run {run}" in found["value"], found["ok"]) == (True, False)
+    assert found["mend"] == f"unstuck run --resume {run}"
+    psutil.Process(pid).kill()
+    git = ["git", "branch", "unstuck/20200101-000000/web"]
+    subprocess.run(git, cwd=unstuck.root, check=True, capture_output=True)
+    assert "unstuck delete 20200101-000000" in rows(unstuck)["left"]["value"]
+    assert unstuck.inside("delete", "20200101-000000", "--yes", "20200101-000000").code == 0
+    assert "left" not in rows(unstuck)
+
+
+@pytest.mark.parametrize(
+    ("environment", "size", "ok", "said"),
+    [
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, (120, 40), True, "120 by 40 cells, 16 million colours"),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, (80, 24), True, "no colours (NO_COLOR)"),
+        ({"TERM": "dumb"}, (80, 24), False, "export TERM=xterm-256color"),
+        ({"TERM": "xterm"}, (40, 10), False, "make it 60 by 16 cells or larger"),
+        ({"TERM": "xterm", "PYTHONIOENCODING": "ascii"}, (80, 24), False, "export LC_ALL=C.UTF-8"),
+    ],
+)
+def test_the_terminal_is_looked_at(
+    unstuck: Any, environment: dict[str, str], size: tuple[int, int], ok: bool, said: str
+) -> None:
+    """At a real terminal its size, colours and letters are told, and what would keep the screen from showing."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", size[1], size[0], 0, 0))
+    clean = {"COLORTERM": "", "NO_COLOR": "", "COLUMNS": "", "LINES": ""} | environment
+    process = unstuck.start("doctor", stdin=theirs, stdout=theirs, stderr=theirs, env=clean)
+    os.close(theirs)
+    heard = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            heard += chunk
+    except OSError:
+        pass  # the other end is closed: it has said everything
+    os.close(ours)
+    assert process.wait(60) == (0 if ok else 1)
+    text = heard.decode()
+    line = next(line for line in text.splitlines() if " terminal " in line)
+    assert (line.startswith("ok "), said in text) == (ok, True), text
