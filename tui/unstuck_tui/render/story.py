@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
 
+from unstuck.record.load import load_of
 from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
 from unstuck_tui.history import Moment, Seen
@@ -120,9 +121,20 @@ def failure_lines(state: State, row: TaskRow, seen: Seen | None, *, width: int) 
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
+    lines += _field("people", _asked(state, row), width, 2)
     lines += _field("last good", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 1)
     return lines
+
+
+def _asked(state: State, row: TaskRow) -> str:
+    """What this task has asked of people; a question that is still open says itself how long it has been."""
+    load = load_of(state, 0.0, task=row.id)
+    if not load.asked:
+        return ""
+    times = "asked once" if load.asked == 1 else f"asked {load.asked} times"
+    answered = f", answered in {span(load.to_answer)}" if load.to_answer is not None else ""
+    return f"{times}{answered}{' on average' if load.answered > 1 else ''}"
 
 
 def _block(text: str, width: int, most: int, tone: Tone = "plain") -> list[Line]:
