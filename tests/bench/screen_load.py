@@ -1,0 +1,96 @@
+"""A run of many tasks that all change, at its terminal or without a screen: prints what each second has used.
+
+``screen_load.py WATCHED PER_SECOND FILE``: WATCHED is 1 or 0, PER_SECOND how many bursts of changes there are in a
+second, FILE takes the seconds as JSON, since the terminal is the screen's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import cycle, islice
+from pathlib import Path
+
+from meter import MeteredLoop, Spent, metering
+
+from unstuck import Guidance, Supervisor, Task, admit
+from unstuck.record import events as e
+from unstuck_tui.showing import Showing
+
+TASKS = 10_000
+CHANGES = 1_000
+"""In a second: every task changes once in ten."""
+SECONDS = 20
+SETTLING_S = 2.0
+
+
+class NoLines:
+    """What would print lines."""
+
+    is_quiet = True
+
+
+@asynccontextmanager
+async def run_of(count: int) -> AsyncIterator[Supervisor]:
+    """A run with ``count`` tasks: real log, real fold."""
+    with tempfile.TemporaryDirectory(prefix="unstuck-bench-") as directory:
+        async with Supervisor.open(Path(directory), person=True) as supervisor:
+            for number in range(count):
+                supervisor.add(Task(id=f"task-{number:05}", prompt=admit("Make it work"), agent_type="backend"))
+            await supervisor.core.journal.committed()
+            yield supervisor
+
+
+def change(supervisor: Supervisor, number: int) -> None:
+    """A new attempt of one task begins: its state, its rung, its clock and its timeline change."""
+    core, task = supervisor.core, f"task-{number:05}"
+    attempt = core.row(task).attempts + 1
+    guidance = Guidance(
+        attempt=f"{task}.{attempt}", number=attempt, level="retry", text=admit("Again"), workdir=core.root
+    )
+    core.append(e.AttemptStarted(guidance=guidance, limit_s=900), task=task, attempt=guidance.attempt)
+
+
+async def busy(supervisor: Supervisor, loop: MeteredLoop, *, per_second: int) -> list[Spent]:
+    """What each second has used, while all tasks change in their turn, in so many bursts a second."""
+    await asyncio.sleep(SETTLING_S)
+    start, seconds, tasks = time.monotonic(), [], cycle(range(TASKS))
+    for second in range(SECONDS):
+        before = loop.spent()
+        for number in range(second * per_second, (second + 1) * per_second):
+            for place in islice(tasks, CHANGES // per_second):
+                change(supervisor, place)
+            await supervisor.core.journal.committed()
+            await asyncio.sleep(max(0.0, start + (number + 1) / per_second - time.monotonic()))
+        seconds.append(loop.spent().since(before))
+    return seconds
+
+
+async def measured(*, watched: bool, per_second: int) -> list[Spent]:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, MeteredLoop)
+    async with run_of(TASKS) as supervisor:
+        if not watched:
+            return await busy(supervisor, loop, per_second=per_second)
+        on_durable = supervisor.core.journal.on_durable
+        supervisor.core.journal.on_durable = lambda listener: on_durable(loop.listening(listener))  # type: ignore[method-assign]
+        showing = Showing(NoLines())
+        async with showing.attached(supervisor):
+            seconds = await busy(supervisor, loop, per_second=per_second)
+            showing.hears("SIGTERM")
+        return seconds
+
+
+def main(watched: str, per_second: str, file: str) -> None:
+    with metering(), asyncio.Runner(loop_factory=MeteredLoop) as runner:
+        seconds = runner.run(measured(watched=watched == "1", per_second=int(per_second)))
+    Path(file).write_text(json.dumps([[spent.process, spent.screen, spent.run] for spent in seconds]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
