@@ -32,13 +32,14 @@ __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
 BEHIND = 4_000_000  # characters
 CLOSING_S = 1.0
 INPUT_S = 0.1
+LOOKS = 3
 # What ends the modes that Textual sets: keys, mouse, paste, focus, resize reports, no wrapping, alternate screen.
 _PLAIN = (
     "\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[?1049l\x1b[?25h"
 )
 IN_CELLS = "unstuck-in-cells"
 """How a stream spells what its encoding lacks: sign for sign as wide, so that every column stays in its place."""
-_SPELLED = dict(zip("▶▷✓✗×○◌◷‖…↯↻━╸▕▏╭╮╰╯─│┌┐└┘·›→⏎", ">)vXxoc@=.z@=-[]++++-|++++->>^", strict=True))
+_SPELLED = dict(zip("▶▷✓✗×○◌◷‖…↯↻━╸▕▏▾▴╭╮╰╯─│┌┐└┘·›→⏎", ">)vXxoc@=.z@=-[]v^++++-|++++->>^", strict=True))
 
 
 def _in_cells(error: UnicodeError) -> tuple[str, int]:
@@ -144,6 +145,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         loop = asyncio.get_running_loop()
         self._is_suspended = False
+        self._end, self._ending = os.pipe()
 
         def later(call: Callable[[], object]) -> Callable[[], None]:
             def tell() -> None:
@@ -162,14 +164,26 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Pass on what is typed, until the screen is left or the terminal is gone."""
-        incoming = Incoming()
-        while not self.exit_event.is_set():
-            data = b""
-            if select([self.fileno], [], [], INPUT_S)[0] and not (data := os.read(self.fileno, 4096)):
-                self._leave()
+        incoming, looks = Incoming(), 0
+        while True:
+            # Only what has just come may have to be looked at again: an escape that nothing followed.
+            ready = select([self.fileno, self._end], [], [], INPUT_S if looks else None)[0]
+            if self._end in ready:
                 return
+            looks, data = looks - 1, b""
+            if ready:
+                looks, data = LOOKS, os.read(self.fileno, 4096)
+                if not data:
+                    self._leave()
+                    return
             for message in incoming.read(data):
                 self.process_message(message)
+
+    def disable_input(self) -> None:
+        """Read no more; whoever waits for a key is woken."""
+        os.write(self._ending, b"e")
+        super().disable_input()
+        os.read(self._end, 1)
 
     def process_message(self, message: Message) -> None:
         """What is typed is shown as it is written, so it is cleaned like every text from outside."""
@@ -194,3 +208,5 @@ class TerminalDriver(LinuxDriver):
         """Perform cleanup."""
         super().close()
         self._outlet.close(_PLAIN)
+        os.close(self._end)
+        os.close(self._ending)
