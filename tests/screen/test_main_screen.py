@@ -578,6 +578,18 @@ async def test_a_screen_that_fails_takes_nothing_with_it(showing: Showing, monke
             await stage.settled()
 
 
+async def test_a_screen_that_is_gone_is_told_nothing(showing: Showing) -> None:
+    """A run that goes on without its screen has no more work with it."""
+    async with showing() as stage:
+        stage.story.task("web")
+        await stage.settled()
+        tracker = stage.app.tracker
+        tracker.close()
+        stage.story.start("web")
+        await stage.story.core.journal.committed()
+        assert not tracker.take().tasks
+
+
 async def test_an_ended_run_stands_still(showing: Showing) -> None:
     """When everything is done the header says so and its clock stops."""
     async with showing() as stage:

@@ -153,7 +153,7 @@ def test_what_was_before_comes_first() -> None:
     after.fail(2, 40)
     after.history.join(before.history)
     assert ["14:01" in after.lines()[0], "14:04" in after.lines()[1]] == [True, True]
-    assert after.history.spent["web"] == 70
+    assert after.history.spent("web") == 70
     assert [seen.count for seen in after.history.failures.values()] == [2]
 
 

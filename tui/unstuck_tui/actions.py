@@ -8,7 +8,7 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
-__all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of", "key_of", "keys_of"]
+__all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of", "key_of", "keys_of", "spoken"]
 
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
@@ -198,9 +198,15 @@ _SPOKEN = {
 }  # fmt: skip
 
 
+def spoken(id: str) -> str:
+    """The first key of an action as people write it."""
+    return _spoken(key_of(id))
+
+
+def _spoken(key: str) -> str:
+    return _SPOKEN.get(key, key.replace("ctrl+", "^"))
+
+
 def keys_of(actions: Iterable[Action]) -> list[tuple[str, str]]:
     """(keys as people write them, what they do) for help."""
-    return [
-        (" ".join(_SPOKEN.get(key, key.replace("ctrl+", "^")) for key in action.keys.split(",")), action.help)
-        for action in actions
-    ]
+    return [(" ".join(map(_spoken, action.keys.split(","))), action.help) for action in actions]

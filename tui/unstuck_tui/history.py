@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,8 @@ from unstuck_tui.render.words import ACTORS, ENDED, Tone, receipt_words, rung_la
 __all__ = ["History", "Moment", "Seen", "failure_key"]
 
 KEPT = 80
+UNREAD = 8
+"""Records of a task that are kept as they came."""
 _TEXT = 300
 
 
@@ -22,15 +23,14 @@ _TEXT = 300
 class Moment:
     """One line of a task's timeline. ``seconds`` is None while it lasts; ``started`` is monotonic."""
 
-    seq: int
     time: str
     label: str
     glyph: str = ""
     tone: Tone = "plain"
     text: str = ""
+    started: float = 0.0
     attempt: str = ""
     identity: str = ""
-    started: float = 0.0
     seconds: float | None = None
     live: bool = False
 
@@ -54,48 +54,87 @@ class History:
     """The timelines of all tasks, and every failure by its identity."""
 
     def __init__(self) -> None:
-        self._moments: dict[str, deque[Moment]] = {}
+        self._moments: dict[str, list[Moment]] = {}
+        self._unread: dict[str, list[Record]] = {}
         self._labels: dict[str, str] = {}
+        self._spent: dict[str, float] = {}
         self.failures: dict[str, Seen] = {}
-        self.spent: dict[str, float] = {}
 
     def of(self, task: str) -> tuple[Moment, ...]:
         """The timeline of ``task``, oldest first."""
+        self._read(task)
         return tuple(self._moments.get(task, ()))
+
+    def spent(self, task: str) -> float:
+        """What the attempts of ``task`` have taken, in seconds."""
+        self._read(task)
+        return self._spent.get(task, 0.0)
 
     def copied(self) -> History:
         """A second history that tells the same, and goes on by itself."""
         other = History()
         for task, moments in self._moments.items():
-            other._moments[task] = deque(map(copy, moments), maxlen=KEPT)
+            other._moments[task] = list(map(copy, moments))
+        for task, unread in self._unread.items():
+            other._unread[task] = list(unread)
         for identity, seen in self.failures.items():
             other.failures[identity] = replace(seen, tasks=set(seen.tasks))
-        other._labels, other.spent = dict(self._labels), dict(self.spent)
+        other._labels, other._spent = dict(self._labels), dict(self._spent)
         return other
 
     def see(self, record: Record) -> None:
-        """Take note of ``record``."""
-        writer = _WRITERS.get(type(record.event))
-        if writer is not None and record.task:
-            writer(self, record, record.event)
+        """Take note of ``record``. Its line is written when somebody looks at its task: nobody looks at most."""
+        task, kind = record.task, type(record.event)
+        if not task or kind not in _WRITERS:
+            return
+        if isinstance(record.event, e.CheckFinished):
+            self._count_failure(record, record.event)
+        unread = self._unread.get(task)
+        if unread is None:
+            self._unread[task] = [record]
+            return
+        unread.append(record)
+        if len(unread) >= UNREAD:
+            self._read(task)
+
+    def read_all(self) -> None:
+        """Write down what nobody has looked at yet."""
+        for task in list(self._unread):
+            self._read(task)
 
     def join(self, before: History) -> None:
         """Put ``before`` in front."""
+        before.read_all()
+        self.read_all()
         for task, moments in before._moments.items():
-            self._moments[task] = deque((*moments, *self._moments.get(task, ())), maxlen=KEPT)
+            self._moments[task] = [*moments, *self._moments.get(task, ())][-KEPT:]
         for identity, old in before.failures.items():
             new = self.failures.setdefault(identity, Seen(old.first, old.last))
             new.first = old.first
             new.count += old.count
             new.tasks |= old.tasks
-        for task, seconds in before.spent.items():
-            self.spent[task] = self.spent.get(task, 0.0) + seconds
+        for task, seconds in before._spent.items():
+            self._spent[task] = self._spent.get(task, 0.0) + seconds
+
+    def _read(self, task: str) -> None:
+        for record in self._unread.pop(task, ()):
+            _WRITERS[type(record.event)](self, record, record.event)
+
+    def _count_failure(self, record: Record, event: e.CheckFinished) -> None:
+        identity = _identity(event)
+        if identity:
+            seen = self.failures.setdefault(identity, Seen(record.time, record.time))
+            seen.count += 1
+            seen.last = record.time
+            seen.tasks.add(record.task)
 
     # --- what the records say ----------------------------------------------------------------------------------------
 
     def _add(self, record: Record, label: str, glyph: str, tone: Tone, text: str = "", **fields: Any) -> Moment:
-        moment = Moment(record.seq, record.time, label, glyph, tone, text[:_TEXT], started=record.mono, **fields)
-        self._moments.setdefault(record.task, deque(maxlen=KEPT)).append(moment)
+        moment = Moment(record.time, label, glyph, tone, text[:_TEXT], record.mono, **fields)
+        moments = self._moments.setdefault(record.task, [])
+        moments.append(moment)
+        del moments[:-KEPT]
         return moment
 
     def _attempt(self, record: Record) -> Moment | None:
@@ -112,7 +151,7 @@ class History:
         self._add(record, label, "▶", "work", text, attempt=guidance.attempt, live=True)
 
     def _ended(self, record: Record, event: e.AttemptEnded) -> None:
-        self.spent[record.task] = self.spent.get(record.task, 0.0) + event.seconds
+        self._spent[record.task] = self._spent.get(record.task, 0.0) + event.seconds
         moment = self._attempt(record)
         if moment is None:
             return
@@ -145,14 +184,9 @@ class History:
         moment.tone = "good" if tone == "good" else "bad" if tone == "bad" else "wait"
 
     def _failed(self, record: Record, event: e.CheckFinished, moment: Moment | None) -> str:
+        identity = _identity(event)
         if not event.diagnosis:
             return "failed"
-        signature = event.diagnosis.get("signature") or {}
-        identity = failure_key(signature.get("context_hash", ""), signature.get("subject", ""))
-        seen = self.failures.setdefault(identity, Seen(record.time, record.time))
-        seen.count += 1
-        seen.last = record.time
-        seen.tasks.add(record.task)
         before = next((other for other in reversed(self._moments.get(record.task, ())) if other.identity), None)
         if moment is not None:
             moment.identity = identity
@@ -227,6 +261,14 @@ class History:
 
     def _reopened(self, record: Record, event: e.TaskReopened) -> None:
         self._add(record, "reopened", "○", "plain", "offered again")
+
+
+def _identity(event: e.CheckFinished) -> str:
+    """What the failure that a check found has in common with the same one elsewhere; empty where none was found."""
+    if not event.diagnosis or event.result in ("passed", "could_not_run"):
+        return ""
+    signature = event.diagnosis.get("signature") or {}
+    return failure_key(signature.get("context_hash", ""), signature.get("subject", ""))
 
 
 def _joined(*texts: str) -> str:

@@ -67,9 +67,12 @@ class Showing:
         failure = await _run(app)
         self._app = None
         self._lines.is_quiet = False
+        app.tracker.close()
         supervisor.unwatched()
         if failure is not None:
             _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
+        if unsent := app.asker.put_down():
+            _say(unsent)
         if app.view.goes_on:
             _say(
                 f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "

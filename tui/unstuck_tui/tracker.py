@@ -1,14 +1,14 @@
 """From the core to the widgets: what has changed since the last frame, and nothing faster than a frame.
 
 The only place where the two worlds meet. Durable records come in as fast as they like; the screen asks once a frame.
-What goes wrong here is the screen's trouble and never the run's: it is kept and raised when the screen asks.
+So what goes wrong with them goes wrong there: it is the screen's trouble and never the run's.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -25,21 +25,25 @@ from unstuck_tui.view import RunView
 
 __all__ = ["Changes", "Tracker"]
 
-_RUN_NEWS = frozenset(
-    ("run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed", "infrastructure_restored")
-)
+_ROW_NEWS = frozenset((
+    "task_added", "run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed",
+    "infrastructure_restored",
+))  # fmt: skip
 SOON_S = 60.0
 _CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one frame has to show: the tasks that changed, whether rows came or went, and whether gates did."""
+    """What one frame has to show: the tasks that changed, whether rows came or went, and whether gates did.
 
-    tasks: frozenset[str]
+    ``waits``: one of these tasks will go on by itself after a while.
+    """
+
+    tasks: Set[str]
     rows: bool
     gates: bool
-    ended: bool
+    waits: bool
 
 
 class Tracker:
@@ -47,26 +51,29 @@ class Tracker:
 
     def __init__(self, state: Callable[[], State], clock: Clock) -> None:
         self._state = state
+        self.state = state()
+        """The durable state; read it, never write it."""
         self.clock = clock
         self.history = History()
         self.counts: Counter[str] = Counter()
         """How many tasks the header counts under each word."""
         self.timed: dict[str, float] = {}
         """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
-        self.gates: tuple[GateRow, ...] = ()
+        self.gates: tuple[GateRow, ...] = self.state.open_gates()
         """The gates that wait for an answer, oldest first, as of the last frame."""
         self._groups: dict[str, str] = {}
         self._tasks: set[str] = set()
-        self._rows = self._gates = self._ended = False
+        self._rows = self._gates = self._waits = False
         self._trouble: Exception | None = None
         self._last = ""
         self.title = ""
         """What stands where the project's name does; empty where that does."""
+        self._unfollow: Callable[[], None] = lambda: None
         self.held: Callable[[], str] = lambda: ""
         """Why nothing can be recorded for the moment; empty where it can."""
         self.wake: Callable[[], None] = lambda: None
-        self._count(self.state.tasks)
-        self.gates = self.state.open_gates()
+        for task in self.state.tasks:
+            self._look_at(task)
 
     @classmethod
     def of(cls, view: RunView) -> Tracker:
@@ -74,32 +81,29 @@ class Tracker:
         tracker = cls(lambda: view.state, view.clock)
         tracker.title = view.title
         tracker.held = lambda: view.held
-        view.follow(tracker.see, tracker.trouble)
+        tracker._unfollow = view.follow(tracker.see, tracker.trouble)
         return tracker
 
-    @property
-    def state(self) -> State:
-        """The durable state; read it, never write it."""
-        return self._state()
+    def close(self) -> None:
+        """Nobody looks any more: the run goes on without being told of here."""
+        self._unfollow()
 
     def see(self, record: Record) -> None:
-        """A record is durable. Costs little; the screen is woken once per frame."""
+        """A record is durable. Costs little: all of it is still at hand, and the screen is woken once per frame."""
         try:
             self._note(record)
         except Exception as trouble:
             self._trouble = self._trouble or trouble
 
     def _note(self, record: Record) -> None:
-        quiet = not (self._tasks or self._rows or self._gates)
         name, task = record.name, record.task
+        quiet = not (self._tasks or self._rows or self._gates)
         self._last = record.time
         if task:
             self._tasks.add(task)
-        if name == "task_added":
+            self._look_at(task)
+        if not task or name in _ROW_NEWS:
             self._rows = True
-        elif not task or name in _RUN_NEWS:
-            self._rows = True
-            self._ended = name in ("run_ended", "run_parked")
         if name in _CLOSING or name.startswith(("gate_", "timer_")):
             self._gates = True
         self.history.see(record)
@@ -116,48 +120,48 @@ class Tracker:
     def turn(self, history: History, last: str) -> None:
         """Another moment of the run is shown, to which no records lead; its last record is of the time ``last``."""
         self.history, self._last = history, last
+        self.state = self._state()
         self._groups.clear()
         self.counts.clear()
         self.timed.clear()
         self._tasks = set(self.state.tasks)
+        for task in self._tasks:
+            self._look_at(task)
         self._rows = self._gates = True
-        self._ended = self.state.run.state in ("ended", "parked")
         self.wake()
 
     def take(self) -> Changes:
         """What has changed since the last call. Raises what went wrong meanwhile."""
         if self._trouble is not None:
             raise self._trouble
-        changes = Changes(frozenset(self._tasks), self._rows, self._gates, self._ended)
-        self._tasks.clear()
-        self._rows = self._gates = self._ended = False
-        self._count(changes.tasks)
+        changes = Changes(self._tasks, self._rows, self._gates, self._waits)
+        self._tasks = set()
+        self._rows = self._gates = self._waits = False
         if changes.gates:
             self.gates = self.state.open_gates()
         return changes
 
-    def _count(self, tasks: Iterable[str]) -> None:
-        """Look at these tasks again. They may be thousands in a frame, so nothing is looked up twice."""
-        state, groups, counts, timed = self.state, self._groups, self.counts, self.timed
-        for task in tasks:
-            row = state.tasks.get(task)
-            if row is None:
-                continue
-            group = group_of(state, row)
-            before = groups.get(task, "")
-            if group != before:
-                counts[group] += 1
-                groups[task] = group
-                if before:
-                    counts[before] -= 1
-            if row.state == "running":
-                attempt = state.attempts.get(row.attempt)
-                deadline = attempt.deadline if attempt is not None else None
-                timed[task] = inf if deadline is None else deadline - SOON_S
-            elif row.state == "backoff":
-                timed[task] = -inf
-            else:
-                timed.pop(task, None)
+    def _look_at(self, task: str) -> None:
+        """Count the task where it belongs now, and note whether a clock runs on its line."""
+        row = self.state.tasks.get(task)
+        if row is None:
+            return
+        state, group = row.state, group_of(self.state, row)
+        before = self._groups.get(task, "")
+        if group != before:
+            self._groups[task] = group
+            self.counts[group] += 1
+            if before:
+                self.counts[before] -= 1
+        if state == "running":
+            attempt = self.state.attempts.get(row.attempt)
+            deadline = attempt.deadline if attempt is not None else None
+            self.timed[task] = inf if deadline is None else deadline - SOON_S
+        elif state == "backoff":
+            self.timed[task] = -inf
+            self._waits = True
+        else:
+            self.timed.pop(task, None)
 
     def soon(self) -> list[str]:
         """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
@@ -185,6 +189,7 @@ class Tracker:
             # Not a line further: the writer may be in the middle of it.
             for record in islice(read_records(log), limit):
                 before.see(record)
+            before.read_all()
 
         self.history = History()
         await asyncio.to_thread(read)

@@ -63,8 +63,11 @@ class RunView(Protocol):
     async def changes(self, task: str) -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
 
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
-        """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed."""
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
+        """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed.
+
+        Returns what ends that.
+        """
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer. Raises GateUnknown, GateClosed, AnswerRefused."""
@@ -116,9 +119,16 @@ class LiveRun:
         works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
         return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
 
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
-        self._core.journal.on_durable(see)
-        self._core.journal.on_trouble(trouble)
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
+        journal = self._core.journal
+        journal.on_durable(see)
+        journal.on_trouble(trouble)
+
+        def unfollow() -> None:
+            journal.unheard(see)
+            journal.unheard(trouble)
+
+        return unfollow
 
     async def changes(self, task: str) -> tuple[str, str]:
         return await self._supervisor.changes(task)

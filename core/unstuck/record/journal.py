@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
@@ -207,6 +207,12 @@ class Journal:
     def on_trouble(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` whenever ``held`` or ``failure`` has changed."""
         self._trouble_listeners.append(listener)
+
+    def unheard(self, listener: Callable[..., None]) -> None:
+        """Do not call ``listener`` any more."""
+        listening: tuple[list[Any], ...] = self._head_listeners, self._durable_listeners, self._trouble_listeners
+        for listeners in listening:
+            listeners[:] = [kept for kept in listeners if kept != listener]
 
     def _on_trouble(self) -> None:
         for listener in self._trouble_listeners:

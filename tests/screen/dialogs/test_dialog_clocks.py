@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -72,3 +74,22 @@ async def test_a_key_in_the_dialog_stops_the_timer(opening: Opening) -> None:
         await world.until(lambda: world.supervisor.state.gates[row.id].gate.acts_at is None)
         await world.clock.advance(1_000)
         assert core.head.open_gates()
+
+
+async def test_keys_that_come_at_once_stop_the_timer_once(opening: Opening) -> None:
+    """A burst of keys in a question that counts down leaves nothing begun and never done."""
+    async with opening() as world:
+        core = world.supervisor.core
+        timers = {"stuck": {"after": 30, "answer": "skip"}}
+        core.settings = core.settings.model_validate({**core.settings.frozen(), "timers": timers})
+        world.fails()
+        await world.asked()
+        await world.awake()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                world.app.asker.key()
+            gate = world.gate
+            await world.until(lambda: world.supervisor.state.gates[gate].gate.acts_at is None)
+            gc.collect()
+        assert not said

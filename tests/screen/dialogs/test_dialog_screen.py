@@ -12,6 +12,7 @@ from textual.widgets import Input, TextArea
 
 from unstuck import Answer, AnswerRefused, Task, admit
 from unstuck.errors import RecordWriteFailed
+from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck_tui.actions import actions_of, key_of
 
@@ -175,6 +176,69 @@ async def test_the_run_refuses(opening: Opening) -> None:
         await world.reopen()
         await world.choose("stuck.show_me", "dialog.send")
         assert (await world.answered(gate)).text == "like this"
+
+
+async def test_what_is_below_the_fold_is_announced(opening: Opening) -> None:
+    """Where not every fact fits, a line says how many more there are and by which key; at the end it points back."""
+    async with opening(size=(80, 24)) as world:
+        await asks(world, "stuck", **STUCK)
+        await world.pilot.pause()
+        assert "more lines: page down" in world.shown()
+        assert "chk-20261121-143801 " not in world.shown().partition("1 Show me how")[0]
+        await world.choose("choices.read_down", "choices.read_down")
+        assert "Saved chk-20261121-143801" in world.shown()
+        assert "▴ more above: page up" in world.shown()
+
+
+async def test_what_fits_needs_no_announcement(opening: Opening) -> None:
+    """At 80x24 the lines that nothing else needs are given to the facts, down to what was saved."""
+    async with opening(size=(80, 24)) as world:
+        facts = {**STUCK, "analysis": "The same failure 6 times in a row.", "files": ["shop/webhook.py"]}
+        await asks(world, "stuck", **facts)
+        await world.pilot.pause()
+        for fact in ("Found site-packages/stripe", "Changed shop/webhook.py", "Saved chk-20261121-143801"):
+            assert fact in world.shown()
+        assert "more" not in world.shown().partition("1 Show me how")[0]
+
+
+async def test_words_for_a_task_that_has_ended_are_kept_in_a_file(opening: Opening) -> None:
+    """What was begun for a task and never sent is not lost with it: it is written down, and one is told where."""
+    async with opening() as world:
+        await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.show_me")
+        await world.write("use the endpoint secret")
+        await world.choose("dialog.back", "dialog.back")
+        core = world.supervisor.core
+        core.append(e.TaskEnded(task_id="web", status="cancelled"), task="web")
+        await core.journal.committed()
+        await world.pilot.pause()
+        (notice,) = world.notices
+        assert notice == f"web: has ended. What you wrote and did not send is in {core.folder / 'unsent.txt'}."
+        assert (core.folder / "unsent.txt").read_text() == "--- web, show me\nuse the endpoint secret\n\n"
+        world.app.frame()
+        assert len(world.notices) == 1
+
+
+async def test_words_in_an_open_field_are_kept_when_the_screen_goes(opening: Opening) -> None:
+    """Whoever's terminal is lost in the middle of a sentence finds it beside the run's record."""
+    async with opening() as world:
+        await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.show_me")
+        await world.write("use the end")
+        file = world.supervisor.core.folder / "unsent.txt"
+        assert world.app.asker.put_down() == f"What you wrote and did not send is in {file}."
+        assert "use the end" in file.read_text()
+        assert world.app.asker.put_down() == ""
+
+
+async def test_words_that_cannot_be_kept_are_said(opening: Opening) -> None:
+    """Where the file cannot be written, the words themselves are shown."""
+    async with opening() as world:
+        (world.supervisor.core.folder / "unsent.txt").mkdir()
+        await asks(world, "stuck", **STUCK)
+        await world.choose("stuck.show_me")
+        await world.write("use the end")
+        assert world.app.asker.put_down().endswith("cannot be kept (Is a directory): use the end")
 
 
 async def test_somebody_was_a_moment_faster(opening: Opening) -> None:

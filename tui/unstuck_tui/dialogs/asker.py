@@ -10,14 +10,17 @@ from textual.widgets import Input, TextArea
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.record.state import GateRow
+from unstuck.text import one_line
 from unstuck_tui.asking import Asking, next_to_answer
-from unstuck_tui.dialogs.gate import Drafts, GateDialog
+from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.words import ACTORS
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView, agents_at_work
+from unstuck_tui.working import start
 
 __all__ = ["Asker"]
 
@@ -27,6 +30,7 @@ class Asker:
 
     def __init__(self, app: App[None], tracker: Tracker, view: RunView) -> None:
         self._app, self._tracker, self._view = app, tracker, view
+        self._unsent = view.log.parent / UNSENT_NAME
         self._asking = Asking()
         self._last_key: float | None = None
         self._drafts: Drafts = {}
@@ -39,7 +43,7 @@ class Asker:
         row = self._tracker.state.gates.get(self._shown.question.gate.id) if self._shown is not None else None
         if row is not None and row.gate.acts_at is not None:
             # Whoever reads the question is there to answer it.
-            self._app.run_worker(self._keep_open(row.id), group="keeping", exclusive=True)
+            start(self._app, "keeping", self._keep_open, row.id)
 
     async def _keep_open(self, gate: str) -> None:
         await self._view.keep_open(gate)
@@ -49,6 +53,7 @@ class Asker:
         if self._view.is_past:
             return
         self._close_answered()
+        self._put_down_stranded()
         gate = self._asking.to_pop(
             self._tracker.open_gates(),
             now=self._tracker.clock.monotonic(),
@@ -72,13 +77,13 @@ class Asker:
             self._app.notify("This is a replay: what was asked then has had its answer.", markup=False)
         elif not self._is_asking:
             self._is_asking = True
-            self._app.run_worker(self._ask(gate), group="dialogs")
+            start(self._app, "dialogs", self._ask, gate)
 
     def leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""
         if not self._is_leaving:
             self._is_leaving = True
-            self._app.run_worker(self._leave(), group="leaving")
+            start(self._app, "leaving", self._leave)
 
     def _is_busy(self) -> bool:
         typing = isinstance(self._app.focused, Input | TextArea)
@@ -145,10 +150,33 @@ class Asker:
         if dialog.overtake(said):
             self._tell(row.gate.task, said)
 
-    def _tell(self, task: str, said: str) -> None:
+    def _put_down_stranded(self) -> None:
+        """Nothing will be asked about a task that has ended: what was written for it goes where it can be found."""
+        writing = self._shown.question.gate.task if self._shown is not None else None
+        for task in {task for task, _ in stranded(self._tracker.state, self._drafts)} - {writing}:
+            self._tell(task, "has ended.", self.put_down(task))
+
+    def put_down(self, task: str | None = None) -> str:
+        """Keep the words that were written for ``task``, or for all of them, and never sent; says where they are."""
+        left = {about: text for about, text in self._drafts.items() if task in (None, about[0]) and text.strip()}
+        if not left:
+            return ""
+        for about in left:
+            del self._drafts[about]
+        try:
+            keep(self._unsent, left)
+        except OSError as problem:
+            words = one_line(" / ".join(left.values()), 1_000)
+            return f"What you wrote and did not send cannot be kept ({problem.strerror or problem}): {words}"
+        return f"What you wrote and did not send is in {self._unsent}."
+
+    def _tell(self, task: str, said: str, more: str = "") -> None:
+        row = self._tracker.state.tasks.get(task)
         kept = any(about == task and draft.strip() for (about, _), draft in self._drafts.items())
-        more = " Your text is kept for the next question about it." if kept else ""
-        self._app.notify(f"{task or 'The run'}: {said}{more}", severity="warning", timeout=20, markup=False)
+        if kept and (row is None or row.state != "ended"):
+            more = "Your text is kept for the next question about it."
+        said = f"{task or 'The run'}: {said} {more}".rstrip()
+        self._app.notify(said, severity="warning", timeout=20, markup=False)
 
 
 def _answered(by: str, when: str) -> str:

@@ -8,24 +8,29 @@ from typing import Generic, TypeVar
 from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.actions import bindings_of, spoken
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.working import start
 
 __all__ = ["QUIET_S", "Choices", "Dialog"]
 
 QUIET_S = 0.3
 """A key that was on its way when the dialog came up was meant for something else."""
 _LABEL = 32
+_FRAME = 2
+_LEAST = 3
 Result = TypeVar("Result")
 Choice = TypeVar("Choice", bound=Listed)
 
@@ -38,6 +43,20 @@ class Choices(OptionList):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         screen = self.screen
         return not isinstance(screen, Dialog) or screen.is_awake
+
+
+class Reading(VerticalScroll):
+    """What there is to read; tells its dialog when it has scrolled or has another size."""
+
+    class Moved(Message):
+        """Other lines of it are in view."""
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
+
+    def on_resize(self) -> None:
+        self.post_message(self.Moved())
 
 
 class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[Result, Choice]):
@@ -57,6 +76,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #choices > .option-list--option-highlighted { background: $primary 20%; color: $foreground; }
         #choices:light > .option-list--option-highlighted { background: $primary 10%; }
         #choices:nocolor > .option-list--option-highlighted { background: $foreground; color: $background; }
+        #more { height: 1; color: $text-warning; display: none; }
         #trouble { height: auto; max-height: 3; color: $text-error; display: none; }
         #hint { height: auto; color: $text-muted; }
         .part { height: auto; }
@@ -79,8 +99,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title", markup=False)
-            with VerticalScroll(id="reading", can_focus=False):
+            with Reading(id="reading", can_focus=False):
                 yield from self.compose_reading()
+            yield Static("", id="more", markup=False)
             width = _widest(self._options)
             yield Choices(*(Line(_line(option, width), id=option.name) for option in self._options), id="choices")
             yield from self.compose_fields()
@@ -98,16 +119,33 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
 
     def on_mount(self) -> None:
         self.query_one(Choices).focus()
-        self.run_worker(self._wake(), group="wake")
+        start(self, "wake", self._wake)
 
     async def _wake(self) -> None:
         await self._clock.sleep(QUIET_S)
         self.is_awake = True
         self.say(self._hint)
 
+    @on(Reading.Moved)
+    def fit_reading(self) -> None:
+        """Give the reading the lines that nothing else needs, and say where there are more than that."""
+        if self._is_over or not self.query(Reading):
+            return  # it is being closed, and told so late
+        reading, more = self.query_one(Reading), self.query_one("#more", Static)
+        others = sum(part.outer_size.height for part in reading.siblings if part.display and part is not more)
+        lines, room = reading.virtual_size.height, max(_LEAST, self.size.height - _FRAME - others)
+        more.display = lines > room
+        reading.styles.max_height = room - more.display
+        below = lines - reading.scroll_offset.y - reading.size.height
+        if below > 0:
+            more.update(Content(f"▾ {below} more {'line' if below == 1 else 'lines'}: {spoken('choices.read_down')}"))
+        else:
+            more.update(Content(f"▴ more above: {spoken('choices.read_up')}"))
+
     def say(self, hint: str) -> None:
         """Another line below the choices."""
         self.query_one("#hint", Static).update(Content(hint))
+        self.call_after_refresh(self.fit_reading)
 
     def complain(self, trouble: str) -> None:
         """Say why something cannot be done; an empty text takes it back."""
@@ -115,6 +153,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         line.update(Content(trouble))
         line.display = bool(trouble)
         self.set_class(bool(trouble), "-trouble")
+        self.call_after_refresh(self.fit_reading)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.is_awake and not self.is_small
@@ -154,7 +193,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
 
     def action_read(self, pages: int) -> None:
         """Turn the page of what there is to read."""
-        reading = self.query_one("#reading", VerticalScroll)
+        reading = self.query_one(Reading)
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Input, Static, TextArea
 
 from unstuck.clock import Clock
@@ -14,12 +13,10 @@ from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.questions import Option, Question, to_answer
+from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.widgets.fields import LineField, LinesField
 
-__all__ = ["Drafts", "GateDialog"]
-
-Drafts = MutableMapping[tuple[str, str], str]
-"""What a person has begun to write, by task and name of the choice."""
+__all__ = ["GateDialog"]
 
 _HINTS = {
     "lines": "ctrl+s sends · enter makes a new line · esc back to the choices, your text is kept",
@@ -102,6 +99,18 @@ class GateDialog(Dialog[Answer, Option]):
             line.display = True
             self.set_focus(line)
         self.say(f"{option.label}: {_HINTS[option.takes]}")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._written(event)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self._written(event)
+
+    def _written(self, event: Message) -> None:
+        """Keep the text as it is: the screen may go at any moment."""
+        event.stop()
+        if not self._is_over:
+            self._keep()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

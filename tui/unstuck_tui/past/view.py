@@ -93,8 +93,9 @@ class PastRun:
     def log(self) -> Path:
         return self.index.path
 
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         self._see = see
+        return lambda: None
 
     async def go_to(self, seq: int) -> None:
         """Show the run up to record ``seq``. What is near and ahead comes record by record, as it came then."""

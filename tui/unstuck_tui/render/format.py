@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from unstuck.text import sanitise
 from unstuck_tui.render.amounts import span
 
-__all__ = ["bar", "clock", "fit", "flat", "span", "time_of_day", "wrapped"]
+__all__ = ["bar", "clock", "fit", "flat", "span", "time_of_day", "width_of", "wrapped"]
 
 
 def clock(seconds: float) -> str:
@@ -37,13 +37,18 @@ def flat(text: str) -> str:
     return text if text.isprintable() else " ".join(sanitise(text).split())
 
 
+def width_of(text: str) -> int:
+    """The cells that a ``text`` without control characters takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
 def fit(text: str, width: int, *, right: bool = False) -> str:
     """``text`` in exactly ``width`` cells, cut with an ellipsis or padded (to the ``right``: from the left)."""
     if width <= 0:
         return ""
     # A cell holds at least a quarter of a character; what is far too long is not worth measuring.
     text = flat(text[: 8 * width + 64])
-    length = cell_len(text)
+    length = width_of(text)
     if length > width:
         return set_cell_size(set_cell_size(text, width - 1) + "…", width)
     padding = " " * (width - length)

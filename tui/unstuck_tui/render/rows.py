@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 
 from unstuck.diagnosis import Diagnosis
 from unstuck.record.state import State, TaskRow
@@ -46,6 +47,7 @@ _NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "RUNG", "TIME", "LOOP", "LAST
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
 
 
+@lru_cache(maxsize=64)
 def columns_for(width: int, task: int = _LONG, agent: int = _LONG) -> Columns:
     """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column.
 

@@ -120,7 +120,7 @@ def group_of(state: State, row: TaskRow) -> str:
     """What the header counts the task as: fewer words than there are states."""
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
-    return "needs you" if needs_person(state, row) else _GROUPS[row.state]
+    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[row.state]
 
 
 def receipt_words(event: StopReceipt) -> str:

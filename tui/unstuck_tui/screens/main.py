@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
 from textual import events, on
@@ -13,7 +14,8 @@ from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.screens.pace import Pace
+from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
@@ -23,14 +25,13 @@ from unstuck_tui.widgets.heading import Heading
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.small import SmallNotice
 from unstuck_tui.widgets.task_table import TaskTable
+from unstuck_tui.working import start
 
 __all__ = ["MainScreen"]
 
 _LOW = 30
 _LEAST_LINES = 3
 _TABLE_SHARE = 0.5
-_FRAME_S = 0.2
-_TICK_S = 1.0
 
 
 class MainScreen(FittingScreen[None], inherit_bindings=False):
@@ -44,7 +45,6 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         super().__init__()
         self._view, self._tracker, self._asker = view, tracker, asker
         self._table = TaskTable(tracker, view.limits, id="tasks")
-        self._ticked = 0.0  # when, by the monotonic clock
 
     def compose(self) -> ComposeResult:
         yield RunHeader(self._tracker, id="header")
@@ -63,10 +63,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     async def on_mount(self) -> None:
         self._table.focus()
-        self._frames = self.set_interval(_FRAME_S, self.frame, pause=True)
-        self._ticks = self.set_interval(_TICK_S, self.tick)
-        self._tracker.wake = self._frames.resume
-        self.run_worker(self._look_back())
+        loop = asyncio.get_running_loop()
+        self._pace = Pace(lambda is_full: self.call_next(self.tick if is_full else self.frame), loop)
+        self._tracker.wake = self._pace.wake
+        start(self, "looking back", self._look_back)
         self.call_after_refresh(self.frame)
 
     async def _look_back(self) -> None:
@@ -77,38 +77,27 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self._table.refresh()
 
     def on_unmount(self) -> None:
-        self._tracker.wake = lambda: None
+        self._pace.close()
 
     def frame(self) -> None:
-        """Show what has changed since the last frame; a second that is nearly over ends with it."""
-        if self._tracker.clock.monotonic() - self._ticked < _TICK_S / 2:
-            self._catch_up()
-        else:
-            self._ticks.reset()
-            self.tick()
-
-    def _catch_up(self) -> None:
-        """With nothing left to show the frames rest."""
-        self._frames.pause()
-        self._show(self._tracker.take())
-        self._asker.frame()
-
-    def _show(self, changes: Changes) -> None:
+        """Show what has changed since the last frame."""
+        changes = self._tracker.take()
         self._table.show(changes)
         self.query_one(RunHeader).show()
         attention = self.query_one(AttentionList)
-        if changes.gates or changes.rows or attention.tells_of(changes.tasks):
+        if changes.gates or changes.rows or changes.waits or attention.tells_of(changes.tasks):
             attention.show()
         self.query_one(Detail).show(changes)
+        self._asker.frame()
 
     def tick(self) -> None:
-        """A second has passed. What has changed meanwhile is shown with it: to paint once costs half of twice."""
-        self._ticked = self._tracker.clock.monotonic()
-        self._catch_up()
-        self._table.tick()
+        """A second has passed: show what has changed, and every clock."""
+        changes = self._tracker.take()
+        self._table.show(changes, clocks=True)
         self.query_one(RunHeader).show()
         self.query_one(AttentionList).show()
-        self.query_one(Detail).tick()
+        self.query_one(Detail).tick(changes)
+        self._asker.frame()
 
     # --- the layout --------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from unstuck_tui.past.view import PastRun
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.widgets.scrubber import Scrubber
+from unstuck_tui.working import start
 
 __all__ = ["ReplayApp", "ReplayScreen"]
 
@@ -52,6 +53,10 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         super().frame()
         self._scrubber.refresh()
 
+    def tick(self) -> None:
+        super().tick()
+        self._scrubber.refresh()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _OWN:
             return not isinstance(self.focused, Input)
@@ -61,7 +66,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
 
     def _go_to(self, seq: int, *, point: bool = False) -> None:
         """Show the run up to record ``seq``; of several wishes in a row the last one counts."""
-        self.run_worker(self._move(seq, point), group="moving", exclusive=True)
+        start(self, "moving", self._move, seq, point)
 
     async def _move(self, seq: int, point: bool) -> None:
         await self._run.go_to(seq)

@@ -90,11 +90,8 @@ class AttentionList(Lines, can_focus=True):
         self.refresh()
 
     def tells_of(self, tasks: Set[str]) -> bool:
-        """Whether one of these tasks is among what acts by itself, or may be from now on."""
-        if any(item.task in tasks for item in self._items):
-            return True
-        rows = self._tracker.state.tasks
-        return any(rows[task].state == "backoff" for task in tasks if task in rows)
+        """Whether one of these tasks is told of."""
+        return any(item.task in tasks for item in self._items)
 
     def fit_to(self, height: int) -> None:
         """Take at most a fifth of a screen of ``height`` lines."""

@@ -33,6 +33,7 @@ from unstuck_tui.render.story import (
 from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.view import RunView
 from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.working import start
 
 __all__ = ["Detail", "Page"]
 
@@ -65,9 +66,11 @@ class Page(Lines, can_focus=True):
         """Show these lines; ``anew`` they are another task's, and are shown from where one wants to begin."""
         if anew:
             self._follows = self._from_end
-        if lines == self._lines and not anew:
+        before, self._lines = self._lines, lines
+        if len(lines) == len(before) and not anew:
+            # A clock that runs changes one line of many.
+            self.redraw(index for index, line in enumerate(lines) if line != before[index])
             return
-        self._lines = lines
         self.resized()
         self.refresh()
         if anew or self._follows:
@@ -171,9 +174,9 @@ class Detail(Vertical):
         if self._task_id in changes.tasks:
             self.draw()
 
-    def tick(self) -> None:
+    def tick(self, changes: Changes) -> None:
         """A second has passed."""
-        if self._task_id in self._tracker.timed:
+        if self._task_id in changes.tasks or self._task_id in self._tracker.timed:
             self.draw()
         self._read()
 
@@ -216,7 +219,7 @@ class Detail(Vertical):
     def _compare(self) -> None:
         if self._page == "changes" and self._row is not None and not self._comparing:
             self._comparing = True
-            self.run_worker(self._look_for_changes(), exit_on_error=True)
+            start(self, "changes", self._look_for_changes)
 
     async def _look_for_changes(self) -> None:
         task = self._task_id
@@ -236,7 +239,7 @@ class Detail(Vertical):
     def _read(self) -> None:
         if not self._reading and self.display and self._row is not None and self._row.attempt:
             self._reading = True
-            self.run_worker(self._follow(), exit_on_error=True)
+            start(self, "reading", self._follow)
 
     async def _follow(self) -> None:
         row = self._row

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
+from textual.color import Color
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from unstuck_tui.render.format import width_of
 from unstuck_tui.render.rows import Cell
 
 __all__ = ["Lines"]
 
 _TONES = ("plain", "quiet", "work", "wait", "ask", "good", "bad")
+
+
+class _Look(NamedTuple):
+    """What all lines of one drawing have in common: the first line in view, their width, and the style of each tone."""
+
+    top: int
+    width: int
+    styles: Mapping[str, Style]
 
 
 class Lines(ScrollView, can_focus=False, inherit_bindings=False):
@@ -41,6 +52,12 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         &:light .lines--cursor-focused { background: $primary 20%; }
     }
     """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._look: _Look | None = None
+        self._styles_of_tones: dict[str, Style] = {}
+        self._below: tuple[Color, Color] | None = None
 
     def line_total(self) -> int:
         """How many lines there are."""
@@ -71,10 +88,14 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
             self.vertical_scrollbar.window_virtual_size = size.height
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
-    def redraw_line(self, index: int) -> None:
-        """Draw one line again, if it is in view."""
-        if 0 <= index - self.scroll_offset.y < self.size.height:
-            self.refresh_line(index)
+    def redraw(self, indices: Iterable[int]) -> None:
+        """Draw those of these lines again that are in view: what is not costs nothing."""
+        top, size = self.scroll_offset.y, self.size
+        places = [index - top for index in indices if 0 <= index - top < size.height]
+        if places:
+            # One block is drawn faster than the same lines one by one.
+            first = min(places)
+            self.refresh(Region(0, first + self.gutter.top, size.width, max(places) - first + 1))
 
     def scroll_to_line(self, index: int) -> None:
         """Scroll no further than is needed to see line ``index``."""
@@ -82,21 +103,43 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         if not top <= index < top + height:
             self.scroll_to(y=index if index < top else index - height + 1, animate=False, immediate=True)
 
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles_of_tones.clear()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of the view. What is the same for all of them is looked up once."""
+        self._look = self._looked_up()
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._look = None
+
     def render_line(self, y: int) -> Strip:
         """One line of the view."""
-        width = self.scrollable_content_region.width
-        index = self.scroll_offset.y + y
-        plain = self.get_component_rich_style("lines--plain")
+        look = self._look or self._looked_up()
+        index, width, styles = look.top + y, look.width, look.styles
         if index >= self.line_total():
-            said = Segment(self.nothing_here() if index == 0 else "", self.get_component_rich_style("lines--quiet"))
-            return Strip([said]).adjust_cell_length(width, plain)
-        over = self._cursor_style() if self.is_cursor(index) else Style.null()
-        segments = [
-            Segment(cell.text, self.get_component_rich_style(f"lines--{cell.tone}") + over)
-            for cell in self.line_cells(index, width)
-            if cell.text
-        ]
-        return Strip(segments).adjust_cell_length(width, plain + over)
+            if index:
+                return Strip.blank(width, styles["plain"])
+            said = Segment(self.nothing_here(), styles["quiet"])
+            return Strip([said]).adjust_cell_length(width, styles["plain"])
+        if self.is_cursor(index):
+            over = self._cursor_style()
+            styles = {tone: style + over for tone, style in styles.items()}
+        cells = [cell for cell in self.line_cells(index, width) if cell.text]
+        strip = Strip(
+            [Segment(cell.text, styles[cell.tone]) for cell in cells], sum(width_of(cell.text) for cell in cells)
+        )
+        return strip.adjust_cell_length(width, styles["plain"])
+
+    def _looked_up(self) -> _Look:
+        if self._below != (below := self.background_colors):
+            self._below = below
+            self._styles_of_tones.clear()
+        if not self._styles_of_tones:
+            self._styles_of_tones.update((tone, self.get_component_rich_style(f"lines--{tone}")) for tone in _TONES)
+        return _Look(self.scroll_offset.y, self.scrollable_content_region.width, self._styles_of_tones)
 
     def _cursor_style(self) -> Style:
         name = "lines--cursor-focused" if self.has_focus else "lines--cursor"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from rich.cells import cell_len
@@ -89,7 +89,8 @@ class TaskTable(Lines, can_focus=True):
         row = self._state.tasks.get(self._order[index])
         if row is None:
             return ()
-        now, spent = self._tracker.clock.monotonic(), self._tracker.history.spent.get(row.id, 0.0)
+        now = self._tracker.clock.monotonic()
+        spent = self._tracker.history.spent(row.id) if row.state == "ended" else 0.0
         return task_cells(self._state, row, self._columns(width), now=now, limits=self._limits, spent=spent)
 
     def heading(self, width: int) -> Sequence[Cell]:
@@ -117,27 +118,21 @@ class TaskTable(Lines, can_focus=True):
     def is_cursor(self, index: int) -> bool:
         return self._order[index] == self._selected
 
-    def show(self, changes: Changes) -> None:
-        """Draw what has changed. What a filter or an order makes of it waits for the next second."""
+    def show(self, changes: Changes, *, clocks: bool = False) -> None:
+        """Draw what has changed, and with ``clocks`` the lines in view on which one runs.
+
+        What a filter or an order makes of the changes waits for the next second.
+        """
         if self._words or self._sorting != "plan":
-            self._stale = True
+            self._stale = self._stale or bool(changes.tasks)
+            if clocks and (self._stale or self._sorting == "time"):
+                self._arrange()
         elif len(self._state.tasks) != len(self._order):
             self._arrange()
-        self._redraw(changes.tasks)
-
-    def tick(self) -> None:
-        """A second has passed: draw the lines in view whose clock runs."""
-        if self._stale or self._sorting == "time":
-            self._arrange()
-        self._redraw(self._tracker.timed)
-
-    def _redraw(self, tasks: Container[str]) -> None:
-        """Draw those of ``tasks`` again that are in view: what is not costs nothing."""
+        timed = self._tracker.timed if clocks else ()
         top = self.scroll_offset.y
-        places = [top + at for at, task in enumerate(self._order[top : top + self.size.height]) if task in tasks]
-        if places:
-            # One block is drawn faster than the same lines one by one.
-            self.refresh_lines(places[0], places[-1] - places[0] + 1)
+        seen = enumerate(self._order[top : top + self.size.height], top)
+        self.redraw(index for index, task in seen if task in changes.tasks or task in timed)
 
     def filter_by(self, words: str) -> None:
         """Show only tasks with these words (without them, where they begin with ``!``)."""
@@ -170,8 +165,7 @@ class TaskTable(Lines, can_focus=True):
         if task_id:
             self.scroll_to_line(self._places[task_id])
         if task_id != before:
-            for task in (before, task_id):
-                self.redraw_line(self._places.get(task, -1))
+            self.redraw(self._places.get(task, -1) for task in (before, task_id))
             self.post_message(self.Selected(task_id))
 
     def action_cursor(self, by: int) -> None:
