@@ -13,7 +13,7 @@ __all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
-    "replay",
+    "replay", "log", "logs",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -23,6 +23,8 @@ AREA_NAMES: dict[Area, str] = {
     "table": "Tasks",
     "detail": "Detail",
     "replay": "Replay",
+    "log": "Log",
+    "logs": "What is shown of it",
 }
 
 
@@ -67,6 +69,7 @@ ACTIONS: tuple[Action, ...] = (
         "Where the task stands on the ladder, and what comes next.", "main"),
     Action("page.changes", "3", "page('changes')", "changes",
         "What has changed in its files since its last checkpoint.", "main"),
+    Action("view.log", "l", "log", "log", "Every record of the run.", "main"),
     Action("view.next", "tab", "app.focus_next", "next pane", "To the next pane.", "main"),
     Action("view.previous", "shift+tab", "app.focus_previous", "previous pane", "To the pane before.", "main"),
     Action("app.suspend", "ctrl+z", "suspend", "suspend",
@@ -110,6 +113,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("replay.faster", "plus,equals_sign", "speed(1)", "faster", "Let time pass faster.", "replay",
         everywhere=True),
     Action("replay.slower", "minus", "speed(-1)", "slower", "Let time pass more slowly.", "replay", everywhere=True),
+    Action("log.open", "enter", "screen.open", "record", "All that stands in this record, or no more.", "log", True),
+    Action("log.down", "j,down", "cursor(1)", "down", "The next record.", "log"),
+    Action("log.up", "k,up", "cursor(-1)", "up", "The record before.", "log"),
+    Action("log.page_down", "pagedown,ctrl+d,space", "page(1)", "page down", "A page on.", "log"),
+    Action("log.page_up", "pageup,ctrl+u", "page(-1)", "page up", "A page back.", "log"),
+    Action("log.first", "g,home", "cursor(-10000000000)", "first", "The first record.", "log"),
+    Action("log.last", "G,end", "cursor(10000000000)", "last", "The last record.", "log"),
+    Action("logs.filter", "slash", "filter", "look for",
+        "Look for words, a task, an event, or who did it.", "logs", True),
+    Action("logs.follow", "f", "follow", "follow", "Follow what comes, or stay where you are.", "logs", True),
+    Action("logs.without_me", "d", "without_me", "without me", "Only what was decided without you.", "logs", True),
+    Action("logs.task", "t", "only_task", "this task", "Only the task that was selected.", "logs", True),
+    Action("logs.back", "escape", "back", "back", "Back: the record, the words, then the log itself.", "logs", True),
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),
     Action("dialog.back", "escape", "back", "back",
         "From the text to the choices, then out.", "dialog"),

@@ -114,6 +114,6 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
         if isinstance(self.screen, HelpScreen):
             return
-        area: Area = getattr(self.focused, "AREA", "main")
-        first: Sequence[Area] = getattr(self.screen, "HELP_FIRST", ())
-        self.push_screen(HelpScreen(*first, area, "main", "app"))
+        own: Sequence[Area] = getattr(self.screen, "OWN", ("main",))
+        area: Area = getattr(self.focused, "AREA", own[-1])
+        self.push_screen(HelpScreen(*own[:-1], area, own[-1], "app"))

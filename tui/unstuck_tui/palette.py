@@ -38,8 +38,8 @@ class ActionCommands(Provider):
     def _target(self, action: Action) -> DOMNode | None:
         if action.area == "app":
             return self.app
-        if action.area == "main":
-            return self.screen if "main" in getattr(self.screen, "AREAS", ()) else None
+        if action.area in getattr(self.screen, "OWN", ()):
+            return self.screen
         if action.area == "detail":
             return self.focused if getattr(self.focused, "AREA", "") == "detail" else None
         return next((node for node in self.screen.query("*") if getattr(node, "AREA", "") == action.area), None)

@@ -18,7 +18,7 @@ from typing import Any
 from unstuck.diagnosis import Diagnosis
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.record import events as e
-from unstuck.record.envelope import Record
+from unstuck.record.envelope import Record, decode
 from unstuck.record.fold import fold
 from unstuck.record.heads import Head, head_of
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, decoded, restored
@@ -76,6 +76,15 @@ class Wanted:
         if _HIDDEN not in line and not all(needle(line) for needle in self._needles):
             return False
         return self._by_head(head_of(line)) if self._heeds_heads else True
+
+    def finds(self, line: bytes) -> bool:
+        """Whether the record in ``line`` is wanted; it is decoded only where its envelope does not tell.
+
+        Raises ValueError for a line that is no record.
+        """
+        if not self.may_be(line):
+            return False
+        return not (self.signature or self.without_me) or self(decode(line))
 
     @cached_property
     def _needles(self) -> tuple[Callable[[bytes], object], ...]:

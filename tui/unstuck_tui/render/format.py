@@ -27,9 +27,9 @@ def bar(fraction: float, width: int) -> str:
     return ("━" * full + "╸" * half).ljust(width)
 
 
-def time_of_day(time: str) -> str:
-    """An ISO 8601 time as hours and minutes where the person is."""
-    return datetime.fromisoformat(time).astimezone().strftime("%H:%M") if time else ""
+def time_of_day(time: str, *, seconds: bool = False) -> str:
+    """An ISO 8601 time as hours and minutes (and ``seconds``) where the person is."""
+    return datetime.fromisoformat(time).astimezone().strftime("%H:%M:%S" if seconds else "%H:%M") if time else ""
 
 
 def flat(text: str) -> str:

@@ -11,7 +11,7 @@ from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.words import ACTORS, receipt_words
 
-__all__ = ["broken", "event_line", "lines_of", "no_room", "summary"]
+__all__ = ["broken", "event_line", "lines_of", "no_room", "said_of", "summary"]
 
 _WIDTH = 160
 _SETUP_LINES = 5
@@ -56,11 +56,15 @@ def lines_of(record: Record) -> tuple[str, ...]:
 
 def event_line(record: Record) -> str:
     """``record`` in one line, whatever it is: number, time, who, which task, which event, and what it says."""
-    said = _said(record)
-    first = said if isinstance(said, str) else next(iter(said or ()), "")
     task = one_line(record.task, _NAME_WIDTH) or "-"
     start = f"{record.seq:>6}  {one_line(record.time[11:19])}  {record.actor:<6}  {task:<16}  "
-    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(first.strip(), _WIDTH)}".rstrip()
+    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(said_of(record), _WIDTH)}".rstrip()
+
+
+def said_of(record: Record) -> str:
+    """What ``record`` says, without when and about what; empty for an event that only the record needs."""
+    said = _said(record)
+    return (said if isinstance(said, str) else next(iter(said or ()), "")).strip()
 
 
 def summary(

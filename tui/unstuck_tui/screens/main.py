@@ -38,6 +38,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     """State comes down from the tracker once a frame; what the person does goes up as actions."""
 
     AREAS: ClassVar[tuple[Area, ...]] = ("main", "table", "attention", "detail")
+    OWN: ClassVar[tuple[Area, ...]] = ("main",)
     BINDINGS = bindings_of("main")
     CSS_PATH = "main.tcss"
 
@@ -159,6 +160,12 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             self.add_class("-opened")
         self.set_focus(self.query_one(Detail).turn_page(name))
+
+    def action_log(self) -> None:
+        """Every record of the run."""
+        from unstuck_tui.screens.log import LogScreen
+
+        self.app.push_screen(LogScreen(self._view, task=self._table.selected))
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself."""

@@ -14,6 +14,7 @@ from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.past.index import last_of, next_of
 from unstuck_tui.past.player import Player
 from unstuck_tui.past.view import PastRun
+from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.widgets.scrubber import Scrubber
@@ -29,7 +30,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     """Its keys come before those of the panes: moving through time is what one does here."""
 
     AREAS = ("replay", *MainScreen.AREAS)
-    HELP_FIRST: ClassVar[tuple[Area, ...]] = ("replay",)
+    OWN: ClassVar[tuple[Area, ...]] = ("replay", "main")
     BINDINGS = [*bindings_of("replay"), *bindings_of("main")]  # noqa: RUF012
 
     def __init__(self, run: PastRun, tracker: Tracker, asker: Asker) -> None:
@@ -61,6 +62,10 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         if action in _OWN:
             return not isinstance(self.focused, Input)
         return action != "answer" and super().check_action(action, parameters)
+
+    def action_log(self) -> None:
+        """Every record of the run, from the moment on that is shown."""
+        self.app.push_screen(LogScreen(self._run, task=self._table.selected, seq=self._run.seq))
 
     # --- moving ------------------------------------------------------------------------------------------------------
 

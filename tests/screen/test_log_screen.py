@@ -1,0 +1,188 @@
+"""The log screen: every record of a run, and those that somebody looks for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Input
+
+from unstuck.record.envelope import decode
+from unstuck.record.reader import RunReader, Wanted
+from unstuck_tui.past.lines import LogLines
+from unstuck_tui.past.query import Query, QueryProblem, query_of
+from unstuck_tui.screens.log import LogScreen
+from unstuck_tui.widgets.log_list import LogList
+
+
+def found(log: Path, query: Query) -> list[int]:
+    """The numbers of the records that are found."""
+    lines = LogLines(log)
+    lines.grow()
+    return [index + 1 for index in lines.matching(query, 0, len(lines))]
+
+
+def one_by_one(log: Path, query: Query) -> list[int]:
+    """The same, by a look at every line."""
+    return [place for place, line in enumerate(log.read_bytes().splitlines(keepends=True), 1) if query.finds(line)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("task:webhook", Wanted(tasks=("webhook",))),
+        ("task:w*", Wanted(tasks=("w*",))),
+        ("type:gate_opened", Wanted(types=frozenset({"gate_opened"}))),
+        ("by:you", Wanted(actors=frozenset({"human"}))),
+        ("TYPE:check_finished task:cart", Wanted(types=frozenset({"check_finished"}), tasks=("cart",))),
+    ],
+)
+def test_what_is_typed_finds_what_the_command_finds(past_log: Path, text: str, wanted: Wanted) -> None:
+    """The screen and `unstuck events` agree about what is looked for, however few lines are looked at for it."""
+    expected = [record.seq for record in RunReader(past_log.parent).records(wanted)]
+    assert expected
+    assert found(past_log, query_of(text)) == one_by_one(past_log, query_of(text)) == expected
+
+
+def test_words_are_looked_for_in_any_case(past_log: Path) -> None:
+    """Words of what happened find its records, all of them together; what nobody said finds nothing."""
+    hits = found(past_log, query_of("WEBHOOK unsupported"))
+    assert hits == one_by_one(past_log, query_of("WEBHOOK unsupported")) == []
+    hits = found(past_log, query_of("UNSUPPORTED operand"))
+    assert hits == one_by_one(past_log, query_of("UNSUPPORTED operand")) != []
+    assert len(found(past_log, query_of(""))) == past_log.read_bytes().count(b"\n")
+
+
+def test_decided_without_me(past_log: Path) -> None:
+    """Only what was decided by a rule, a timer or the ladder is left."""
+    expected = [record.seq for record in RunReader(past_log.parent).records(Wanted(without_me=True))]
+    assert found(past_log, query_of("").without_me()) == expected != []
+
+
+def test_words_beyond_ascii_and_of_json(tmp_path: Path, past_log: Path) -> None:
+    """A name is found as it is read, whatever JSON makes of it."""
+    line = past_log.read_bytes().splitlines(keepends=True)[3]
+    row = json.loads(line) | {"task": 'größe "a\\b"'}
+    log = tmp_path / "events.jsonl"
+    log.write_bytes(json.dumps(row, separators=(",", ":")).encode() + b"\n")
+    assert found(log, query_of("Größe")) == [1]
+    assert found(log, query_of('"a\\b"')) == [1]
+    assert found(log, query_of("gross")) == []
+
+
+@pytest.mark.parametrize("text", ["type:nothing_like_it", "by:nobody"])
+def test_what_there_is_not_is_said(text: str) -> None:
+    """An event or somebody that there is not is not looked for: the words say why."""
+    with pytest.raises(QueryProblem, match=r"nothing_like_it|nobody is called"):
+        query_of(text)
+
+
+def test_lines_come_and_go(tmp_path: Path, past_log: Path) -> None:
+    """What is written meanwhile is found, half a line is waited for, and what a repair cuts off is forgotten."""
+    raw = past_log.read_bytes().splitlines(keepends=True)
+    log = tmp_path / "events.jsonl"
+    log.write_bytes(b"".join(raw[:3]) + raw[3][:20])
+    lines = LogLines(log)
+    lines.grow()
+    assert len(lines) == 3
+    log.write_bytes(b"".join(raw[:5]))
+    lines.grow()
+    assert len(lines) == 5
+    assert lines.record(4) == decode(raw[4])
+    log.write_bytes(b"".join(raw[:2]))
+    lines.grow()
+    assert len(lines) == 2
+    assert lines.record(1) == decode(raw[1])
+
+
+async def opened(stage: Any) -> LogScreen:
+    """The log, from the main screen."""
+    await stage.pilot.press("l")
+    await settled(stage)
+    screen = stage.app.screen
+    assert isinstance(screen, LogScreen)
+    return screen
+
+
+async def settled(stage: Any) -> None:
+    await stage.story.core.journal.committed()
+    if isinstance(stage.app.screen, LogScreen):
+        stage.app.screen.tick()
+    for _ in range(3):
+        await stage.app.workers.wait_for_complete(
+            [worker for worker in stage.app.workers if worker.node is stage.app.screen]
+        )
+        await stage.pilot.pause()
+
+
+async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> None:
+    """The newest record is in view as it comes; whoever moves up stays where they are until they follow again."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        screen = await opened(stage)
+        log = screen.query_one(LogList)
+        assert "follows" in stage.text
+        assert log.record.seq == log.line_total() == stage.story.core.head.seq
+        stage.story.task("later")
+        await settled(stage)
+        assert log.record.task == "later"
+        await stage.pilot.press("k")
+        stage.story.task("latest")
+        await settled(stage)
+        assert "paused" in stage.text
+        assert log.record.task != "latest"
+        await stage.pilot.press("f")
+        await settled(stage)
+        assert log.record.task == "latest"
+        await stage.pilot.press("escape")
+        assert not isinstance(stage.app.screen, LogScreen)
+
+
+async def test_one_finds_a_record_and_reads_all_of_it(showing: Any) -> None:
+    """Words narrow the list as they are typed, enter shows the whole record, and esc leads back step by step."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        screen = await opened(stage)
+        total = screen.query_one(LogList).line_total()
+        await stage.pilot.press("slash", *"type:gate_op")
+        await settled(stage)
+        assert f"1 of {total} records" in stage.text
+        await stage.pilot.press("enter", "enter")
+        await settled(stage)
+        assert '"type": "stuck"' in stage.text
+        await stage.pilot.press("escape", "escape")
+        await settled(stage)
+        assert screen.query_one(LogList).line_total() == total
+        await stage.pilot.press("slash", *"by:x")
+        await settled(stage)
+        assert "nobody is called x" in stage.text
+        screen.query_one("#words", Input).value = ""
+        await stage.pilot.press("enter", "d")
+        await settled(stage)
+        assert "decided without you" in stage.text
+        assert 0 < screen.query_one(LogList).line_total() < total
+        await stage.pilot.press("d", "t")
+        await settled(stage)
+        assert "only models" in stage.text
+        await stage.pilot.press("escape", "escape")
+        assert not isinstance(stage.app.screen, LogScreen)
+
+
+async def test_hostile_text_in_a_record_stays_text(showing: Any) -> None:
+    """What an agent has said moves no cursor and is no markup, neither in the list nor in the whole record."""
+    async with showing() as stage:
+        stage.story.task("[bold]x[/bold]\x1b[2J")
+        screen = await opened(stage)
+        await stage.pilot.press("enter")
+        await settled(stage)
+        assert "[bold]x[/bold]" in stage.text
+        assert "\x1b" not in stage.text
+        assert all(row[:2] == "  " for row in screen_rows(stage, screen))
+
+
+def screen_rows(stage: Any, screen: LogScreen) -> list[str]:
+    """The lines of the record's page."""
+    region = screen.query_one("#record").content_region
+    return [row[region.x : region.right] for row in stage.rows()[region.y : region.bottom]]

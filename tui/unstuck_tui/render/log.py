@@ -1,0 +1,94 @@
+"""A record as one line of the log screen, and all that stands in it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from unstuck.record.envelope import Record
+from unstuck.text import one_line
+from unstuck_tui.render.format import fit, time_of_day
+from unstuck_tui.render.lines import said_of
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.words import Tone
+
+__all__ = ["record_cells", "record_lines", "title_cells"]
+
+_TASK = 16
+_EVENT = 22
+_ACTOR = 6
+_NARROW = 100
+_FIELDS = 200
+_TONES: dict[str, Tone] = {
+    "gate_opened": "ask",
+    "workflow_failed": "bad",
+    "agent_crashed": "bad",
+    "agent_timeout": "wait",
+    "infrastructure_blocked": "bad",
+    "loop_warned": "wait",
+    "stop_receipt": "quiet",
+    "task_ended": "plain",
+}
+
+
+def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
+    """Number, time, who, task, event and what it says; on a narrow screen without who."""
+    if record is None:
+        return (Cell(fit("  this line is no record", width), "bad"),)
+    actor = f"{fit(record.actor, _ACTOR)} " if width >= _NARROW else ""
+    start = f"{record.seq:>7} {_time(record.time)} {actor}"
+    task, event = f"{fit(record.task or '-', _TASK)} ", f"{fit(record.name, _EVENT)} "
+    room = max(0, width - len(start) - _TASK - _EVENT - 2)
+    return (
+        Cell(start, "quiet"),
+        Cell(task),
+        Cell(event, _tone(record)),
+        Cell(fit(said_of(record) or _fields(record), room), "quiet"),
+    )
+
+
+def _fields(record: Record) -> str:
+    """The short fields of an event that nobody puts into words."""
+    data = record.event.model_dump(mode="json")
+    named = [f"{name}={value}" for name, value in data.items() if isinstance(value, str | int | float) and value != ""]
+    return one_line(" ".join(named), _FIELDS)
+
+
+def _time(time: str) -> str:
+    try:
+        return time_of_day(time, seconds=True)
+    except ValueError:
+        return fit(time, 8)
+
+
+def _tone(record: Record) -> Tone:
+    result = getattr(record.event, "result", "")
+    if record.name == "check_finished":
+        return "good" if result == "passed" else "bad" if result == "failed" else "wait"
+    return _TONES.get(record.name, "work" if record.actor == "human" else "plain")
+
+
+def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
+    """Every field of a record, one or more lines each, two columns in."""
+    if record is None:
+        return [(Cell("  this line is no record", "bad"),)]
+    whole = record.as_dict()
+    data = whole.pop("data")
+    lines = [f"{name}: {value}" for name, value in whole.items() if value not in ("", 0)]
+    lines += json.dumps(data, indent=2, ensure_ascii=False).splitlines()
+    return [(Cell(fit(f"  {piece}", width).rstrip()),) for line in lines for piece in _pieces(line, max(10, width - 2))]
+
+
+def _pieces(line: str, room: int) -> Sequence[str]:
+    return [line[at : at + room] for at in range(0, len(line), room)] or [""]
+
+
+def title_cells(
+    run: str, total: int, shown: int | None, *, words: str, notes: Sequence[str], problem: str, width: int
+) -> tuple[Cell, ...]:
+    """Which run, how many records there are, how many of them are ``shown`` where not all are, and why."""
+    count = f"{total:,} records" if shown is None else f"{shown:,} of {total:,} records"
+    said = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
+    if problem:
+        return Cell(fit(said, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")
+    return (Cell(fit(said, width)),)

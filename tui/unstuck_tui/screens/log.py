@@ -1,0 +1,233 @@
+"""The log: every record of a run, followed or paused, or those that somebody looks for. Nothing can be changed here."""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.widgets import Input
+
+from unstuck.errors import RecordError
+from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.past.lines import LogLines
+from unstuck_tui.past.query import Query, QueryProblem, query_of
+from unstuck_tui.render.log import record_lines, title_cells
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.view import RunView
+from unstuck_tui.widgets.detail import Page
+from unstuck_tui.widgets.fields import LineField
+from unstuck_tui.widgets.key_hints import KeyHints
+from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.log_list import LogList
+from unstuck_tui.widgets.small import SmallNotice
+
+__all__ = ["LogScreen"]
+
+_TICK_S = 1.0
+_PIECE = 20_000
+
+
+class _Title(Lines):
+    """One line about what is shown."""
+
+    DEFAULT_CSS = """
+    _Title { height: 1; background: $panel; overflow: hidden; }
+    """
+
+    def __init__(self, screen: LogScreen) -> None:
+        super().__init__(id="title")
+        self._of = screen
+
+    def line_total(self) -> int:
+        return 1
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return self._of.title_cells(width)
+
+
+class LogScreen(FittingScreen[None], inherit_bindings=False):
+    """``task`` is the one that can be looked at alone; ``seq`` the record to begin at, 0 for the last one."""
+
+    AREAS: ClassVar[tuple[Area, ...]] = ("logs", "log", "detail")
+    OWN: ClassVar[tuple[Area, ...]] = ("logs",)
+    BINDINGS = bindings_of("logs")
+    DEFAULT_CSS = """
+    LogScreen { layout: vertical; }
+    LogScreen #words { display: none; height: 1; border: none; padding: 0 1; }
+    LogScreen.-filtering #words { display: block; }
+    LogScreen #record { display: none; height: 45%; border-top: solid $foreground 30%; }
+    LogScreen.-opened #record { display: block; }
+    """
+
+    def __init__(self, view: RunView, *, task: str = "", seq: int = 0) -> None:
+        super().__init__()
+        self._view, self._selected_task, self._seq = view, task, seq
+        self._lines = LogLines(view.log)
+        self._list = LogList(self._lines, id="log")
+        self._words, self._problem = "", ""
+        self._one_task = self._without_me = False
+        self._found: array[int] = array("L")
+        self._searched = 0
+        self._growing = False
+
+    def compose(self) -> ComposeResult:
+        yield _Title(self)
+        yield self._list
+        yield Page(from_end=False, id="record")
+        yield LineField(placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words")
+        yield KeyHints(show_command_palette=True)
+        yield SmallNotice(id="small", markup=False)
+
+    def on_mount(self) -> None:
+        self._list.follows = not self._seq
+        self._list.focus()
+        self._grow()
+        if not self._view.is_past:
+            self.set_interval(_TICK_S, self.tick)
+
+    def tick(self) -> None:
+        """A second has passed: look whether there is more."""
+        if self.is_current:
+            self._grow()
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def title_cells(self, width: int) -> tuple[Cell, ...]:
+        """Which run, how many of its records, and which ones."""
+        shown = len(self._found) if self._list.found is not None else None
+        notes = [] if self._view.is_past else ["follows" if self._list.follows else "paused"]
+        notes += [f"only {self._selected_task}"] if self._one_task else []
+        notes += ["decided without you"] if self._without_me else []
+        if self._list.found is not None and self._searched < len(self._lines):
+            notes.append("looking")
+        run = self._view.state.run.id
+        return title_cells(
+            run, len(self._lines), shown, words=self._words, notes=notes, problem=self._problem, width=width
+        )
+
+    def _grow(self) -> None:
+        if not self._growing:
+            self._growing = True
+            self.run_worker(self._look_for_more(), group="growing")
+
+    async def _look_for_more(self) -> None:
+        try:
+            await asyncio.to_thread(self._lines.grow)
+        except (OSError, RecordError) as problem:
+            self._problem = str(problem)
+        finally:
+            self._growing = False
+        self._renew()
+        if self._seq and len(self._lines):
+            self._list.place_on(self._seq)
+            self._seq = 0
+        if self._list.found is not None and not self._problem and self._searched < len(self._lines):
+            self._search_on()
+
+    def _renew(self) -> None:
+        self._list.renew()
+        self.query_one(_Title).refresh()
+
+    def _query(self) -> Query:
+        query = query_of(self._words)
+        query = query.of_task(self._selected_task) if self._one_task else query
+        return query.without_me() if self._without_me else query
+
+    def _look_anew(self) -> None:
+        """Look for other records, from the beginning."""
+        try:
+            self._problem, empty = "", self._query().is_empty
+        except QueryProblem as problem:
+            self._problem, empty = str(problem), False
+        self._found, self._searched = array("L"), 0
+        self._list.found = None if empty else self._found
+        self._renew()
+        if not empty and not self._problem:
+            self._search_on()
+
+    def _search_on(self) -> None:
+        self.run_worker(self._search(self._query(), self._found), group="searching", exclusive=True)
+
+    async def _search(self, query: Query, found: array[int]) -> None:
+        """Piece by piece, so that the first ones are there at once and another wish ends it."""
+        while self._searched < len(self._lines) and found is self._found:
+            begin, end = self._searched, min(len(self._lines), self._searched + _PIECE)
+            more = await asyncio.to_thread(list, self._lines.matching(query, begin, end))
+            if found is self._found:
+                found.extend(more)
+                self._searched = end
+                self._renew()
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    @on(LogList.Selected)
+    def _selected(self) -> None:
+        if self.has_class("-opened"):
+            self._show_record()
+
+    @on(LogList.Stopped)
+    def _stopped(self) -> None:
+        self.query_one(_Title).refresh()
+
+    def _show_record(self) -> None:
+        page = self.query_one("#record", Page)
+        width = max(20, page.scrollable_content_region.width)
+        page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), anew=True)
+
+    def action_open(self) -> None:
+        """Show all that stands in the record under the cursor, or no more."""
+        self.toggle_class("-opened")
+        self.call_after_refresh(self._show_record)
+
+    def action_follow(self) -> None:
+        """Follow what comes, or stay."""
+        self._list.follows = not self._list.follows
+        self._renew()
+
+    def action_only_task(self) -> None:
+        """Only the records of the task that was selected, or all of them again."""
+        if self._selected_task:
+            self._one_task = not self._one_task
+            self._look_anew()
+        else:
+            self.notify("No task was selected.", markup=False)
+
+    def action_without_me(self) -> None:
+        """Only what was decided without a person, or everything again."""
+        self._without_me = not self._without_me
+        self._look_anew()
+
+    def action_filter(self) -> None:
+        """Type words to look for."""
+        self.add_class("-filtering")
+        self.set_focus(self.query_one("#words", Input))
+
+    @on(Input.Changed, "#words")
+    def _typed(self, event: Input.Changed) -> None:
+        self._words = event.value.strip()
+        self._look_anew()
+
+    @on(Input.Submitted, "#words")
+    def _looked_for(self) -> None:
+        if not self._words:
+            self.remove_class("-filtering")
+        self.set_focus(self._list)
+
+    def action_back(self) -> None:
+        """Leave what is open: the record, the words, then the log."""
+        if self.has_class("-opened"):
+            self.remove_class("-opened")
+            self.set_focus(self._list)
+        elif self.has_class("-filtering") or self._list.found is not None:
+            self._one_task = self._without_me = False
+            self.query_one("#words", Input).value = self._words = ""
+            self.remove_class("-filtering")
+            self.set_focus(self._list)
+            self._look_anew()
+        else:
+            self.dismiss()

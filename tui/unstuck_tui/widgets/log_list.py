@@ -1,0 +1,100 @@
+"""The lines of a log, drawn from where they stand in the file; however many there are, only those in view are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+
+from unstuck.record.envelope import Record
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.past.lines import LogLines
+from unstuck_tui.render.log import record_cells
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.widgets.lines import Lines
+
+__all__ = ["LogList"]
+
+
+class LogList(Lines, can_focus=True):
+    """All records, or the ``found`` ones. While it ``follows``, the cursor is on the last."""
+
+    AREA = "log"
+    BINDINGS = bindings_of("log")
+    DEFAULT_CSS = """
+    LogList { height: 1fr; }
+    """
+
+    class Selected(Message):
+        """Another record is under the cursor."""
+
+    class Stopped(Message):
+        """Somebody has moved the cursor: it does not follow any more."""
+
+    def __init__(self, lines: LogLines, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._log = lines
+        self._cursor = 0
+        self.found: Sequence[int] | None = None
+        self.follows = True
+
+    @property
+    def record(self) -> Record | None:
+        """The record under the cursor."""
+        return self._log.record(self._line(self._cursor)) if self.line_total() else None
+
+    def _line(self, index: int) -> int:
+        return index if self.found is None else self.found[index]
+
+    def line_total(self) -> int:
+        return len(self._log) if self.found is None else len(self.found)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return record_cells(self._log.record(self._line(index)), width)
+
+    def nothing_here(self) -> str:
+        return "  nothing here" if self.found is None else "  no record is like that; esc shows all of them again"
+
+    def is_cursor(self, index: int) -> bool:
+        return index == self._cursor
+
+    def renew(self) -> None:
+        """There are more lines, or others."""
+        self.resized()
+        last = max(0, self.line_total() - 1)
+        self._move_to(last if self.follows else min(self._cursor, last))
+        self.refresh()
+        self.call_after_refresh(self._settle)
+
+    def _settle(self) -> None:
+        """How far one can scroll shows only once the list has its place."""
+        self.scroll_to_line(self._cursor)
+
+    def place_on(self, seq: int) -> None:
+        """Put the cursor on record ``seq``, or on the first one shown after it."""
+        total = self.line_total()
+        self._move_to(next((place for place in range(total) if self._line(place) + 1 >= seq), max(0, total - 1)))
+
+    def _move_to(self, index: int) -> None:
+        before, self._cursor = self._cursor, index
+        self.scroll_to_line(index)
+        self.redraw_line(before)
+        self.redraw_line(index)
+        self.post_message(self.Selected())
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor; it does not follow any more."""
+        if self.follows:
+            self.follows = False
+            self.post_message(self.Stopped())
+        self._move_to(max(0, min(self.line_total() - 1, self._cursor + by)))
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.action_cursor(by * max(1, self.size.height - 1))
+
+    def on_click(self, event: events.Click) -> None:
+        place = self.scroll_offset.y + event.y
+        if place < self.line_total():
+            self.action_cursor(place - self._cursor)
