@@ -272,6 +272,6 @@ def test_what_did_not_help_is_only_said(learnt: Any) -> None:
     ],
 )
 def test_every_question_says_where_the_files_are_safe(asked: GateRow, said: str | None) -> None:
-    """Under which checkpoint, for each task where several stand still, or why there is none; an old log may not know."""
+    """Under which checkpoint, for each task where several stand still, or why there is none; old logs may not know."""
     facts = dict(question_of(state_of(task("web")), asked).facts)
     assert facts.get("Saved") == said

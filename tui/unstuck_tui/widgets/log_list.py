@@ -79,8 +79,7 @@ class LogList(Lines, can_focus=True):
     def _move_to(self, index: int) -> None:
         before, self._cursor = self._cursor, index
         self.scroll_to_line(index)
-        self.redraw_line(before)
-        self.redraw_line(index)
+        self.redraw((before, index))
         self.post_message(self.Selected())
 
     def action_cursor(self, by: int) -> None:
