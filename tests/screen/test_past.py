@@ -36,7 +36,8 @@ def as_it_was(log: Path, seq: int) -> State:
 
 def told(history: History, state: State) -> dict[str, object]:
     """Everything that a history tells of the tasks of ``state``."""
-    return {task: history.of(task) for task in state.tasks} | {"failures": history.failures, "spent": history.spent}
+    told: dict[str, object] = {task: (history.of(task), history.spent(task)) for task in state.tasks}
+    return told | {"failures": history.failures}
 
 
 def test_every_moment_is_as_it_was(log: Path) -> None:

@@ -65,7 +65,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     async def on_mount(self) -> None:
         self._table.focus()
         loop = asyncio.get_running_loop()
-        self._pace = Pace(lambda is_full: self.call_next(self.tick if is_full else self.frame), loop)
+        self._pace = Pace(lambda is_full: self.call_next(self._draw, is_full), loop)
         self._tracker.wake = self._pace.wake
         start(self, "looking back", self._look_back)
         self.call_after_refresh(self.frame)
@@ -79,6 +79,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def on_unmount(self) -> None:
         self._pace.close()
+
+    def _draw(self, is_full: bool) -> None:
+        if not self.query(RunHeader):
+            return  # the screen is being closed
+        if is_full:
+            self.tick()
+        else:
+            self.frame()
 
     def frame(self) -> None:
         """Show what has changed since the last frame."""

@@ -95,7 +95,7 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         if places:
             # One block is drawn faster than the same lines one by one.
             first = min(places)
-            self.refresh(Region(0, first + self.gutter.top, size.width, max(places) - first + 1))
+            self.refresh(Region(0, first, size.width, max(places) - first + 1))
 
     def scroll_to_line(self, index: int) -> None:
         """Scroll no further than is needed to see line ``index``."""
