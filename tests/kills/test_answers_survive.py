@@ -93,7 +93,7 @@ async def test_an_answer_that_has_arrived_is_not_told_again(project: Path) -> No
     sent = e.AnswerSent(gate="g1-r", call="c1", incarnation="t.1")
     await killed(project, LOOP, answer, sent, e.AnswerDelivered(gate="g1-r"))
     (guidance,), gates = await resumed(project)
-    assert guidance.text == "Work."
+    assert guidance.text.startswith("Work.\n\nThe attempt before this one was cut off from outside")
     assert gates == {"g0-r": "delivered", "g1-r": "delivered"}
 
 
@@ -109,7 +109,7 @@ async def test_a_question_of_an_attempt_that_was_killed_is_withdrawn(project: Pa
     """Its cause is gone with the attempt; the run goes on without it."""
     await killed(project, LOOP)
     (guidance,), gates = await resumed(project)
-    assert guidance.text == "Work."
+    assert guidance.text.startswith("Work.\n\nThe attempt before this one was cut off from outside")
     assert gates == {"g0-r": "delivered", "g1-r": "withdrawn"}
 
 

@@ -15,7 +15,7 @@ from unstuck.diagnosis import Diagnosis, FailureType
 from unstuck.settings.templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "compose", "quoted", "set_back"]
+__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "compose", "cut_off", "quoted", "set_back"]
 
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
@@ -147,9 +147,32 @@ def _problem(diagnosis: Diagnosis, repeats: int) -> str:
     return f"Problem: {diagnosis.headline}{where}{again}"
 
 
-def set_back(changes: Sequence[tuple[str, str]], *, broken: bool) -> str:
-    """What was undone and why, for the agent that did it. ``changes`` are (change, return or disappear; path)."""
+def cut_off(left: Sequence[str] | None, *, stays: bool = True) -> str:
+    """What became of an attempt that was cut off, for the one that comes after it.
+
+    ``left`` is what it had changed, a file a line, None where nobody knows; ``stays``: that is still there.
+    """
+    said = "The attempt before this one was cut off from outside, and nothing has judged its work."
+    if not stays:
+        return said
+    if left is None:
+        return f"{said} What it has left in the files is there, finished or not: look at that first."
+    if not left:
+        return f"{said} It has changed no file so far."
+    named = [f"- {one_line(change)}" for change in left[:_NAMED]]
+    if len(left) > _NAMED:
+        named.append(f"- and {len(left) - _NAMED} more")
+    files = "\n".join(["What has been changed so far is in the files, finished or not:", *named])
+    return f"{said}\n\n{files}\n\nLook at what is there first, keep what is right, and go on from there."
+
+
+def set_back(changes: Sequence[tuple[str, str]], *, broken: bool, again: bool = False) -> str:
+    """What was undone and why, for the agent that did it. ``changes`` are (change, return or disappear; path).
+
+    ``again``: nothing was wrong with them, but a person wants the attempt begun again.
+    """
     why = "because the build was broken" if broken else "so that the new approach starts clean"
+    why = "so that the attempt begins again" if again else why
     words = {"change": "changed back", "return": "brought back", "disappear": "removed"}
     named = [f"- {words.get(status, status)} {one_line(path)}" for status, path in changes[:_NAMED]]
     if len(changes) > _NAMED:

@@ -84,7 +84,7 @@ class AttemptRow:
     before it, None where no clock runs. They move on by as long as the attempt is held, which it is since
     ``held_since`` and was for ``held`` seconds before. ``timed_out`` names the clock that ended it. ``repeats`` is how
     often what its agent does now was there already, ``tokens`` and ``cost`` (US dollars) what it has reported; a cost
-    of None is not known.
+    of None is not known. ``note`` is the end of its guidance that was for it alone.
     """
 
     id: str
@@ -113,6 +113,7 @@ class AttemptRow:
     signature: str = ""
     headline: str = ""
     checkpoint: str = ""
+    note: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -131,7 +132,8 @@ class TaskRow:
 
     ``saved`` is the checkpoint of what is asked about, ``none`` where there could be none; ``backoff_quota``: the wait
     is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
-    in seconds. ``failures`` are those of the present approach that retries have answered, the oldest first.
+    in seconds, ``left`` what the last of them has left in the tree, a file a line. ``failures`` are those of the
+    present approach that retries have answered, the oldest first.
     """
 
     task: Task
@@ -163,6 +165,7 @@ class TaskRow:
     backoff_delay: float = 0.0
     backoff_quota: bool = False
     used: float = 0.0
+    left: tuple[str, ...] = ()
     changed: int = 0
 
     @property

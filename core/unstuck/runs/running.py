@@ -21,11 +21,13 @@ from unstuck.record.journal import LOG_NAME, replay
 from unstuck.record.state import State
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.plan import Plan
+from unstuck.runs.recovering import require_possible
 from unstuck.settings import Settings, default_user_file, load_settings
-from unstuck.supervision.coordinator import Coordinator, RunResult
+from unstuck.supervision.coordinator import Coordinator, RunResult, record_end
 from unstuck.supervision.core import GatePolicy
 from unstuck.supervision.delivering import REFUSED
 from unstuck.supervision.remediation import Ground
+from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import fallen
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.supervision.verification import detect_check
@@ -54,7 +56,9 @@ class RunOptions:
     """What the caller of a run may set.
 
     ``listener`` gets each durable record; ``started`` the run's id; with ``beside`` a person watches. ``notice`` gets
-    why nothing can be recorded for the moment and the gate about it, and an empty text once it can.
+    why nothing can be recorded for the moment and the gate about it, and an empty text once it can. ``chosen`` says by
+    task or pattern what becomes of an attempt that was cut off; with ``hold`` a run that is opened again waits to be
+    let go also where nothing has to be decided.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -63,6 +67,8 @@ class RunOptions:
     started: Callable[[str], None] | None = None
     notice: Callable[[str, str], None] | None = None
     beside: Beside | None = None
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    hold: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     clock: Clock | None = None
 
@@ -119,6 +125,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
     plan = _recorded_plan(place.runs / run / LOG_NAME, state)
     _require_agents(plan, place, options)
     limits = _budget(place, options)
+    require_possible(state, options.chosen, git=place.repository is not None)
     async with Supervisor.open(
         place,
         resume=run,
@@ -128,7 +135,11 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         environ=options.environ,
         listener=options.listener,
         limits=e.BudgetSet(**limits) if limits else None,
+        chosen=options.chosen,
     ) as supervisor:
+        if options.beside is not None:
+            died = state.run.state in ("running", "blocked", "draining")
+            supervisor.standstill = Standstill(supervisor.core, died=died, always=options.hold)
         # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
         for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
             if _is_offered(row.status):
@@ -190,6 +201,9 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
             mode=planned.mode,
             shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
         )
+    if supervisor.standstill is not None and not await supervisor.standstill.over():
+        supervisor.standstill.leave()
+        return await record_end(core)
     ground = _ground(plan, supervisor, apart=apart)
     return await Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground).run()
 

@@ -23,10 +23,10 @@ _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR"
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")
-# What is kept of the record and of saved files, and what reaches the user's branch, is not for the one whose doings
-# they are.
+# What is kept of the record and of saved files, what reaches the user's branch, and who judges a run that was cut off
+# is not for the one whose doings they are.
 _USERS_ONLY = (
-    "keep_runs", "keep_days", "keep_bytes", "results",
+    "keep_runs", "keep_days", "keep_bytes", "results", "evaluator",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
 

@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_TIMEOUTS",
     "AutoResolve",
     "BudgetSettings",
+    "EvaluatorSettings",
     "FailureHandlerSettings",
     "KnownWay",
     "Settings",
@@ -207,6 +208,20 @@ class BudgetSettings(_Frozen):
     time: Annotated[float | None, BeforeValidator(_time)] = None
 
 
+class EvaluatorSettings(_Frozen):
+    """An agent that is asked what it would do with a run that was cut off: its command, and how long it may take.
+
+    The command is text for a shell and holds ``{prompt_file}``, or reads the question from standard input.
+    """
+
+    command: Text
+    timeout: Seconds = 120.0
+
+
+def _evaluator(value: object) -> object:
+    return {"command": value} if isinstance(value, str) else value
+
+
 Words = Annotated[str, BeforeValidator(_words)]
 Prompts = Annotated[dict[Rung, Words], AfterValidator(checked_templates)]
 Timers = Annotated[Mapping[GateName, TimerSettings], BeforeValidator(_with_plain_names)]
@@ -217,6 +232,7 @@ class Settings(_Frozen):
 
     ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
     ``survivors`` says what becomes of an agent that has outlived a killed supervisor where nobody can be asked;
+    ``recovery`` what becomes of an attempt that was cut off, and ``evaluator`` who may propose something about it;
     ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
     ``results`` is the way of what tasks did in work trees of their own to the user's branch: left on the run's
     ``branch``, by ``fast_forward`` only, or with a ``merge`` where that is not possible;
@@ -243,6 +259,8 @@ class Settings(_Frozen):
     max_parallel: Annotated[int, BeforeValidator(_whole(1, 64))] = 2
     ask: Literal["always", "never"] = "always"
     survivors: Literal["stop", "adopt"] = "stop"
+    recovery: Literal["continue", "retry", "ask"] = "continue"
+    evaluator: Annotated[EvaluatorSettings | None, BeforeValidator(_evaluator)] = None
     unverified: Literal["reject", "accept"] = "reject"
     results: Annotated[Literal["branch", "fast_forward", "merge"], BeforeValidator(_plain_word)] = "branch"
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20

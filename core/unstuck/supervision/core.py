@@ -49,7 +49,8 @@ class Core:
 
     ``survivors`` are the attempts that have outlived a killed supervisor, until their task is taken up, with the gate
     about each. ``asking`` are the questions that are about to be opened, by attempt (empty: the whole run), and
-    ``stand_still`` makes the agent of an attempt do as these and the record say.
+    ``stand_still`` makes the agent of an attempt do as these and the record say. ``cut_off`` are the attempts that this
+    process has found interrupted, and ``chosen`` what was said beforehand of what becomes of them, by task or pattern.
     """
 
     root: Path
@@ -73,6 +74,8 @@ class Core:
     survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
     asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     stand_still: dict[str, Callable[[], None]] = field(default_factory=dict)
+    cut_off: frozenset[str] = frozenset()
+    chosen: Mapping[str, str] = field(default_factory=dict)
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)

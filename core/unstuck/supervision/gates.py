@@ -80,6 +80,8 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
     if answer.choice == "retry" and answer.text and not answer.text.strip():
         raise AnswerRefused("the approach is blank: name one, or leave it out")
+    if gate.type == "recovery" and answer.choice == "retry" and answer.text:
+        raise AnswerRefused("retry takes no words here: the attempt begins again with what it was told")
     if answer.choice in ("show_me", "retry") and answer.scope != "once":
         _check_rule(gate, answer)
     if answer.number is not None and not math.isfinite(answer.number):
@@ -145,6 +147,12 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"
         case "recovery", "stop":
             return "stop"
+        case "recovery", "continue":
+            return "go_on"
+        case "recovery", "retry":
+            return "prepare"
+        case "recovery", "done":
+            return "recheck"
         case "budget", "extend":
             return "go_on"
         case "budget", "stop":

@@ -248,8 +248,11 @@ async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
     return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
 
 
-def follow_answer(core: Core, row: TaskRow, gate: str) -> None:
-    """An answer given while the attempt ran goes into the next one, with those that an interrupted one was told."""
+def follow_answer(core: Core, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
+    """An answer given while the attempt ran goes into the next one, with those that an interrupted one was told.
+
+    ``with_gate`` is another question whose answer is used up by this.
+    """
     answer = core.head.gates[gate].answer
     assert answer is not None
     told_before = row.prepared.answers if row.prepared is not None else ()
@@ -260,7 +263,7 @@ def follow_answer(core: Core, row: TaskRow, gate: str) -> None:
             climb=row.climb.answered(answer.choice, answer.text),
             answer=answer.text,
             approach=answer.text if answer.choice == "retry" else Clean(""),
-            answers=(*told_before, gate),
+            answers=(*told_before, gate, *([with_gate] if with_gate else [])),
             fresh=answer.choice == "retry",
         ),
         task=row.id,

@@ -5,20 +5,23 @@ Every step can be done twice: a run that was killed in the middle does it again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance
 from unstuck.diagnosis import Cause
-from unstuck.escalation.prompts import Brief, compose, quoted
+from unstuck.escalation.prompts import Brief, compose, cut_off, quoted
 from unstuck.escalation.research import research_targets
 from unstuck.record import events as e
-from unstuck.record.state import TaskRow
+from unstuck.record.state import DirectiveRow, TaskRow
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import insights_before, keep_rules, remember_insights
-from unstuck.text import admit, one_line
+from unstuck.supervision.saving import INTERRUPTED
+from unstuck.supervision.steps import pending_answer
+from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.gather import gather, surroundings
 
-__all__ = ["first_guidance", "prepare", "research", "run_command"]
+__all__ = ["first_guidance", "note_for", "prepare", "research", "run_command"]
 
 
 async def run_command(core: Core, row: TaskRow, command: str) -> None:
@@ -72,6 +75,16 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     """Compose the next attempt's guidance and record it."""
     directive = row.directive
     assert directive is not None
+    if directive.checkpoint == INTERRUPTED:
+        said = pending_answer(core.head, row)
+        answer = core.head.gates[said].answer if said else None
+        if answer is None:
+            _begin_again(core, row, directive)
+            return
+        # A person's words that the agent has not had yet come into the attempt that begins again.
+        approach = answer.text if answer.choice == "retry" else ""
+        answers = (*directive.answers, said)
+        directive = replace(directive, level="human", answer=answer.text, approach=approach, answers=answers)
     if directive.level == "first":
         _same_again(core, row, can)
         return
@@ -94,7 +107,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         repeats=climb.repeats,
         failed=climb.failed_approaches,
         insights=(*known, *(climb.insights if gathered else ())),
-        restored="\n\n".join(filter(None, (directive.restored_note, directive.ran))),
+        restored="\n\n".join(filter(None, (_cut_off(core, row), directive.restored_note, directive.ran))),
         progress=directive.progress,
         check=row.task.verify or "",
         signals=can.signals,
@@ -115,6 +128,35 @@ def _answer_text(answer: str, approach: str) -> str:
     if approach:
         return "Try again with the approach below."
     return answer or "Try again with a different approach."
+
+
+def note_for(core: Core, row: TaskRow) -> str:
+    """What the next attempt is told beside its guidance: that it takes up what another has left."""
+    if row.prepared is None or row.prepared.attempt != row.attempt:
+        return ""  # composed since, with all that is to be said
+    said = _cut_off(core, row)
+    return f"\n\n{said}" if said else ""
+
+
+def _cut_off(core: Core, row: TaskRow) -> str:
+    """What became of the last attempt, where it was cut off; its work may have been set back since."""
+    last = core.head.attempts.get(row.attempt)
+    if last is None or last.state != "interrupted":
+        return ""
+    stays = row.directive is None or not row.directive.restored
+    known = all(saved not in ("", "none") for saved in (row.saved, row.baseline))
+    return cut_off(row.left if known else None, stays=stays)
+
+
+def _begin_again(core: Core, row: TaskRow, directive: DirectiveRow) -> None:
+    """The words of the attempt that was cut off once more, for a fresh session on files that were set back."""
+    last = core.head.attempts[row.attempt]
+    words = last.guidance.text.removesuffix(last.note)
+    text = "\n\n".join(filter(None, (words, _cut_off(core, row), directive.restored_note)))
+    event = e.DirectivePrepared(
+        level=directive.level, text=Clean(text), approach=last.guidance.approach, answers=directive.answers
+    )
+    core.append(event, task=row.id)
 
 
 def _same_again(core: Core, row: TaskRow, can: Capabilities) -> None:

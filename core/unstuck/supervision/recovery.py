@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.clock import iso
-from unstuck.contract import Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
+from unstuck.contract import Actor, Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Remains, account_of, end_survivors, helpers_done
 from unstuck.record import events as e
 from unstuck.record.state import AttemptRow
@@ -20,6 +20,7 @@ from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import SURVIVOR_CHOICES
 from unstuck.supervision.saving import saved_before
+from unstuck.supervision.recovering import chosen_for
 from unstuck.supervision.timers import timer_of
 from unstuck.text import admit
 
@@ -110,7 +111,8 @@ async def take_over(core: Core, kept: tuple[Left, ...]) -> None:
             )
         else:
             event = e.RecoveryDecided(choice="adopt")
-            core.append(event, task=attempt.task, attempt=attempt.id)
+            by: Actor = "human" if chosen_for(core.chosen, attempt.task) else "policy"
+            core.append(event, task=attempt.task, attempt=attempt.id, actor=by)
         core.survivors[attempt.id] = left.survivor, gate
         _withdraw(core, attempt, but=gate)
 
@@ -135,6 +137,8 @@ async def _left(core: Core, attempt: AttemptRow) -> Left | None:
     }
     survivor = Survivor(remains, core.folder / "output" / f"{attempt.id}.log")
     preview = Gate(id="", type="recovery", task=row.id, key="survivors", context=context, choices=SURVIVOR_CHOICES)
+    if chosen := chosen_for(core.chosen, row.id):
+        return Left(attempt=attempt.id, survivor=survivor, context=context, asked=False) if chosen == "adopt" else None
     found = core.policy(preview) if core.may_ask else None
     asked = core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None)
     if not asked and core.settings.survivors == "stop":

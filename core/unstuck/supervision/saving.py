@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IDLE",
+    "INTERRUPTED",
     "NOT_SAVED",
     "changed",
     "checkpoint",
@@ -25,6 +26,7 @@ __all__ = [
     "save",
     "save_asked",
     "save_good",
+    "save_interrupted",
     "saved_before",
     "saved_before_all",
     "saved_tree",
@@ -34,13 +36,15 @@ __all__ = [
 IDLE = "no agent is at work"
 NOT_SAVED = "no checkpoint could be made"
 
+INTERRUPTED = "recovery"
+"""The reason of a checkpoint that keeps what an interrupted attempt has left."""
 
 async def checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
     """Save the tree; where that cannot be done the run goes on and the record says so."""
     works = True if purpose == "baseline" else False if purpose == "good" or reason == "ask" else None
     try:
         saved = await core.checkpoints(tree).create(reason, run=core.run, task=row.id, works=works)
-        progress = await _progress(core, row, tree) if reason == "progress" else ()
+        progress = await _progress(core, row, tree) if reason in ("progress", INTERRUPTED) else ()
     except WorkspaceError as error:
         event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)  # type: ignore[arg-type]
     else:
@@ -103,6 +107,13 @@ async def save_asked(core: Core, row: TaskRow) -> None:
 def said_of(saved: str) -> dict[str, str]:
     """What a question says of the checkpoint ``saved`` that stands before it; ``none`` or empty where none does."""
     return {"checkpoint": "", "not_saved": NOT_SAVED} if saved in ("", "none") else {"checkpoint": saved}
+async def save_interrupted(core: Core, row: TaskRow) -> None:
+    """The checkpoint of what an interrupted attempt has left, before anything is done about it."""
+    try:
+        await checkpoint(core, row, core.tree_of(row), INTERRUPTED, purpose="question")
+    except OSError as error:  # such as a tree that is gone
+        event = e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="question")
+        core.append(event, task=row.id, attempt=row.attempt)
 
 
 async def saved_before(core: Core, row: TaskRow) -> dict[str, str]:

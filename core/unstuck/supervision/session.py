@@ -15,7 +15,7 @@ from unstuck.contract import Capabilities, Directive, Guidance, Observation, Out
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
-from unstuck.supervision import ground, judging, preparing, saving, setting_back, stuck
+from unstuck.supervision import ground, judging, preparing, recovering, saving, setting_back, stuck
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
@@ -157,10 +157,8 @@ class Session:
             case "skip":
                 reason = admit(f"{step.about} was not done", limit=200)
                 core.append(e.TaskEnded(task_id=task, status="skipped", reason=reason), task=task)
-            case "recover" if step.about:
-                judging.follow_answer(core, self.row, step.about)
             case "recover":
-                core.append(e.RecoveryDecided(choice="continue"), task=task)
+                await recovering.recover(core, self.row)
             case "check":
                 await judging.check(core, self.row)
             case "decide":
@@ -202,8 +200,10 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
-            guidance = replace(self._guidance(row), attempt=attempt, number=number, workdir=workdir)
-            event = e.AttemptStarted(guidance=guidance, limit_s=core.time_left(row) if self.can.stop else 0.0)
+            said, note = self._guidance(row), preparing.note_for(core, row)
+            guidance = replace(said, attempt=attempt, number=number, workdir=workdir, text=Clean(said.text + note))
+            limit = core.time_left(row) if self.can.stop else 0.0
+            event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note)
             core.append(event, task=row.id, attempt=attempt)
             core.detector.started(row.id, row.task.prompt)
         if problem:

@@ -10,6 +10,7 @@ from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.naming import MOST_NAMED
+from unstuck.supervision.saving import INTERRUPTED
 from unstuck.text import admit, one_line
 from unstuck.workspace.checkpoints import Plan
 
@@ -52,7 +53,8 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
             return "setting them back was not allowed." if said else ""
     done = await store.restore(target, run=core.run, paths=paths)
     broken = row.directive is not None and row.directive.restore == "good"
-    said = set_back([(change.status, change.path) for change in done.changes], broken=broken)
+    again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
+    said = set_back([(change.status, change.path) for change in done.changes], broken=broken, again=again)
     if own is not None:
         said += "\nWhat others wrote in this tree stays."
     event = e.RestoreDone(

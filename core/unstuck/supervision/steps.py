@@ -153,7 +153,7 @@ def _preparing(row: TaskRow) -> Step:
         return Step("run", directive.command)
     if directive.level == "research" and directive.insights is None:
         return Step("research")
-    if directive.level == "human" and not directive.answers:
+    if directive.level == "human" and not directive.answers and directive.checkpoint != "recovery":
         return Step("ask")
     return Step("prepare")
 

@@ -34,9 +34,11 @@ from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.looking import changes_of
 from unstuck.supervision.questions import stop_asking
+from unstuck.supervision.recovering import answer_chosen
 from unstuck.supervision.recovery import interrupt_running, take_over
 from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
+from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.timers import Timers, keep_open, start_timer
 from unstuck.supervision.verification import Verifier
 from unstuck.text import Clean, one_line, secret_values, set_secret_values
@@ -87,6 +89,7 @@ class Supervisor:
         Timers(core, deadlines)
         self.hooks: Hooks | None = None
         self.socket: Path | None = None
+        self.standstill: Standstill | None = None
         self.room = RoomKeeper(core)
         core.journal.on_append(self._on_append)
 
@@ -105,13 +108,14 @@ class Supervisor:
         environ: Mapping[str, str] | None = None,
         listener: Callable[[Record], None] | None = None,
         limits: e.BudgetSet | None = None,
+        chosen: Mapping[str, str] | None = None,
     ) -> AsyncIterator[Supervisor]:
         """Open a new run in ``project``, or the run ``resume`` again.
 
         ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
         state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on; ``limits`` are
-        new budgets for a run that goes on. Raises
-        ProjectLocked, ProjectError, RecordError, SettingsError.
+        new budgets for a run that goes on; ``chosen`` says by task or pattern what becomes of an attempt that was cut
+        off. Raises ProjectLocked, ProjectError, RecordError, SettingsError.
         """
         environ = os.environ if environ is None else environ
         set_secret_values(secret_values(environ))
@@ -130,6 +134,7 @@ class Supervisor:
             if listener is not None:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
+            supervisor.core.chosen = chosen or {}
             stack.push_async_callback(supervisor.room.stop)
             stack.push_async_callback(stop_asking, supervisor.core)
             stack.push_async_callback(supervisor._end_survivors)
@@ -209,13 +214,18 @@ class Supervisor:
             core.append(event.model_copy(update=update | {"warnings": warnings}))
         else:
             kept = await interrupt_running(core)
+            if core.head.run.kind in ("plan", "command"):
+                rows = core.head.tasks.values()
+                core.cut_off = frozenset(row.attempt for row in rows if row.state == "interrupted")
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             withdraw_old(core)
             before = core.head.open_gates()
             await take_over(core, kept)
             for row in before:
                 # An answer to another may have closed it.
-                if core.head.gates[row.id].status == "open" and not apply_policy(core, row.gate):
+                if core.head.gates[row.id].status != "open" or answer_chosen(core, row.gate):
+                    continue
+                if not apply_policy(core, row.gate):
                     start_timer(core, row.gate)
         self._budget.begin(limits)
         await core.journal.committed()

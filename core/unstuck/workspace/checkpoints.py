@@ -20,6 +20,7 @@ from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.casing import clash, folds_case
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
+from unstuck.workspace.counting import Counted, parse_counts
 from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import Repository, above
 from unstuck.workspace.restoring import (
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 _DIFF_LIMIT = 1_000_000
+_COUNTING = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
 _NAMED = 1_000
 _NEARLY = 0.95
 _NEEDED = "needed.json"
@@ -186,6 +188,15 @@ class CheckpointStore:
             old, new = await self._both(a, b)
             differences = await self._compare(old, new, paths)
             return changes(self._side.tree, differences, (), await sizes_of(self._side.reading, differences))
+
+    async def counted(self, a: str, b: str | None = None) -> tuple[Counted, ...]:
+        """The lines that each file has more and less from ``a`` to ``b``, or to the tree as it is.
+
+        Raises CheckpointUnknown.
+        """
+        async with self._side.held():
+            old, new = await self._both(a, b)
+            return parse_counts((await self._side.reading(*_COUNTING, old, new)).out)
 
     async def contents(self, id: str) -> tuple[Change, ...]:
         """What changed up to checkpoint ``id`` since the one before it in this tree. Raises CheckpointUnknown."""

@@ -26,6 +26,7 @@ _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
 _FACT_LIMIT = 2_000
+_NOT_HERE = "not possible here: this question does not take it"
 _MEANWHILE = {
     "waits": "the agent takes no step meanwhile",
     "held": "the agent waits in its next call meanwhile",
@@ -171,11 +172,25 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Attempts", _said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
     yield "Files", ", ".join(_each(context.get("paths")))
-    yield "Tree", _said(context.get("tree"))
+    yield "Tree", _said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else "")
     yield "Branch", _said(context.get("branch"))
+    yield "Trouble", _said(context.get("trouble"))
+    yield "Proposed", _proposed(context.get("proposal"))
     task = state.tasks.get(row.gate.task)
     if task is not None and task.diagnosis is not None and row.gate.type != "question":
         yield "Last", _said(task.diagnosis.headline)
+
+
+def _under_way(context: Mapping[str, Any]) -> str:
+    return _said(context.get("under_way"))
+
+
+def _proposed(proposal: Any) -> str:
+    """What an evaluator would do, and why."""
+    if not isinstance(proposal, Mapping) or not proposal.get("choice"):
+        return ""
+    by = _said(proposal.get("evaluator"))
+    return f"{_spoken(proposal['choice'])}: {_said(proposal.get('reason'))}" + (f" ({by})" if by else "")
 
 
 def _tried(context: Any) -> str:
@@ -215,7 +230,7 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
     for action in actions_of(_AREAS.get(gate.type) or _area(gate.type)):
         name = action.id.partition(".")[2]
         choice, scope = _meaning(name)
-        if gate.type == "recovery" and choice not in gate.choices:
+        if gate.type == "recovery" and choice not in gate.choices and not _why_not(gate, choice):
             continue  # an agent that is still at work is another question than one that is not
         yield Option(
             name=name,
@@ -306,7 +321,7 @@ def _takes(gate: Gate, choice: Choice) -> Takes:
 
 def _refused(gate: Gate, choice: Choice, scope: Scope) -> str:
     if choice not in gate.choices:
-        return "not possible here: this question does not take it"
+        return f"not possible: {_why_not(gate, choice)}" if _why_not(gate, choice) else _NOT_HERE
     if scope == "pattern" and not gate.context.get("error_signature"):
         return "not possible here: no pattern is known for this loop"
     try:
@@ -314,6 +329,12 @@ def _refused(gate: Gate, choice: Choice, scope: Scope) -> str:
     except AnswerRefused as error:
         return f"not possible: {one_line(str(error))}"
     return ""
+
+
+def _why_not(gate: Gate, choice: str) -> str:
+    """What the question itself says against a choice."""
+    refused = gate.context.get("refused")
+    return _said(refused.get(choice)) if isinstance(refused, Mapping) else ""
 
 
 def _touches(state: State, row: GateRow, name: str) -> str:

@@ -340,7 +340,13 @@ def _recovered(event: e.RecoveryDecided, record: Record) -> _Said:
         "done": "is taken for done",
         "adopt": "has outlived its supervisor and works on",
     }
-    return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}"
+    by = "" if record.actor == "policy" else f" (decided by {ACTORS[record.actor]})"
+    return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}{by}"
+
+
+def _proposed(event: e.RecoveryProposed, record: Record) -> _Said:
+    by = f" by {event.evaluator}" if event.evaluator else ""
+    return f"  proposed{by}: {event.choice}" + (f": {event.reason}" if event.reason else "")
 
 
 _Writer = Callable[[Any, Record], _Said]
@@ -371,6 +377,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.AttemptEnded: _attempt_ended,
     e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",
     e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
+    e.RecoveryProposed: _proposed,
     e.RecoveryDecided: _recovered,
     e.SetupFinished: _set_up,
     e.CheckFinished: _check,

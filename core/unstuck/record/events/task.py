@@ -17,6 +17,7 @@ __all__ = [
     "CheckFlaked",
     "LoopWarned",
     "RecoveryDecided",
+    "RecoveryProposed",
     "ResultIntegrated",
     "SetupFinished",
     "StaleReport",
@@ -79,10 +80,14 @@ class SetupFinished(Event):
 
 
 class AttemptStarted(Event):
-    """An attempt begins with this guidance; ``limit_s`` is the time it has, 0 where no clock runs."""
+    """An attempt begins with this guidance; ``limit_s`` is the time it has, 0 where no clock runs.
+
+    ``note`` is the end of its text where that is for this attempt alone: what became of the one before.
+    """
 
     guidance: Guidance
     limit_s: float = 0.0
+    note: str = ""
 
 
 class AgentSpawned(Event):
@@ -121,9 +126,21 @@ class AttemptInterrupted(Event):
 
 
 class RecoveryDecided(Event):
-    """What happens with an interrupted attempt; ``adopt``: it has survived its supervisor and goes on."""
+    """What happens with an interrupted attempt; ``adopt``: it has survived its supervisor and goes on.
+
+    ``gate`` is the question that was answered so; empty where nobody was asked.
+    """
 
     choice: Literal["continue", "retry", "done", "skip", "abandon", "adopt"]
+    gate: str = ""
+
+
+class RecoveryProposed(Event):
+    """What an evaluator would do with an interrupted attempt, and why: shown as a proposal and never acted on."""
+
+    choice: Literal["continue", "retry", "done", "skip", "abandon", "adopt", "stop"]
+    reason: Clean = Clean("")
+    evaluator: Clean = Clean("")
 
 
 class StepRecorded(Event):

@@ -107,6 +107,9 @@ def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated
     """The questions about a live attempt say where its files are safe; before any other it is noted with the task."""
     if not is_current(state, record):
         change_task(state, record, saved=event.id)
+        task = state.tasks.get(record.task)
+        if task is not None and task.state == "interrupted":
+            change_task(state, record, left=event.progress)
         return
     saved = {"checkpoint": "", "not_saved": event.reason} if event.id == "none" else {"checkpoint": event.id}
     for row in list(state.gates.values()):

@@ -37,6 +37,8 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
     if row.state == "running":
         hold(state, row.attempt, record.mono - event.stood_s)
         change_task(state, record, gate=event.gate)
+    elif row.state == "interrupted" and event.type == "recovery":
+        change_task(state, record, gate=event.gate)
     elif row.state in ("undecided", "preparing", "judging", "parked", "backoff") or _keeps_from_starting(row, event):
         change_task(state, record, state="waiting", gate=event.gate, directive=row.directive)
 

@@ -12,6 +12,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import WARN_SHARE
 from unstuck.record.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, is_current, on
 from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, State, TaskRow
+from unstuck.text import Clean
 
 __all__ = ["HANDLERS"]
 
@@ -83,6 +84,7 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         limit=event.limit_s,
         deadline=record.mono + event.limit_s if event.limit_s else None,
         warn_at=record.mono + WARN_SHARE * event.limit_s if event.limit_s else None,
+        note=event.note,
     )
     change_task(
         state,
@@ -94,7 +96,7 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         report=None,
         check=None,
         directive=None,
-        prepared=guidance,
+        prepared=replace(guidance, text=Clean(guidance.text.removesuffix(event.note))),
     )
     for gate in guidance.answers:
         change_gate(state, gate, status="sent")
@@ -151,7 +153,7 @@ def _attempt_interrupted(state: State, record: Record, event: e.AttemptInterrupt
         change_attempt(state, record.attempt, state="interrupted")
     if not current:
         return
-    change_task(state, record, state="interrupted", used=event.used_s)
+    change_task(state, record, state="interrupted", used=event.used_s, saved="", left=())
     for gate in state.attempts[record.attempt].guidance.answers:
         change_gate(state, gate, status="answered")
 
@@ -161,6 +163,8 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
     row = state.tasks.get(record.task)
     if row is None or row.state != "interrupted":
         return
+    if event.gate:
+        change_gate(state, event.gate, status="delivered")
     if event.choice == "continue":
         change_task(state, record, state="ready")
     elif event.choice == "retry":
@@ -175,6 +179,15 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
     else:
         status = "skipped" if event.choice == "skip" else "abandoned"
         end_task(state, record, status=status)
+
+
+@_on(e.RecoveryProposed)
+def _recovery_proposed(state: State, record: Record, event: e.RecoveryProposed) -> None:
+    """Whoever is asked about the attempt reads it beside the question."""
+    proposal = {"choice": event.choice, "reason": event.reason, "evaluator": event.evaluator}
+    for row in state.open_gates():
+        if (row.gate.type, row.gate.task) == ("recovery", record.task):
+            change_gate(state, row.id, context={**row.gate.context, "proposal": proposal})
 
 
 def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
