@@ -36,6 +36,8 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("baseline_checked", "result"): "failed",
     ("checkpoint_created", "purpose"): "directive",
     ("recovery_decided", "choice"): "continue",
+    ("recovery_proposed", "choice"): "retry",
+    ("recovery_proposed", "reason"): Clean("words"),
     ("task_ended", "status"): "skipped",
     ("gate_opened", "type"): "stuck",
     ("gate_answered", "choice"): "show_me",

@@ -121,9 +121,11 @@ def test_an_agent_that_is_still_at_work_is_a_question_of_its_own() -> None:
 
 def test_what_cannot_be_says_why() -> None:
     """A choice that does nothing at its gate, a loop without a pattern, a choice that this gate does not have."""
-    recovery = question_of(state_of(task("web")), gate("recovery"))
-    assert "done does nothing at a recovery gate" in option(recovery, "done").refused
-    with pytest.raises(AnswerRefused, match="done does nothing"):
+    row = gate("recovery", refused={"done": "its check fails now"})
+    without = GateRow(gate=replace(row.gate, choices=("continue", "retry")), opened=row.opened)
+    recovery = question_of(state_of(task("web")), without)
+    assert option(recovery, "done").refused == "not possible: its check fails now"
+    with pytest.raises(AnswerRefused, match="its check fails now"):
         to_answer(recovery.gate, option(recovery, "done"), "")
     loop = question_of(state_of(task("web")), gate("loop_detected"))
     assert "no pattern is known" in option(loop, "continue__pattern").refused

@@ -13,7 +13,7 @@ __all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
-    "replay", "log", "logs",
+    "replay", "log", "logs", "standstill",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -25,6 +25,7 @@ AREA_NAMES: dict[Area, str] = {
     "replay": "Replay",
     "log": "Log",
     "logs": "What is shown of it",
+    "standstill": "Recovery",
 }
 
 
@@ -174,6 +175,18 @@ ACTIONS: tuple[Action, ...] = (
     _choice("recovery", "done", "5", "It is done", "The check runs on the files as they are."),
     _choice("recovery", "adopt", "6", "Let it work on", "The same attempt goes on; the check judges its end."),
     _choice("recovery", "stop", "7", "Stop it and begin again", "It is ended, and its attempt begins again."),
+    Action("standstill.begin", "enter", "screen.begin", "begin", "Do all that is listed, and let the run go on.",
+        "standstill"),
+    Action("standstill.check", "c", "screen.check", "check", "Run the check of this task now; it decides nothing.",
+        "standstill"),
+    Action("standstill.all", "a", "screen.all", "all go on", "Everything goes on with the files as they are.",
+        "standstill"),
+    Action("standstill.propose", "e", "screen.propose", "proposals", "Choose what the evaluator proposes.",
+        "standstill"),
+    Action("standstill.down", "j,down", "cursor(1)", "down", "The next task.", "standstill"),
+    Action("standstill.up", "k,up", "cursor(-1)", "up", "The task before.", "standstill"),
+    Action("standstill.leave", "escape", "screen.undecided", "leave",
+        "Leave: nothing is decided, and all stays as it was found.", "standstill"),
     _choice("quit", "stop", "1", "Stop all agents", "Every agent is ended; the run can be resumed."),
     _choice("quit", "leave", "2", "Leave them at work", "The run goes on without a screen."),
     _choice("quit", "stay", "3", "Stay", "Back to the screen."),

@@ -20,6 +20,8 @@ from unstuck_tui.view import RunView
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from unstuck.supervision.standstill import Standstill
+
 __all__ = ["UnstuckApp"]
 
 
@@ -48,6 +50,8 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.push_screen(self.main_screen())
+        if self.view.recovery is not None:
+            self.run_worker(self._recover(self.view.recovery), group="recovery")
 
     def main_screen(self) -> MainScreen:
         """What is shown first."""
@@ -59,6 +63,16 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def _print_error_renderables(self) -> None:
         self._exit_renderables.clear()
+
+    async def _recover(self, standstill: Standstill) -> None:
+        """Let the person decide what becomes of a run that was cut off; whoever does not is asked again next time."""
+        from unstuck_tui.screens.recovery import RecoveryScreen
+
+        await standstill.known.wait()
+        if not standstill.is_over and not await self.push_screen_wait(
+            RecoveryScreen(standstill, clock=self.tracker.clock)
+        ):
+            self.exit()
 
     async def on_event(self, event: events.Event) -> None:
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
@@ -90,7 +104,11 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""
-        self.asker.leave()
+        standstill = self.view.recovery
+        if standstill is not None and not standstill.is_over:
+            self.exit()  # nothing has begun yet
+        else:
+            self.asker.leave()
 
     def action_suspend(self) -> None:
         """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""

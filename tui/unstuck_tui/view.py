@@ -11,6 +11,7 @@ from unstuck.contract import Answer
 from unstuck.escalation.levels import Limits
 from unstuck.record.envelope import Record
 from unstuck.record.state import State
+from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
 
@@ -62,6 +63,10 @@ class RunView(Protocol):
 
     async def changes(self, task: str) -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
+
+    @property
+    def recovery(self) -> Standstill | None:
+        """What has to be decided before this process lets the run go on; None where nothing has to."""
 
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed.
@@ -118,6 +123,10 @@ class LiveRun:
         accept = self._core.accept_unverified
         works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
         return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
+
+    @property
+    def recovery(self) -> Standstill | None:
+        return self._supervisor.standstill
 
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         journal = self._core.journal

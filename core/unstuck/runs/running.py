@@ -22,7 +22,7 @@ from unstuck.record.state import State
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.plan import Plan
 from unstuck.runs.recovering import require_possible
-from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.settings import EvaluatorSettings, Settings, default_user_file, load_settings
 from unstuck.supervision.coordinator import Coordinator, RunResult, record_end
 from unstuck.supervision.core import GatePolicy
 from unstuck.supervision.delivering import REFUSED
@@ -139,12 +139,20 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
     ) as supervisor:
         if options.beside is not None:
             died = state.run.state in ("running", "blocked", "draining")
-            supervisor.standstill = Standstill(supervisor.core, died=died, always=options.hold)
+            supervisor.standstill = Standstill(
+                supervisor.core, died=died, always=options.hold, evaluator=_evaluator(place, options)
+            )
         # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
         for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
             if _is_offered(row.status):
                 supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
         return await _work(supervisor, plan, options)
+
+
+def _evaluator(place: Project, options: RunOptions) -> EvaluatorSettings | None:
+    """As the settings have it now: it judges a run, and has no part in it."""
+    user_file = default_user_file()
+    return load_settings(place.root, user_file=user_file, environ=options.environ, overrides={}).evaluator
 
 
 def _recorded_plan(log: Path, state: State) -> Plan:

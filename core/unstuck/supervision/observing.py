@@ -27,10 +27,7 @@ _PROCESSES = 20
 _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
 
-
-async def observe(
-    state: State, row: TaskRow, tree: Path, store: Callable[[Path], CheckpointStore] | None
-) -> Observed:
+async def observe(state: State, row: TaskRow, tree: Path, store: Callable[[Path], CheckpointStore] | None) -> Observed:
     """Look at the task's ``tree`` and at what its last attempt may have left at work; nothing is changed.
 
     ``store`` gives the checkpoints of a tree; without it nothing is said of its files. What cannot be looked at is
@@ -48,9 +45,7 @@ async def observe(
             back, last = await _saved(store(tree), state.run.id, row)
     except (WorkspaceError, OSError) as error:
         trouble = str(error)
-    return seen.model_copy(
-        update={"under_way": under, "back": back, "last": last, "trouble": one_line(trouble, 300)}
-    )
+    return seen.model_copy(update={"under_way": under, "back": back, "last": last, "trouble": one_line(trouble, 300)})
 
 
 async def _processes(attempt: AttemptRow | None) -> tuple[ProcessFacts, ...]:
@@ -61,9 +56,7 @@ async def _processes(attempt: AttemptRow | None) -> tuple[ProcessFacts, ...]:
     return tuple(ProcessFacts(pid=pid, since=iso(start)) for pid, start in found[:_PROCESSES])
 
 
-async def _saved(
-    store: CheckpointStore, run: str, row: TaskRow
-) -> tuple[SavedFacts | None, SavedFacts | None]:
+async def _saved(store: CheckpointStore, run: str, row: TaskRow) -> tuple[SavedFacts | None, SavedFacts | None]:
     """Where the task would be set back to, and its last checkpoint where that is another one."""
     own = {checkpoint.id: checkpoint for checkpoint in await store.list()}
     back = own.get(row.baseline)

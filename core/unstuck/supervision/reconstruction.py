@@ -91,7 +91,7 @@ class SavedFacts(_Facts):
 
 
 class ProcessFacts(_Facts):
-    """A process of the attempt that is still at work, known by its id and its start (ISO 8601), never by the id alone."""
+    """A process of the attempt that is still at work, known by its id and its start (ISO 8601)."""
 
     pid: int
     since: str
@@ -121,8 +121,12 @@ class Possible(_Facts):
 
 
 class Observed(_Facts):
-    """What was seen of one task outside the record; ``trouble`` says what could not be looked at, and why."""
+    """What was seen of one task outside the record; ``trouble`` says what could not be looked at, and why.
 
+    ``ran`` is for how many seconds its last attempt gave signs of life.
+    """
+
+    ran: float = 0.0
     tree: Clean = Clean("")
     back: SavedFacts | None = None
     last: SavedFacts | None = None
@@ -133,7 +137,10 @@ class Observed(_Facts):
 
 
 class TaskRecovery(_Facts):
-    """A task whose attempt was cut off. ``ran`` is in seconds; ``back`` is where it would be set back to."""
+    """A task whose attempt was cut off. ``ran`` is in seconds; ``back`` is where it would be set back to.
+
+    ``saved`` is the checkpoint of what it has left, empty before that was made and where it could not be.
+    """
 
     task: str
     attempt: str
@@ -144,6 +151,7 @@ class TaskRecovery(_Facts):
     tree: Clean = Clean("")
     under_way: str = ""
     trouble: Clean = Clean("")
+    saved: str = ""
     back: SavedFacts | None = None
     last: SavedFacts | None = None
     processes: tuple[ProcessFacts, ...] = ()
@@ -187,7 +195,7 @@ class Onward(_Facts):
 
 
 class RecoveryState(_Facts):
-    """The whole of it. ``died``: the run has no end on record, so its supervisor was killed; ``seq`` its last record."""
+    """The whole of it. ``died``: no end of the run is on record, so its supervisor was killed; ``seq``: its last."""
 
     run: str
     died: bool
@@ -241,10 +249,11 @@ def _task(state: State, row: TaskRow, seen: Observed, asked: GateRow | None, *, 
         number=row.attempts,
         level=row.level,
         agent=row.task.agent or row.task.agent_type,
-        ran=_ran(state, row, attempt),
+        ran=max(seen.ran, _ran(state, row, attempt)),
         tree=seen.tree,
         under_way=seen.under_way,
         trouble=seen.trouble,
+        saved=_saved(row, asked),
         back=seen.back,
         last=seen.last,
         processes=seen.processes,
@@ -253,6 +262,11 @@ def _task(state: State, row: TaskRow, seen: Observed, asked: GateRow | None, *, 
         choices=choices,
         proposal=_proposal(asked),
     )
+
+
+def _saved(row: TaskRow, asked: GateRow | None) -> str:
+    found = str(asked.gate.context.get("checkpoint") or "") if asked is not None else row.saved
+    return "" if found == "none" else one_line(found)
 
 
 def _ran(state: State, row: TaskRow, attempt: AttemptRow | None) -> float:

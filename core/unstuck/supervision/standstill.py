@@ -8,8 +8,10 @@ from unstuck.contract import Answer
 from unstuck.errors import GateError
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
+from unstuck.settings import EvaluatorSettings
 from unstuck.supervision.asking import answer_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.evaluating import evaluate
 from unstuck.supervision.observing import check_now, observe
 from unstuck.supervision.reconstruction import (
     CheckFacts,
@@ -32,15 +34,27 @@ class Standstill:
     ``always``: also where nothing has to be decided. ``known`` is set once ``facts`` are there.
     """
 
-    def __init__(self, core: Core, *, died: bool, always: bool = False) -> None:
-        self._core, self._died, self._always = core, died, always
+    def __init__(
+        self, core: Core, *, died: bool, always: bool = False, evaluator: EvaluatorSettings | None = None
+    ) -> None:
+        self._core, self._died, self._always, self._evaluator = core, died, always, evaluator
         self._seen: dict[str, Observed] = {}
         self._begun = False
+        self.is_over = False
+        """Whether work may begin, or nobody waits any more."""
         self.known = asyncio.Event()
         self.facts = RecoveryState(run=core.run, died=died, seq=core.head.seq)
+        self.evaluating = ""
+        """What there is to say of the evaluator: that it is at work, or what was wrong; empty where nothing is."""
 
     async def over(self) -> bool:
         """Save what is there, ask, and wait. False where the person left before everything was decided."""
+        try:
+            return await self._over()
+        finally:
+            self.is_over = True
+
+    async def _over(self) -> bool:
         core = self._core
         moved = core.changed(_NAME)
         core.journal.on_append(lambda record: moved.set())
@@ -51,14 +65,36 @@ class Standstill:
             return True
         await self.look()
         self.known.set()
+        asking = asyncio.ensure_future(self._evaluate())
+        try:
+            return await self._let_go(moved)
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    async def _let_go(self, moved: asyncio.Event) -> bool:
+        core = self._core
         while not self._begun and core.head.run.state != "draining":
-            if self.known.is_set() and not self._always and not self.questions():
+            if not self._always and not self.questions():
                 break  # everything was answered from elsewhere
             if not core.person:
                 return False
             moved.clear()
             await moved.wait()
         return True
+
+    async def _evaluate(self) -> None:
+        """Let the evaluator propose, where the settings name one and there is something to judge."""
+        core = self._core
+        if self._evaluator is None or not self.facts.tasks:
+            return
+        self.evaluating = "the evaluator is at work"
+        found = await evaluate(self._evaluator, self.facts, environ=core.environ, clock=core.clock)
+        self.evaluating = found.problem
+        for task, proposal in found.proposals.items():
+            row = core.row(task)
+            event = e.RecoveryProposed(choice=proposal.choice, reason=proposal.reason, evaluator=proposal.evaluator)
+            core.append(event, task=task, attempt=row.attempt, actor="agent")
 
     def questions(self) -> tuple[GateRow, ...]:
         """What is still to be decided."""

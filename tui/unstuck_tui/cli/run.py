@@ -14,6 +14,7 @@ from unstuck.agents.prompting import stated_task
 from unstuck.errors import UsageError
 from unstuck.runs.looking import find_run
 from unstuck.runs.plan import Plan, one_task_plan
+from unstuck.runs.recovering import chosen_in
 from unstuck.runs.running import RunOptions, resume_run, start_run
 from unstuck.supervision.coordinator import RunResult
 from unstuck.workspace.project import Project, locate
@@ -43,6 +44,12 @@ class _Run(click.Command):
 @click.option("--timeout", metavar="DURATION", help="The time limit of an attempt, such as 15m (one command).")
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
 @click.option("--resume", metavar="RUN", help="Go on with a run: its id, the beginning of it, or last.")
+@click.option(
+    "--recover",
+    metavar="TASK=CHOICE",
+    multiple=True,
+    help="With --resume: what becomes of a task that was cut off: continue, retry, done, skip, abandon, adopt or stop.",
+)
 @click.option("--max-parallel", type=click.IntRange(1, 64), help="How many tasks may be worked at once.")
 @click.option("--ask", type=click.Choice(["always", "never"]), help="never: halt where a person would be asked.")
 @budget_option
@@ -88,6 +95,8 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
     if options["ask"]:
         overrides["ask"] = options["ask"]
     overrides.update(limits_in(options["budget"]))
+    if options["recover"] and not options["resume"]:
+        raise UsageError("--recover goes with --resume: it says what becomes of what was cut off")
     environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
@@ -96,6 +105,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         started=output.started,
         notice=output.notice,
         beside=screen(options, environ, output),
+        chosen=chosen_in(options["recover"]),
         environ=environ,
     )
     if options["resume"]:

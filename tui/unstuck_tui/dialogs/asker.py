@@ -87,6 +87,9 @@ class Asker:
 
     def _is_busy(self) -> bool:
         typing = isinstance(self._app.focused, Input | TextArea)
+        standstill = self._view.recovery
+        if standstill is not None and not standstill.is_over:
+            return True  # it asks about all of it at once
         return self._is_asking or typing or self._app.screen.is_modal
 
     async def _ask(self, gate: str) -> None:

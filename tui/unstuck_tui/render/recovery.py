@@ -1,0 +1,130 @@
+"""What a run that was cut off has left, as lines of text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
+from unstuck_tui.render.format import fit, span, time_of_day
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.words import Tone
+
+__all__ = ["WORDS", "facts_of", "heading", "listing", "other_lines", "task_cells", "title_of"]
+
+WORDS: dict[RecoveryChoice, str] = {
+    "continue": "go on",
+    "retry": "go back, redo",
+    "done": "done, if it passes",
+    "skip": "skip for now",
+    "abandon": "abandon",
+    "adopt": "let it work on",
+    "stop": "stop, go on",
+}
+_CHECKS: dict[str, tuple[str, Tone]] = {
+    "passed": ("passes", "good"),
+    "failed": ("fails", "bad"),
+    "could_not_run": ("cannot run", "wait"),
+    "not_run": ("not run", "quiet"),
+    "none": ("none", "quiet"),
+}
+_WAS, _FILES, _CHECK, _WILL = 19, 18, 10, 20
+_NAMED = 4
+
+
+def title_of(facts: RecoveryState) -> str:
+    """What happened, in a line."""
+    count = len(facts.tasks)
+    how = "was cut off" if facts.died else "was stopped"
+    return f"Run {facts.run} {how}: {count} {'task was' if count == 1 else 'tasks were'} at work"
+
+
+def heading(width: int) -> str:
+    """The heading over :func:`task_cells`."""
+    names = [fit("TASK", _name_width(width)), fit("WAS AT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
+    return fit("  " + " ".join([*names, "WILL"]), width)
+
+
+def task_cells(task: TaskRecovery, choice: RecoveryChoice, width: int, *, checking: bool = False) -> tuple[Cell, ...]:
+    """One task: what it was at, what it has left, what its check says, and what is to become of it."""
+    word, tone = ("runs …", "work") if checking else _CHECKS[task.check.result]
+    proposed = "" if task.proposal is None or task.proposal.choice == choice else f" ({task.proposal.choice}?)"
+    glyph: Cell = Cell("▶ ", "work") if task.processes else Cell("↯ ", "wait")
+    will = width - 2 - _name_width(width) - _WAS - _FILES - _CHECK - 4
+    return (
+        glyph,
+        Cell(fit(task.task, _name_width(width)) + " "),
+        Cell(fit(f"attempt {task.number}, {span(task.ran)}", _WAS) + " ", "quiet"),
+        Cell(fit(_files(task), _FILES) + " "),
+        Cell(fit(word, _CHECK) + " ", tone),  # type: ignore[arg-type]
+        Cell(fit(WORDS[choice] + proposed, will), "bad" if choice == "abandon" else "plain"),
+    )
+
+
+def _name_width(width: int) -> int:
+    return max(7, width - 2 - _WAS - _FILES - _CHECK - _WILL - 4)
+
+
+def _files(task: TaskRecovery) -> str:
+    return "not known" if task.back is None else _counted(task.back)
+
+
+def _counted(saved: SavedFacts) -> str:
+    if not saved.total:
+        return "unchanged"
+    return f"{saved.total} {'file' if saved.total == 1 else 'files'} +{saved.added} -{saved.removed}"
+
+
+def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
+    """Everything about one task: pairs of a label and a text."""
+    rung = "" if task.level == "first" else f" ({task.level})"
+    yield "Cut off", f"attempt {task.number}{rung} of {task.agent}, after {span(task.ran)}"
+    if task.processes:
+        named = ", ".join(f"{one.pid} (since {time_of_day(one.since)})" for one in task.processes)
+        yield "At work", f"{named}: found by process id and start time; it stands still"
+    if task.back is not None:
+        yield "Changed", _changed(task.back)
+    if task.last is not None:
+        yield "Since", f"{_counted(task.last)} since {_named(task.last)}"
+    if task.saved:
+        yield "Saved", f"{task.saved} holds the files as they are"
+    if task.under_way:
+        yield "Tree", f"in the middle of {task.under_way}"
+    if task.trouble:
+        yield "Trouble", task.trouble
+    said = f": {task.check.said}" if task.check.said else ""
+    yield "Check", f"{task.check.command or 'it has none'} · {_CHECKS[task.check.result][0]}{said}"
+    if task.proposal is not None:
+        by = f" ({task.proposal.evaluator})" if task.proposal.evaluator else ""
+        yield "Proposed", f"{WORDS[task.proposal.choice]}: {task.proposal.reason}{by}"
+
+
+def _changed(saved: SavedFacts) -> str:
+    names = "; ".join(str(change) for change in saved.changes[:_NAMED])
+    more = f"; and {saved.total - _NAMED} more" if saved.total > _NAMED else ""
+    return f"{_counted(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
+
+
+def _named(saved: SavedFacts) -> str:
+    return f"{saved.id} ({saved.reason}, {time_of_day(saved.created)})"
+
+
+def other_lines(facts: RecoveryState) -> Iterator[str]:
+    """What nothing has to be decided about: questions that are still open, and tasks that go on by themselves."""
+    for gate in facts.gates:
+        yield f"? {gate.gate}  {gate.type}  {gate.task}  still open" + (f": {gate.problem}" if gate.problem else "")
+    for task in facts.onward:
+        yield f"· {task.task}  {task.state}: {task.next}"
+
+
+def listing(facts: RecoveryState) -> list[str]:
+    """All of it for a terminal without a screen."""
+    lines = [title_of(facts)]
+    for task in facts.tasks:
+        lines += ["", f"{'▶' if task.processes else '↯'} {task.task}"]
+        lines += [f"  {label:<9} {text}" for label, text in facts_of(task)]
+        lines += [f"  {'Choose':<9} --recover {task.task}={' | '.join(task.possible)}"]
+        lines += [f"  {'Not':<9} {choice}: {why}" for choice, why in task.refused.items()]
+    others = list(other_lines(facts))
+    go_on = f"unstuck run --resume {facts.run}"
+    last = ["", f"Go on with: {go_on} [--recover TASK=CHOICE]…"] if facts.tasks else []
+    return [*lines, *([""] if others else []), *others, *last]

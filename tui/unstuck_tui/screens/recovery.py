@@ -1,0 +1,261 @@
+"""Before a run that was cut off goes on: what each task has left, and what is to become of it. Nothing happens here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from unstuck.clock import Clock
+from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
+from unstuck.supervision.standstill import Standstill
+from unstuck_tui.actions import actions_of, bindings_of
+from unstuck_tui.dialogs.dialog import QUIET_S
+from unstuck_tui.render.recovery import facts_of, heading, other_lines, task_cells, title_of
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.small import SmallNotice
+
+__all__ = ["RecoveryScreen"]
+
+_LOOK_S = 0.5
+_HINT = "enter does all of it · c runs the check · a all go on · esc leaves, and nothing is decided"
+_WITH_PROPOSALS = "enter does all of it · c runs the check · a all go on · e takes the proposals · esc leaves all open"
+
+
+class TaskList(Lines, can_focus=True):
+    """The tasks that were cut off, and below them what goes on by itself."""
+
+    AREA = "standstill"
+    BINDINGS = bindings_of("standstill")
+    DEFAULT_CSS = "TaskList { height: auto; max-height: 40%; }"
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.cursor = 0
+        self._rows: list[tuple[TaskRecovery, RecoveryChoice, bool]] = []
+        self._others: list[str] = []
+
+    def fill(self, rows: list[tuple[TaskRecovery, RecoveryChoice, bool]], others: list[str]) -> None:
+        """Show these tasks, with what is to become of each and whether its check runs now."""
+        self._rows, self._others = rows, others
+        self.cursor = max(0, min(self.cursor, len(rows) - 1))
+        self.resized()
+        self.refresh(layout=True)
+
+    @property
+    def selected(self) -> TaskRecovery | None:
+        """The task under the cursor."""
+        return self._rows[self.cursor][0] if self._rows else None
+
+    def line_total(self) -> int:
+        return len(self._rows) + len(self._others)
+
+    def nothing_here(self) -> str:
+        return "No task was at work."
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        if index >= len(self._rows):
+            return (Cell(self._others[index - len(self._rows)], "quiet"),)
+        task, choice, checking = self._rows[index]
+        return task_cells(task, choice, width, checking=checking)
+
+    def is_cursor(self, index: int) -> bool:
+        return index == self.cursor and index < len(self._rows)
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return max(1, self.line_total())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        screen = self.screen
+        return not isinstance(screen, RecoveryScreen) or screen.is_awake
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor."""
+        self.cursor = max(0, min(len(self._rows) - 1, self.cursor + by))
+        self.scroll_to_line(self.cursor)
+        self.refresh()
+        if isinstance(self.screen, RecoveryScreen):
+            self.screen.draw()
+
+
+class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
+    """Lists the facts and takes a choice for each task. Only ``begin`` does something, and then to all of them."""
+
+    BINDINGS = bindings_of("recovery", "standstill")
+    DEFAULT_CSS = """
+    RecoveryScreen {
+        layout: vertical; background: $surface;
+        #title { height: 1; text-style: bold; color: $text-warning; padding: 0 1; }
+        #heading { height: 1; color: $text-muted; padding: 0 1; }
+        TaskList { padding: 0 1; }
+        #below { height: 1fr; }
+        #about { height: 1fr; border-top: solid $foreground 30%; padding: 0 1; scrollbar-size-vertical: 1; }
+        #facts { height: auto; }
+        #choices { height: auto; padding: 0 1; border-top: dashed $foreground 30%; }
+        #trouble { height: auto; max-height: 2; color: $text-error; display: none; padding: 0 1; }
+        #hint { height: auto; color: $text-muted; padding: 0 1; }
+    }
+    """
+
+    def __init__(self, standstill: Standstill, *, clock: Clock) -> None:
+        super().__init__()
+        self.is_awake = False
+        self._standstill, self._clock = standstill, clock
+        self._chosen: dict[str, RecoveryChoice] = {}
+        self._checking: set[str] = set()
+        self._shown: object = None
+        self._is_over = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="title", markup=False)
+        yield Static(id="heading", markup=False)
+        yield TaskList(id="left")
+        with Vertical(id="below"):
+            with VerticalScroll(id="about", can_focus=False):
+                yield Static(id="facts", markup=False)
+            yield Static(id="choices", markup=False)
+            yield Static(id="trouble", markup=False)
+            yield Static(id="hint", markup=False)
+        yield SmallNotice(markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(TaskList).focus()
+        self.set_interval(_LOOK_S, self.look)
+        self.draw()
+        self.run_worker(self._wake(), group="wake")
+
+    async def _wake(self) -> None:
+        """A key that was on its way when this came up was meant for something else."""
+        await self._clock.sleep(QUIET_S)
+        self.is_awake = True
+        self.draw()
+
+    def on_resize(self, event: object) -> None:
+        super().on_resize(event)  # type: ignore[arg-type]
+        self.call_after_refresh(self.draw)
+
+    def look(self) -> None:
+        """Something may be known by now: a proposal, or that everything was decided from elsewhere."""
+        if self._standstill.is_over:
+            self._finish(True)
+            return
+        facts = self._standstill.refresh()
+        if (facts, self._standstill.evaluating) != self._shown:
+            self.draw()
+
+    def choice_of(self, task: TaskRecovery) -> RecoveryChoice:
+        """What is to become of ``task``: as was chosen here, else what lets it go on."""
+        chosen = self._chosen.get(task.task)
+        return chosen if chosen in task.possible else task.usual
+
+    def draw(self) -> None:
+        """Show the facts and the choices as they are."""
+        facts, tasks = self._standstill.facts, self.query_one(TaskList)
+        self._shown = (facts, self._standstill.evaluating)
+        rows = [(task, self.choice_of(task), task.task in self._checking) for task in facts.tasks]
+        tasks.fill(rows, list(other_lines(facts)))
+        self._say("title", title_of(facts))
+        self._say("heading", heading(max(20, self.size.width - 2)))
+        task = tasks.selected
+        self._say("facts", "\n".join(f"{label:<9} {text}" for label, text in facts_of(task)) if task else "")
+        self._say("choices", "\n".join(self._lines(task)) if task is not None else "")
+        said = self._standstill.evaluating
+        hint = _WITH_PROPOSALS if any(task.proposal for task in facts.tasks) else _HINT
+        self._say("hint", (f"{said}\n" if said else "") + (hint if self.is_awake else ""))
+
+    def _lines(self, task: TaskRecovery) -> list[str]:
+        chosen, refused = self.choice_of(task), task.refused
+        lines = []
+        for action in actions_of("recovery"):
+            name = action.id.partition(".")[2]
+            if name in refused or name in task.possible:
+                mark = "›" if name == chosen else " "
+                about = f"not possible: {refused[name]}" if name in refused else action.help
+                lines.append(f"{mark} {action.keys} {action.label:<26} {about}")
+        return lines
+
+    def _say(self, id: str, text: str) -> None:
+        self.query_one(f"#{id}", Static).update(Content(text))
+
+    def complain(self, trouble: str) -> None:
+        """Say why something cannot be done; an empty text takes it back."""
+        self._say("trouble", trouble)
+        self.query_one("#trouble").display = bool(trouble)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.is_awake and not self.is_small
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor."""
+        self.query_one(TaskList).action_cursor(by)
+
+    def action_choose(self, name: str) -> None:
+        """This is to become of the task under the cursor, once all begins."""
+        task = self.query_one(TaskList).selected
+        if task is None:
+            return
+        choice = next((one for one in task.possible if one == name), None)
+        self.complain("" if choice else task.refused.get(name, "not possible: nothing of it is at work"))
+        if choice is not None:
+            self._chosen[task.task] = choice
+            self.draw()
+
+    def action_all(self) -> None:
+        """Everything goes on."""
+        self._chosen.clear()
+        self.complain("")
+        self.draw()
+
+    def action_propose(self) -> None:
+        """Choose what the evaluator proposes, for every task that it has proposed something for."""
+        for task in self._standstill.facts.tasks:
+            if task.proposal is not None and task.proposal.choice in task.possible:
+                self._chosen[task.task] = task.proposal.choice
+        self.draw()
+
+    def action_check(self) -> None:
+        """Run the check of the task under the cursor; nothing is decided by it."""
+        task = self.query_one(TaskList).selected
+        if task is None or task.task in self._checking:
+            return
+        if task.check.result == "none" or task.processes:
+            self.complain("it has no check" if task.check.result == "none" else "a process of it is still at work")
+            return
+        self._checking.add(task.task)
+        self.run_worker(self._check(task.task), group="checks")
+        self.draw()
+
+    async def _check(self, task: str) -> None:
+        try:
+            await self._standstill.check(task)
+        finally:
+            self._checking.discard(task)
+        self.draw()
+
+    def action_begin(self) -> None:
+        """Do all that stands in the list, and let the run go on."""
+        self.run_worker(self._begin(), group="begin", exclusive=True)
+
+    async def _begin(self) -> None:
+        facts: RecoveryState = self._standstill.facts
+        refused = await self._standstill.decide({task.task: self.choice_of(task) for task in facts.tasks})
+        if refused:
+            self.complain("; ".join(f"{task}: {why}" for task, why in refused.items()))
+            return
+        self._standstill.begin()
+        self._finish(True)
+
+    def action_undecided(self) -> None:
+        """Leave: nothing is decided, and everything stays as it was found."""
+        self._finish(False)
+
+    def _finish(self, decided: bool) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self.dismiss(decided)
