@@ -101,7 +101,8 @@ class _Looking:
         tree = self._place.root
         if row.task.isolation == "worktree" and self._trees is not None:
             tree = self._trees.path(row.id)
-        seen = await observe(state, row, tree, self._store if self._place.repository is not None else None)
+        store = self._store if self._place.repository is not None else None
+        seen = await observe(state, row, tree, store, output=self._place.runs / state.run.id / "output")
         if not check or seen.processes:
             return seen
         directory = tree / self._place.directory.relative_to(self._place.root)

@@ -27,14 +27,18 @@ _PROCESSES = 20
 _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
 
-async def observe(state: State, row: TaskRow, tree: Path, store: Callable[[Path], CheckpointStore] | None) -> Observed:
+async def observe(
+    state: State, row: TaskRow, tree: Path, store: Callable[[Path], CheckpointStore] | None, *, output: Path
+) -> Observed:
     """Look at the task's ``tree`` and at what its last attempt may have left at work; nothing is changed.
 
-    ``store`` gives the checkpoints of a tree; without it nothing is said of its files. What cannot be looked at is
-    said in ``trouble`` and never raised: a recovery must be possible whatever the state of things.
+    ``output`` is the folder of the run's raw outputs, ``store`` gives the checkpoints of a tree; without it nothing is
+    said of its files. What cannot be looked at is said in ``trouble`` and never raised: a recovery must be possible
+    whatever the state of things.
     """
     processes = await _processes(state.attempts.get(row.attempt))
-    seen = Observed(tree=one_line(str(tree)), processes=processes)
+    ran = _spoke(state.attempts.get(row.attempt), output)
+    seen = Observed(tree=one_line(str(tree)), processes=processes, ran=ran)
     if not tree.is_dir():
         return seen.model_copy(update={"trouble": Clean("its work tree is gone; it is made again from its branch")})
     under, back, last, trouble = "", None, None, ""
@@ -54,6 +58,16 @@ async def _processes(attempt: AttemptRow | None) -> tuple[ProcessFacts, ...]:
         return ()
     found = await asyncio.to_thread(Remains(attempt.pid, attempt.spawned).identities)
     return tuple(ProcessFacts(pid=pid, since=iso(start)) for pid, start in found[:_PROCESSES])
+
+
+def _spoke(attempt: AttemptRow | None, output: Path) -> float:
+    """For how many seconds the attempt has printed, as the file of it tells; 0 where that is not known."""
+    if attempt is None or not attempt.is_live or not attempt.spawned:
+        return 0.0
+    try:
+        return max(0.0, (output / f"{attempt.id}.log").stat().st_mtime - attempt.spawned)
+    except OSError:
+        return 0.0
 
 
 async def _saved(store: CheckpointStore, run: str, row: TaskRow) -> tuple[SavedFacts | None, SavedFacts | None]:

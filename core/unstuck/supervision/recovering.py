@@ -56,7 +56,7 @@ async def recover(core: Core, row: TaskRow) -> None:
 async def look_at(core: Core, row: TaskRow) -> TaskRecovery:
     """The facts about one task, whose attempt was cut off, as they are now."""
     store = core.checkpoints if core.repository is not None else None
-    return _known(core, row, await observe(core.head, row, core.tree_of(row), store))
+    return _known(core, row, await observe(core.head, row, core.tree_of(row), store, output=core.folder / "output"))
 
 
 def _known(core: Core, row: TaskRow, seen: Observed | None = None) -> TaskRecovery:

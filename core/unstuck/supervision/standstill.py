@@ -105,7 +105,7 @@ class Standstill:
         core = self._core
         store = core.checkpoints if core.repository is not None else None
         for row in [row for row in core.head.tasks.values() if was_cut_off(row)]:
-            seen = await observe(core.head, row, core.tree_of(row), store)
+            seen = await observe(core.head, row, core.tree_of(row), store, output=core.folder / "output")
             before = self._seen.get(row.id)
             self._seen[row.id] = seen.model_copy(update={"check": before.check if before else None})
         return self._put_together()

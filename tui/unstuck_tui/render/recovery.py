@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
-from unstuck_tui.render.format import fit, span, time_of_day
+from unstuck_tui.actions import actions_of
+from unstuck_tui.render.format import fit, span, time_of_day, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone
 
-__all__ = ["WORDS", "facts_of", "heading", "listing", "other_lines", "task_cells", "title_of"]
+__all__ = [
+    "WORDS",
+    "choice_lines",
+    "facts_lines",
+    "facts_of",
+    "heading",
+    "listing",
+    "other_lines",
+    "task_cells",
+    "title_of",
+]
 
 WORDS: dict[RecoveryChoice, str] = {
     "continue": "go on",
@@ -29,13 +40,15 @@ _CHECKS: dict[str, tuple[str, Tone]] = {
 }
 _WAS, _FILES, _CHECK, _WILL = 19, 18, 10, 20
 _NAMED = 4
+_LABEL, _CHOICE, _MOST = 10, 27, 3
 
 
 def title_of(facts: RecoveryState) -> str:
     """What happened, in a line."""
     count = len(facts.tasks)
-    how = "was cut off" if facts.died else "was stopped"
-    return f"Run {facts.run} {how}: {count} {'task was' if count == 1 else 'tasks were'} at work"
+    how = " was cut off" if facts.died else ""
+    cut = "at work" if facts.died else "cut off"
+    return f"Run {facts.run}{how}: {count} {'task was' if count == 1 else 'tasks were'} {cut}"
 
 
 def heading(width: int) -> str:
@@ -96,6 +109,27 @@ def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
     if task.proposal is not None:
         by = f" ({task.proposal.evaluator})" if task.proposal.evaluator else ""
         yield "Proposed", f"{WORDS[task.proposal.choice]}: {task.proposal.reason}{by}"
+
+
+def facts_lines(task: TaskRecovery, width: int) -> list[str]:
+    """The same in lines of at most ``width`` cells, each text in a column of its own."""
+    lines = []
+    for label, text in facts_of(task):
+        first, *rest = wrapped(text, max(20, width - _LABEL), _MOST)
+        lines += [f"{label:<{_LABEL}}{first}", *(f"{'':<{_LABEL}}{line}" for line in rest)]
+    return lines
+
+
+def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list[str]:
+    """What can be chosen, a key each, and why the rest cannot."""
+    lines = []
+    for action in actions_of("recovery"):
+        name = action.id.partition(".")[2]
+        if name in task.refused or name in task.possible:
+            mark = "›" if name == chosen else " "
+            about = f"not possible: {task.refused[name]}" if name in task.refused else action.help
+            lines.append(fit(f"{mark} {action.keys} {action.label:<{_CHOICE}} {about}", width).rstrip())
+    return lines
 
 
 def _changed(saved: SavedFacts) -> str:

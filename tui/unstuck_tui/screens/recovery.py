@@ -13,9 +13,9 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
 from unstuck.supervision.standstill import Standstill
-from unstuck_tui.actions import actions_of, bindings_of
+from unstuck_tui.actions import bindings_of
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.render.recovery import facts_of, heading, other_lines, task_cells, title_of
+from unstuck_tui.render.recovery import choice_lines, facts_lines, heading, other_lines, task_cells, title_of
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.lines import Lines
@@ -24,8 +24,8 @@ from unstuck_tui.widgets.small import SmallNotice
 __all__ = ["RecoveryScreen"]
 
 _LOOK_S = 0.5
-_HINT = "enter does all of it · c runs the check · a all go on · esc leaves, and nothing is decided"
-_WITH_PROPOSALS = "enter does all of it · c runs the check · a all go on · e takes the proposals · esc leaves all open"
+_HINT = "enter: do it all · c: check · a: all go on · esc: leave, nothing is decided"
+_WITH_PROPOSALS = "enter: do it all · c: check · a: all go on · e: as proposed · esc: leave"
 
 
 class TaskList(Lines, can_focus=True):
@@ -81,6 +81,7 @@ class TaskList(Lines, can_focus=True):
         self.scroll_to_line(self.cursor)
         self.refresh()
         if isinstance(self.screen, RecoveryScreen):
+            self.screen.complain("")
             self.screen.draw()
 
 
@@ -163,22 +164,12 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self._say("title", title_of(facts))
         self._say("heading", heading(max(20, self.size.width - 2)))
         task = tasks.selected
-        self._say("facts", "\n".join(f"{label:<9} {text}" for label, text in facts_of(task)) if task else "")
-        self._say("choices", "\n".join(self._lines(task)) if task is not None else "")
+        width = max(20, self.size.width - 3)
+        self._say("facts", "\n".join(facts_lines(task, width)) if task is not None else "")
+        self._say("choices", "\n".join(choice_lines(task, self.choice_of(task), width)) if task is not None else "")
         said = self._standstill.evaluating
         hint = _WITH_PROPOSALS if any(task.proposal for task in facts.tasks) else _HINT
         self._say("hint", (f"{said}\n" if said else "") + (hint if self.is_awake else ""))
-
-    def _lines(self, task: TaskRecovery) -> list[str]:
-        chosen, refused = self.choice_of(task), task.refused
-        lines = []
-        for action in actions_of("recovery"):
-            name = action.id.partition(".")[2]
-            if name in refused or name in task.possible:
-                mark = "›" if name == chosen else " "
-                about = f"not possible: {refused[name]}" if name in refused else action.help
-                lines.append(f"{mark} {action.keys} {action.label:<26} {about}")
-        return lines
 
     def _say(self, id: str, text: str) -> None:
         self.query_one(f"#{id}", Static).update(Content(text))
