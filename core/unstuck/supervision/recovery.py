@@ -19,8 +19,8 @@ from unstuck.record.state import AttemptRow
 from unstuck.supervision.asking import open_gate, standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import SURVIVOR_CHOICES
-from unstuck.supervision.saving import saved_before
 from unstuck.supervision.recovering import chosen_for
+from unstuck.supervision.saving import saved_before
 from unstuck.supervision.timers import timer_of
 from unstuck.text import admit
 

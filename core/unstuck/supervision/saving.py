@@ -107,6 +107,8 @@ async def save_asked(core: Core, row: TaskRow) -> None:
 def said_of(saved: str) -> dict[str, str]:
     """What a question says of the checkpoint ``saved`` that stands before it; ``none`` or empty where none does."""
     return {"checkpoint": "", "not_saved": NOT_SAVED} if saved in ("", "none") else {"checkpoint": saved}
+
+
 async def save_interrupted(core: Core, row: TaskRow) -> None:
     """The checkpoint of what an interrupted attempt has left, before anything is done about it."""
     try:

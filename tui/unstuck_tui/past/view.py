@@ -55,6 +55,7 @@ class PastRun:
     is_past = True
     held = ""
     goes_on = False
+    recovery = None
 
     def __init__(self, index: LogIndex) -> None:
         self.index = index
