@@ -97,7 +97,9 @@ class ProjectLocked(ProjectError):
     def __init__(self, lock: Path, pid: int, host: str = "") -> None:
         self.lock, self.pid, self.host = lock, pid, host
         where = f"process {pid or 'unknown'}" + (f" on {host}" if host else "")
-        super().__init__(f"another run is live in this project ({where}); wait for it or stop it")
+        super().__init__(
+            f"another run is live in this project ({where}); wait for it or stop it; `unstuck watch` shows it"
+        )
 
 
 class RecordError(UnstuckError):

@@ -30,6 +30,10 @@ class RunView(Protocol):
         """Whether it is over, and only shown again."""
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether another process works it: whoever leaves the screen changes nothing."""
+
+    @property
     def clock(self) -> Clock:
         """The time that the countdowns go by."""
 
@@ -89,6 +93,7 @@ class LiveRun:
 
     title = ""
     is_past = False
+    is_elsewhere = False
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor, self._core = supervisor, supervisor.core

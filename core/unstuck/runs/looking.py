@@ -32,7 +32,17 @@ from unstuck.supervision.asking import answer_gate
 from unstuck.supervision.learning import remember_given
 from unstuck.workspace.project import Project
 
-__all__ = ["answer_offline", "answer_online", "day_rows", "find_run", "is_live", "run_rows", "state_of", "states_of"]
+__all__ = [
+    "answer_message",
+    "answer_offline",
+    "answer_online",
+    "day_rows",
+    "find_run",
+    "is_live",
+    "run_rows",
+    "state_of",
+    "states_of",
+]
 
 _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 
@@ -102,8 +112,18 @@ def is_live(place: Project, run: str) -> bool:
 
 def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, str]) -> bool:
     """Give the answer to the live run; False where none is live. Raises AnswerRefused with what it said."""
-    message = {
-        "v": 1,
+    try:
+        reply = call(socket_path(runtime_dir(environ), place.home), answer_message(gate, answer), timeout=30.0)
+    except (ChannelError, OSError):
+        return False
+    if "error" in reply:
+        raise AnswerRefused(str(reply["error"]))
+    return True
+
+
+def answer_message(gate: str, answer: Answer) -> dict[str, Any]:
+    """An answer as it goes through the socket of a live run."""
+    return {
         "do": "answer",
         "gate": gate,
         "choice": answer.choice,
@@ -111,13 +131,6 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
         "number": answer.number,
         "scope": answer.scope,
     }
-    try:
-        reply = call(socket_path(runtime_dir(environ), place.home), message, timeout=30.0)
-    except (ChannelError, OSError):
-        return False
-    if "error" in reply:
-        raise AnswerRefused(str(reply["error"]))
-    return True
 
 
 async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:

@@ -25,7 +25,7 @@ class Hooks(Protocol):
 
 
 class Answers:
-    """The handler of the run's socket: ``answer``, ``state`` and ``hook``."""
+    """The handler of the run's socket: ``answer``, ``keep``, ``state`` and ``hook``."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
@@ -38,6 +38,11 @@ class Answers:
                     # Silence is never consent, and neither is what an agent says in the person's name.
                     return {"error": "an agent may not answer: this question is for a person", "code": 2}
                 return await self._answer(message)
+            case "keep":
+                if is_ours(getattr(peer, "pid", 0)):
+                    return {"error": "an agent may not stop the clock of a question", "code": 2}
+                await self._supervisor.keep_open(str(message.get("gate", "")))
+                return {"ok": True}
             case "state":
                 supervisor = self._supervisor
                 held = supervisor.core.journal.held

@@ -39,6 +39,7 @@ NOT_SAVED = "no checkpoint could be made"
 INTERRUPTED = "recovery"
 """The reason of a checkpoint that keeps what an interrupted attempt has left."""
 
+
 async def checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
     """Save the tree; where that cannot be done the run goes on and the record says so."""
     works = True if purpose == "baseline" else False if purpose == "good" or reason == "ask" else None

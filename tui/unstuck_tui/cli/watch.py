@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from unstuck.runs.live import live_run
 from unstuck.runs.running import Beside, signals_heard
 from unstuck.runs.watching import watch
 from unstuck.settings import default_user_file, load_settings
@@ -17,6 +18,7 @@ from unstuck.supervision.ending import RunResult, result_of
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
+from unstuck_tui.cli.following import second_screen
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
@@ -33,6 +35,9 @@ __all__ = ["command"]
 def command(ctx: click.Context, /, verify: str | None, project: Path, **options: Any) -> None:
     """Watch over agents that run elsewhere in this project, until you leave.
 
+    Where a run is live here already this is a second screen of it: it shows that run and takes answers for it, and
+    leaving it changes nothing.
+
     Each of their sessions is a task. Their hooks have to call `unstuck-hook claude`; the README says where that goes.
     """
     ctx.exit(asyncio.run(_watch(project, verify, options)).exit_code)
@@ -40,9 +45,12 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
 
 async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
     output = Output(as_json=options["as_json"])
+    place, limits = await locate(directory), limits_in(options["budget"])
+    if (live := live_run(place)) is not None:
+        given = [name for name in ("answers", "budget") if options[name]] + (["verify"] if verify else [])
+        return await second_screen(place, live, output, options, given)
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)
-    place, limits = await locate(directory), limits_in(options["budget"])
     async with watch(
         place,
         load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides=limits),

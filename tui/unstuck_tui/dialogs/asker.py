@@ -128,7 +128,7 @@ class Asker:
 
     async def _leave(self) -> None:
         state = self._tracker.state
-        if self._view.is_past or not agents_at_work(state):
+        if self._view.is_past or self._view.is_elsewhere or not agents_at_work(state):
             self._app.exit()
             return
         try:

@@ -53,6 +53,7 @@ class PastRun:
 
     title = "REPLAY"
     is_past = True
+    is_elsewhere = False
     held = ""
     goes_on = False
     recovery = None

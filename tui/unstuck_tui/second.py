@@ -1,0 +1,159 @@
+"""A second screen: a run that another process works, followed through its log and answered through its socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unstuck.channel import request, socket_path
+from unstuck.clock import Clock, SystemClock
+from unstuck.contract import Answer
+from unstuck.errors import AnswerRefused, ChannelError, RecordError, UnstuckError
+from unstuck.record.envelope import Record
+from unstuck.record.following import LogFollower
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.state import State
+from unstuck.runs.live import live_run
+from unstuck.runs.looking import answer_message
+from unstuck.settings import Settings, runtime_dir
+from unstuck.workspace.project import Project
+from unstuck_tui.app import UnstuckApp
+from unstuck_tui.view import limits_of
+
+__all__ = ["FollowedRun", "SecondApp"]
+
+LOOK_S = 0.2
+_HOLDER_EVERY = 5
+_REPLY_S = 30.0
+_OVER = ("ended", "parked")
+
+
+class FollowedRun:
+    """The run ``run`` of a project, which another process works."""
+
+    title = "SECOND SCREEN"
+    is_past = False
+    is_elsewhere = True
+    goes_on = False
+    recovery = None
+
+    def __init__(self, place: Project, run: str, environ: Mapping[str, str], *, clock: Clock | None = None) -> None:
+        self.run = run
+        self._place, self._environ = place, environ
+        self._follower = LogFollower(place.runs / run / LOG_NAME)
+        self._follower.read()
+        settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
+        self.clock = clock or SystemClock()
+        self.limits: Mapping[str, int] = limits_of(settings)
+        self.output_limit = settings.output_limit
+        self.held = ""
+        self._see: Callable[[Record], None] = lambda record: None
+        self._trouble: Callable[[], None] = lambda: None
+
+    @property
+    def state(self) -> State:
+        return self._follower.state
+
+    @property
+    def log(self) -> Path:
+        return self._follower.path
+
+    @property
+    def is_live(self) -> bool:
+        """Whether some process works it now."""
+        holder = live_run(self._place)
+        return holder is not None and holder.run == self.run
+
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
+        self._see, self._trouble = see, trouble
+
+    def look(self) -> int:
+        """Take in what the log has more; returns how many records. Raises RecordError."""
+        new = self._follower.read()
+        for record in new:
+            self._see(record)
+        return len(new)
+
+    async def hear(self) -> None:
+        """Ask whether the run can be recorded for the moment: that is in no record."""
+        held = ""
+        try:
+            reply = await self._ask({"do": "state"})
+            held = str(reply.get("held") or "")
+        except ChannelError:
+            pass
+        if held != self.held:
+            self.held = held
+            self._trouble()
+
+    async def answer(self, gate: str, answer: Answer) -> object:
+        """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
+        return await self._said(answer_message(gate, answer))
+
+    async def keep_open(self, gate: str) -> object:
+        return await self._said({"do": "keep", "gate": gate})
+
+    async def stop(self, reason: str) -> object:
+        raise UnstuckError("this is a second screen: the run is stopped where it is worked")
+
+    async def _said(self, message: dict[str, Any]) -> dict[str, Any]:
+        try:
+            reply = await self._ask(message)
+        except ChannelError:
+            raise UnstuckError(
+                f"nobody works this run now; `unstuck answer` takes answers, `unstuck run --resume {self.run}` goes on"
+            ) from None
+        if "error" in reply:
+            raise AnswerRefused(str(reply["error"]))
+        return reply
+
+    async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        return await request(socket_path(runtime_dir(self._environ), self._place.home), message, timeout=_REPLY_S)
+
+
+class SecondApp(UnstuckApp):
+    """The main screen on a followed run. Leaving it changes nothing."""
+
+    def __init__(self, view: FollowedRun) -> None:
+        super().__init__(view)
+        self._followed = view
+        self._was_live = True
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.run_worker(self._follow(), group="following")
+
+    async def _follow(self) -> None:
+        while True:
+            for _ in range(_HOLDER_EVERY):
+                try:
+                    self._followed.look()
+                except RecordError as error:
+                    self.exit()
+                    self.failure = error
+                    return
+                await asyncio.sleep(LOOK_S)
+            await self._notice()
+
+    async def _notice(self) -> None:
+        """Say once when the run's process has gone, and once when there is one again."""
+        live = await asyncio.to_thread(lambda: self._followed.is_live)
+        if live:
+            await self._followed.hear()
+        if live == self._was_live:
+            return
+        self._was_live = live
+        run = self._followed.state.run
+        if live:
+            self._tell(f"The run goes on, in process {run.pid}.")
+        elif run.state not in _OVER:
+            self._tell(
+                f"Nobody works this run any more: it was killed. `unstuck run --resume {self._followed.run}` goes on."
+            )
+        elif run.state == "parked":
+            self._tell(f"The run is parked. Answer, then `unstuck run --resume {self._followed.run}` goes on.")
+
+    def _tell(self, line: str) -> None:
+        self.notify(line, severity="warning", timeout=20, markup=False)
