@@ -85,6 +85,11 @@ def main() -> None:
             from unstuck.processes.naming import show_as
 
             show_as(f"unstuck {sys.argv[1]}")
+        if len(sys.argv) == 1:
+            from unstuck_tui.cli.bare import begin
+
+            if (code := begin()) is not None:
+                sys.exit(code)
         # Without its standalone mode click returns the exit code of a command that chose one.
         sys.exit(cli.main(prog_name="unstuck", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -21,7 +21,7 @@ from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import budget_option, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
-__all__ = ["command"]
+__all__ = ["command", "go_on"]
 
 
 class _Run(click.Command):
@@ -86,7 +86,15 @@ def _preset(words: tuple[str, ...], after: int, options: dict[str, Any]) -> tupl
     return command
 
 
-async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any]) -> RunResult:
+async def go_on(run: str, directory: Path) -> RunResult:
+    """What ``--resume`` does with a screen, but for one thing: nothing begins before the person says so."""
+    options = command.make_context("run", ["--resume", run]).params
+    return await _run((), directory, False, options, hold=True)
+
+
+async def _run(
+    words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
+) -> RunResult:
     place = await locate(directory)
     output = Output(as_json=options["as_json"])
     overrides: dict[str, Any] = {}
@@ -106,6 +114,7 @@ async def _run(words: tuple[str, ...], directory: Path, has_agent: bool, options
         notice=output.notice,
         beside=screen(options, environ, output),
         chosen=chosen_in(options["recover"]),
+        hold=hold,
         environ=environ,
     )
     if options["resume"]:
