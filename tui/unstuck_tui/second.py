@@ -15,8 +15,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.following import LogFollower
 from unstuck.record.journal import LOG_NAME
 from unstuck.record.state import State
-from unstuck.runs.live import live_run
-from unstuck.runs.looking import answer_message
+from unstuck.runs.looking import answer_message, is_live
 from unstuck.settings import Settings, runtime_dir
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp
@@ -63,8 +62,7 @@ class FollowedRun:
     @property
     def is_live(self) -> bool:
         """Whether some process works it now."""
-        holder = live_run(self._place)
-        return holder is not None and holder.run == self.run
+        return is_live(self._place, self.run)
 
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
         self._see, self._trouble = see, trouble
