@@ -185,7 +185,7 @@ ACTIONS: tuple[Action, ...] = (
         "standstill"),
     Action("standstill.down", "j,down", "cursor(1)", "down", "The next task.", "standstill"),
     Action("standstill.up", "k,up", "cursor(-1)", "up", "The task before.", "standstill"),
-    Action("standstill.leave", "escape", "screen.undecided", "leave",
+    Action("standstill.leave", "escape,q,ctrl+q", "screen.undecided", "leave",
         "Leave: nothing is decided, and all stays as it was found.", "standstill"),
     _choice("quit", "stop", "1", "Stop all agents", "Every agent is ended; the run can be resumed."),
     _choice("quit", "leave", "2", "Leave them at work", "The run goes on without a screen."),

@@ -118,6 +118,8 @@ class SecondApp(UnstuckApp):
         super().__init__(view)
         self._followed = view
         self._was_live = True
+        self.trouble: RecordError | None = None
+        """Why the run cannot be followed any more."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -128,9 +130,9 @@ class SecondApp(UnstuckApp):
             for _ in range(_HOLDER_EVERY):
                 try:
                     self._followed.look()
-                except RecordError as error:
+                except RecordError as trouble:
+                    self.trouble = trouble
                     self.exit()
-                    self.failure = error
                     return
                 await asyncio.sleep(LOOK_S)
             await self._notice()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unstuck.errors import RecordDamaged
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.journal import SNAPSHOT_NAME, decoded, restored
@@ -24,13 +25,14 @@ class LogFollower:
         self.path = path
         found = restored(path.with_name(SNAPSHOT_NAME), path)
         self.state: State = found.state
-        self._end, self._size = found.position, -1
+        self._end, self._size, self._met = found.position, -1, 0
 
     def read(self) -> list[Record]:
         """The whole records that came since the last call; the state knows them.
 
-        An unfinished last line is not looked at before it is whole. Raises RecordDamaged, and RecordError where the
-        file is gone.
+        An unfinished last line is not looked at before it is whole. Raises RecordDamaged where the same damage is met
+        twice (a supervisor that has just been started may be moving a torn end aside), and RecordError where the file
+        is gone.
         """
         try:
             size = self.path.stat().st_size
@@ -39,10 +41,15 @@ class LogFollower:
         if size == self._size and size >= 0:
             return []
         new = []
-        for line in read_lines(self.path, start=self._end):
-            record = decoded(self.path, line)
-            fold(self.state, record)
-            self._end = line.end
-            new.append(record)
+        try:
+            for line in read_lines(self.path, start=self._end):
+                record = decoded(self.path, line)
+                fold(self.state, record)
+                self._end = line.end
+                new.append(record)
+        except RecordDamaged as damage:
+            if damage.line == self._met:
+                raise
+            self._met, size = damage.line, -1
         self._size = size
         return new

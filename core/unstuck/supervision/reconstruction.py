@@ -223,13 +223,17 @@ def reconstruct(
     """
     rows = [row for row in state.tasks.values() if was_cut_off(row)]
     asked = {row.gate.task: row for row in state.open_gates() if row.gate.type == "recovery"}
+    others = [row for row in state.open_gates() if row.gate.type != "recovery"]
+    said = {row.id for row in rows} | {row.gate.task for row in others}
     return RecoveryState(
         run=state.run.id,
         died=state.run.state in ("running", "blocked", "draining") if died is None else died,
         seq=state.seq,
         tasks=tuple(_task(state, row, observed.get(row.id, Observed()), asked.get(row.id), git=git) for row in rows),
-        gates=tuple(_question(row) for row in state.open_gates() if row.gate.type != "recovery"),
-        onward=tuple(_onward(state, row) for row in state.tasks.values() if row.state != "ended" and row not in rows),
+        gates=tuple(_question(row) for row in others),
+        onward=tuple(
+            _onward(state, row) for row in state.tasks.values() if row.state != "ended" and row.id not in said
+        ),
     )
 
 

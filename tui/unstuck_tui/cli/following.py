@@ -42,7 +42,10 @@ async def second_screen(
     from unstuck_tui.second import SecondApp
     from unstuck_tui.showing import shown_alone
 
-    await shown_alone(SecondApp(run))
+    app = SecondApp(run)
+    await shown_alone(app)
+    if app.trouble is not None:
+        raise app.trouble
     return RunResult(exit_reason="left", exit_code=0)
 
 

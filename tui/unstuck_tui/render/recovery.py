@@ -38,7 +38,7 @@ _CHECKS: dict[str, tuple[str, Tone]] = {
     "not_run": ("not run", "quiet"),
     "none": ("none", "quiet"),
 }
-_WAS, _FILES, _CHECK, _WILL = 19, 18, 10, 20
+_WAS, _FILES, _CHECK, _WILL = 11, 18, 10, 20
 _NAMED = 4
 _LABEL, _CHOICE, _MOST = 10, 27, 3
 
@@ -53,7 +53,7 @@ def title_of(facts: RecoveryState) -> str:
 
 def heading(width: int) -> str:
     """The heading over :func:`task_cells`."""
-    names = [fit("TASK", _name_width(width)), fit("WAS AT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
+    names = [fit("TASK", _name_width(width)), fit("ATTEMPT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
     return fit("  " + " ".join([*names, "WILL"]), width)
 
 
@@ -66,7 +66,7 @@ def task_cells(task: TaskRecovery, choice: RecoveryChoice, width: int, *, checki
     return (
         glyph,
         Cell(fit(task.task, _name_width(width)) + " "),
-        Cell(fit(f"attempt {task.number}, {span(task.ran)}", _WAS) + " ", "quiet"),
+        Cell(fit(f"{task.number}, {span(task.ran)}", _WAS) + " ", "quiet"),
         Cell(fit(_files(task), _FILES) + " "),
         Cell(fit(word, _CHECK) + " ", tone),  # type: ignore[arg-type]
         Cell(fit(WORDS[choice] + proposed, will), "bad" if choice == "abandon" else "plain"),

@@ -1,0 +1,177 @@
+"""A busy run is killed; what becomes of each of its tasks is chosen by keys at a real terminal, or by a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck_tui.actions import key_of
+
+PATIENCE = 60
+# The first attempt writes, says that it is there, and hangs; those after it do the work.
+AGENT = """
+test "$UNSTUCK_ATTEMPT" = "$UNSTUCK_TASK.1" || { touch done; exit; }
+echo half > part.txt
+case $UNSTUCK_TASK in
+asks) exit ;;
+isdone) touch done ;;
+goeson)
+    git checkout -q -b side && echo side > side.txt && git add side.txt && git commit -q -m Side
+    git checkout -q - && echo own > own.txt && git add own.txt && git commit -q -m Own
+    git merge -q --no-commit --no-ff side ;;
+esac
+echo "$UNSTUCK_TASK" > "$STARTED"
+exec sleep 600
+"""
+AT_WORK = ("goeson", "goesback", "isdone", "skipped", "abandoned")
+CHOICES = {
+    "goeson": "continue",
+    "goesback": "retry",
+    "isdone": "done",
+    "skipped": "skip",
+    "abandoned": "abandon",
+}
+
+
+@pytest.fixture
+def killed(desk: Any) -> str:
+    """Agents at work, a question open, a work tree in the middle of a merge: and the supervisor is gone."""
+    started = desk.pipe("started")
+    desk.environment |= {"STARTED": str(started), "GIT_CONFIG_GLOBAL": os.devnull}
+    agent = desk.agent(AGENT)
+    subprocess.run(["git", "add", "check.sh"], cwd=desk.root, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Check"], cwd=desk.root, check=True)
+    plan = {
+        "max_parallel": 6,
+        "agents": {"coder": {"command": ["sh", agent]}},
+        "tasks": [{"id": name, "prompt": f"Do {name}.", "verify": "sh check.sh"} for name in (*AT_WORK, "asks")],
+    }
+    file = desk.seen.parent / "plan.yaml"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    environment = os.environ | {"SEEN": str(desk.seen)} | desk.environment
+    command = ["unstuck", "run", "--json", "--headless", str(file)]
+    reader = os.open(started, os.O_RDWR)
+    with subprocess.Popen(command, cwd=desk.root, env=environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        said = b""
+        while said.count(b"\n") < len(AT_WORK):
+            said += os.read(reader, 4096)
+        assert any('"gate_opened"' in line for line in running.stdout)
+        running.send_signal(signal.SIGKILL)
+        running.wait(PATIENCE)
+    os.close(reader)
+    return str(desk.folder().name)
+
+
+def facts_of(desk: Any, *options: str) -> dict[str, Any]:
+    """What the listing for programs says."""
+    found: dict[str, Any] = json.loads(desk.unstuck("show", "--recovery", "--json", *options).stdout)
+    return found
+
+
+def assert_as_chosen(desk: Any) -> None:
+    """Each task has come to what was chosen for it, and the question is as open as it was."""
+    rows = desk.rows()
+    tasks = {row["task"]: (row["status"], row["attempts"]) for row in rows if "task" in row and "gate" not in row}
+    assert tasks == {
+        "goeson": ("succeeded", 2),
+        "goesback": ("succeeded", 2),
+        "isdone": ("succeeded", 1),
+        "skipped": ("skipped", 1),
+        "abandoned": ("abandoned", 1),
+        "asks": (None, 1),
+    }
+    assert [row["type"] for row in rows if "gate" in row] == ["stuck"]
+    second = desk.prompts("goeson")[1]
+    assert "was cut off from outside" in second
+    assert "- added part.txt" in second
+    again = desk.prompts("goesback")[1]
+    assert "Your earlier edits were set back, so that the attempt begins again" in again
+    branch = f"unstuck/{desk.folder().name}/_run"
+    command = ["git", "ls-tree", "--name-only", branch]
+    files = subprocess.run(command, cwd=desk.root, capture_output=True, text=True, check=True).stdout.split()
+    assert {"done", "side.txt", "own.txt", "part.txt"} <= set(files)
+    assert not (desk.root / "part.txt").exists(), "the project's own tree was never touched"
+
+
+def test_every_choice_by_keys(desk: Any, killed: str) -> None:
+    """At 80 by 24: the facts are listed, one key chooses for each task, and nothing happens before enter."""
+    terminal = desk.terminal("run", "--resume", "last", size=(80, 24))
+    shown = terminal.until(f"Run {killed} was cut off: 5 tasks were at work", "abandoned", "enter: do it all")
+    assert "still open" in shown
+    assert shown.count(" go on") >= 5
+    assert "in the middle of a merge" in shown
+    terminal.press(key_of("standstill.check"))
+    terminal.until("goeson", "fails")
+    terminal.press(key_of("standstill.down"), key_of("recovery.retry"))
+    terminal.until("go back, redo")
+    terminal.press(key_of("standstill.down"), key_of("standstill.check"))
+    terminal.until("passes")
+    terminal.press(key_of("recovery.done"))
+    terminal.until("done, if it passes")
+    terminal.press(key_of("standstill.down"), key_of("recovery.skip"))
+    terminal.until("skip for now")
+    terminal.press(key_of("standstill.down"), key_of("recovery.abandon"))
+    terminal.until("› 3 Abandon")
+    assert len(desk.prompts("goeson")) == 1, "nothing has begun"
+    terminal.press("enter")
+    terminal.until("3 done", "1 skipped", "1 abandoned")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 3
+    assert terminal.is_clean()
+    assert_as_chosen(desk)
+
+
+def test_every_choice_by_command(desk: Any, killed: str) -> None:
+    """The same facts as a listing and as JSON, and the same choices as options; what cannot be is refused first."""
+    listed = desk.unstuck("show", "--recovery").stdout
+    assert f"Run {killed} was cut off: 5 tasks were at work" in listed
+    facts = facts_of(desk, "--check")
+    tasks = {task["task"]: task for task in facts["tasks"]}
+    assert set(tasks) == set(AT_WORK)
+    assert tasks["goeson"]["under_way"] == "a merge"
+    assert [change["path"] for change in tasks["skipped"]["back"]["changes"]] == ["part.txt"]
+    assert (tasks["isdone"]["check"]["result"], tasks["skipped"]["check"]["result"]) == ("passed", "failed")
+    refused = {choice["choice"]: choice["refused"] for choice in tasks["skipped"]["choices"]}
+    assert "its check fails now" in refused["done"]
+    assert [(gate["type"], gate["task"]) for gate in facts["gates"]] == [("stuck", "asks")]
+    wrong = desk.unstuck("run", "--headless", "--resume", "last", "--recover", "asks=retry")
+    assert wrong.returncode == 2
+    assert "no task asks was cut off" in wrong.stderr
+    options = [word for task, choice in CHOICES.items() for word in ("--recover", f"{task}={choice}")]
+    done = desk.unstuck("run", "--headless", "--resume", "last", *options)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert_as_chosen(desk)
+
+
+def test_unstuck_alone_finds_it_and_leaving_decides_nothing(desk: Any, killed: str, tmp_path: Path) -> None:
+    """Without a word more; an evaluator's proposals are shown and taken only by a key; left, all stays open.
+
+    Then the questions are answered from anywhere, and the run goes on as was answered.
+    """
+    script = tmp_path / "evaluator.sh"
+    proposals = [{"task": "goesback", "choice": "retry", "reason": "half [/written]"}]
+    script.write_text(f"echo '{json.dumps({'proposals': proposals})}'\n", encoding="utf-8")
+    desk.environment["UNSTUCK_EVALUATOR"] = f"sh {script}"
+    terminal = desk.terminal(size=(120, 40))
+    terminal.until("enter: do it all", "e: as proposed", "go on (retry?)")
+    terminal.press(key_of("standstill.propose"), key_of("standstill.down"))
+    shown = terminal.until("go back, redo", "half [/written]")
+    assert "(retry?)" not in shown
+    terminal.press("q")
+    assert terminal.ended() == 3
+    assert terminal.is_clean()
+    assert "a person is needed" in terminal.after
+    assert all(len(desk.prompts(task)) == 1 for task in AT_WORK), "no agent has begun"
+    gates = {row["task"]: row["gate"] for row in desk.rows() if row.get("type") == "recovery"}
+    assert set(gates) == set(AT_WORK)
+    for task, choice in CHOICES.items():
+        assert desk.unstuck("answer", gates[task], choice).returncode == 0
+    assert desk.unstuck("run", "--headless", "--resume", "last").returncode == 3
+    assert_as_chosen(desk)
