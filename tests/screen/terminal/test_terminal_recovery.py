@@ -150,7 +150,9 @@ def test_every_choice_by_command(desk: Any, killed: str) -> None:
     assert_as_chosen(desk)
 
 
-def test_unstuck_alone_finds_it_and_leaving_decides_nothing(desk: Any, killed: str, tmp_path: Path) -> None:
+def test_unstuck_alone_finds_it_and_leaving_decides_nothing(
+    desk: Any, killed: str, tmp_path: Path, inside: Any
+) -> None:
     """Without a word more; an evaluator's proposals are shown and taken only by a key; left, all stays open.
 
     Then the questions are answered from anywhere, and the run goes on as was answered.
@@ -172,6 +174,6 @@ def test_unstuck_alone_finds_it_and_leaving_decides_nothing(desk: Any, killed: s
     gates = {row["task"]: row["gate"] for row in desk.rows() if row.get("type") == "recovery"}
     assert set(gates) == set(AT_WORK)
     for task, choice in CHOICES.items():
-        assert desk.unstuck("answer", gates[task], choice).returncode == 0
+        assert inside(desk.root, "answer", gates[task], choice)[0] == 0
     assert desk.unstuck("run", "--headless", "--resume", "last").returncode == 3
     assert_as_chosen(desk)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from unstuck.errors import UsageError
+from unstuck.record.journal import read_records
 from unstuck.record.lock import Holder
 from unstuck.supervision.ending import RunResult
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain
 from unstuck_tui.cli.output import Output
 from unstuck_tui.cli.streams import can_show
+
+if TYPE_CHECKING:
+    from unstuck_tui.second import FollowedRun
 
 __all__ = ["second_screen"]
 
@@ -38,7 +43,7 @@ async def second_screen(
 
     run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["as_json"] or not can_show(dict(os.environ)):
-        return await _lines(run, output)
+        return await _lines(run, output, whole=bool(options["as_json"]))
     from unstuck_tui.second import SecondApp
     from unstuck_tui.showing import shown_alone
 
@@ -49,11 +54,16 @@ async def second_screen(
     return RunResult(exit_reason="left", exit_code=0)
 
 
-async def _lines(run: Any, output: Output) -> RunResult:
-    """Print what happens from now on; the result is the run's own."""
+async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
+    """Print what happens from now on, or the ``whole`` log; the result is the run's own."""
     from unstuck_tui.second import LOOK_S
 
     output.started(run.run)
+    if whole:
+        for record in islice(read_records(run.log), run.state.seq):
+            output.show(record)
+    else:
+        output.say(f"run {run.run} is live in process {run.state.run.pid}; this follows it, ctrl+c leaves it at work")
     run.follow(output.show, lambda: None)
     while True:
         live = await asyncio.to_thread(lambda: run.is_live)
