@@ -219,13 +219,20 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
     time.tzset()
 
     @asynccontextmanager
-    async def opened(size: tuple[int, int] = (120, 40), *, story: bool = False) -> AsyncIterator[Stage]:
+    async def opened(
+        size: tuple[int, int] = (120, 40),
+        *,
+        story: bool = False,
+        before: Callable[[Story], Awaitable[None]] | None = None,
+    ) -> AsyncIterator[Stage]:
         start = e.RunStarted(project="shop", kind="plan")
         async with Supervisor.open(repo, clock=clock, person=True, start=start) as supervisor:
             told = Story(supervisor, clock)
             if story:
                 await told.shop()
                 await told.core.journal.committed()
+            if before is not None:
+                await before(told)
             app = UnstuckApp(LiveRun(supervisor))
             async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
                 stage = Stage(told, app, pilot)

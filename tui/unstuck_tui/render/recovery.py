@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.cells import cell_len
+
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
 from unstuck_tui.actions import actions_of
 from unstuck_tui.render.format import fit, span, time_of_day, wrapped
@@ -17,6 +19,7 @@ __all__ = [
     "facts_of",
     "heading",
     "listing",
+    "name_width",
     "other_lines",
     "task_cells",
     "title_of",
@@ -39,7 +42,7 @@ _CHECKS: dict[str, tuple[str, Tone]] = {
     "none": ("none", "quiet"),
 }
 _WAS, _FILES, _CHECK, _WILL = 11, 18, 10, 20
-_NAMED = 4
+_NAMED, _LEAST = 4, 7
 _LABEL, _CHOICE, _MOST = 10, 27, 3
 
 
@@ -51,30 +54,37 @@ def title_of(facts: RecoveryState) -> str:
     return f"Run {facts.run}{how}: {count} {'task was' if count == 1 else 'tasks were'} {cut}"
 
 
-def heading(width: int) -> str:
+def name_width(facts: RecoveryState, width: int) -> int:
+    """How wide the column of the names is in a line of ``width`` cells."""
+    longest = max((cell_len(task.task) for task in facts.tasks), default=0)
+    return max(_LEAST, min(longest + 1, width - 2 - _WAS - _FILES - _CHECK - _WILL - 4))
+
+
+def heading(name: int, width: int) -> str:
     """The heading over :func:`task_cells`."""
-    names = [fit("TASK", _name_width(width)), fit("ATTEMPT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
+    names = [fit("TASK", name), fit("ATTEMPT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
     return fit("  " + " ".join([*names, "WILL"]), width)
 
 
-def task_cells(task: TaskRecovery, choice: RecoveryChoice, width: int, *, checking: bool = False) -> tuple[Cell, ...]:
-    """One task: what it was at, what it has left, what its check says, and what is to become of it."""
+def task_cells(
+    task: TaskRecovery, choice: RecoveryChoice, name: int, width: int, *, checking: bool = False
+) -> tuple[Cell, ...]:
+    """One task: what it was at, what it has left, what its check says, and what is to become of it.
+
+    ``name`` is the width of its name; ``checking``: its check runs just now.
+    """
     word, tone = ("runs …", "work") if checking else _CHECKS[task.check.result]
     proposed = "" if task.proposal is None or task.proposal.choice == choice else f" ({task.proposal.choice}?)"
     glyph: Cell = Cell("▶ ", "work") if task.processes else Cell("↯ ", "wait")
-    will = width - 2 - _name_width(width) - _WAS - _FILES - _CHECK - 4
+    will = width - 2 - name - _WAS - _FILES - _CHECK - 4
     return (
         glyph,
-        Cell(fit(task.task, _name_width(width)) + " "),
+        Cell(fit(task.task, name) + " "),
         Cell(fit(f"{task.number}, {span(task.ran)}", _WAS) + " ", "quiet"),
         Cell(fit(_files(task), _FILES) + " "),
         Cell(fit(word, _CHECK) + " ", tone),  # type: ignore[arg-type]
         Cell(fit(WORDS[choice] + proposed, will), "bad" if choice == "abandon" else "plain"),
     )
-
-
-def _name_width(width: int) -> int:
-    return max(7, width - 2 - _WAS - _FILES - _CHECK - _WILL - 4)
 
 
 def _files(task: TaskRecovery) -> str:

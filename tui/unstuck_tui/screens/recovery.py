@@ -15,7 +15,15 @@ from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, Ta
 from unstuck.supervision.standstill import Standstill
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.render.recovery import choice_lines, facts_lines, heading, other_lines, task_cells, title_of
+from unstuck_tui.render.recovery import (
+    choice_lines,
+    facts_lines,
+    heading,
+    name_width,
+    other_lines,
+    task_cells,
+    title_of,
+)
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.lines import Lines
@@ -39,11 +47,12 @@ class TaskList(Lines, can_focus=True):
         super().__init__(id=id)
         self.cursor = 0
         self._rows: list[tuple[TaskRecovery, RecoveryChoice, bool]] = []
+        self._name_width = 0
         self._others: list[str] = []
 
-    def fill(self, rows: list[tuple[TaskRecovery, RecoveryChoice, bool]], others: list[str]) -> None:
-        """Show these tasks, with what is to become of each and whether its check runs now."""
-        self._rows, self._others = rows, others
+    def fill(self, rows: list[tuple[TaskRecovery, RecoveryChoice, bool]], others: list[str], name: int) -> None:
+        """Show these tasks, with what is to become of each and whether its check runs now; ``name`` cells for names."""
+        self._rows, self._others, self._name_width = rows, others, name
         self.cursor = max(0, min(self.cursor, len(rows) - 1))
         self.resized()
         self.refresh(layout=True)
@@ -63,7 +72,7 @@ class TaskList(Lines, can_focus=True):
         if index >= len(self._rows):
             return (Cell(self._others[index - len(self._rows)], "quiet"),)
         task, choice, checking = self._rows[index]
-        return task_cells(task, choice, width, checking=checking)
+        return task_cells(task, choice, self._name_width, width, checking=checking)
 
     def is_cursor(self, index: int) -> bool:
         return index == self.cursor and index < len(self._rows)
@@ -160,9 +169,11 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         facts, tasks = self._standstill.facts, self.query_one(TaskList)
         self._shown = (facts, self._standstill.evaluating)
         rows = [(task, self.choice_of(task), task.task in self._checking) for task in facts.tasks]
-        tasks.fill(rows, list(other_lines(facts)))
+        inner = max(20, self.size.width - 2)
+        name = name_width(facts, inner)
+        tasks.fill(rows, list(other_lines(facts)), name)
         self._say("title", title_of(facts))
-        self._say("heading", heading(max(20, self.size.width - 2)))
+        self._say("heading", heading(name, inner))
         task = tasks.selected
         width = max(20, self.size.width - 3)
         self._say("facts", "\n".join(facts_lines(task, width)) if task is not None else "")
