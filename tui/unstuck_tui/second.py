@@ -16,7 +16,11 @@ from unstuck.record.following import LogFollower
 from unstuck.record.journal import LOG_NAME
 from unstuck.record.state import State
 from unstuck.runs.looking import answer_message, is_live
+from unstuck.runs.recovering import tree_of
+from unstuck.runs.saved import store_of
 from unstuck.settings import Settings, runtime_dir
+from unstuck.supervision.core import limits_of as rules_of
+from unstuck.supervision.looking import changes_in
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.view import limits_of
@@ -43,10 +47,11 @@ class FollowedRun:
         self._place, self._environ = place, environ
         self._follower = LogFollower(place.runs / run / LOG_NAME)
         self._follower.read()
-        settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
+        self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
         self.clock = clock or SystemClock()
-        self.limits: Mapping[str, int] = limits_of(settings)
-        self.output_limit = settings.output_limit
+        self.rules = rules_of(self._settings)
+        self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
+        self.output_limit = self._settings.output_limit
         self.held = ""
         self._see: Callable[[Record], None] = lambda record: None
         self._trouble: Callable[[], None] = lambda: None
@@ -85,6 +90,13 @@ class FollowedRun:
         if held != self.held:
             self.held = held
             self._trouble()
+
+    async def changes(self, task: str) -> tuple[str, str]:
+        row = self.state.tasks.get(task)
+        if row is None:
+            return "", ""
+        tree = tree_of(self._place, self.run, row, self._environ)
+        return await changes_in(row, store_of(self._place, tree, self._settings))
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""

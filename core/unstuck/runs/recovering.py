@@ -13,20 +13,19 @@ from unstuck.record.runs import run_names
 from unstuck.record.state import State, TaskRow
 from unstuck.runs.live import live_run
 from unstuck.runs.looking import state_of
+from unstuck.runs.saved import store_of
 from unstuck.runs.suggesting import suggestion
 from unstuck.settings import Settings, state_dir
-from unstuck.supervision.checkpoints import bounds_of
 from unstuck.supervision.observing import check_now, observe
 from unstuck.supervision.reconstruction import CHOICES, Observed, RecoveryState, reconstruct, was_cut_off
 from unstuck.supervision.recovering import chosen_for
 from unstuck.supervision.verification import Verifier
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import project_home
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees import Worktrees
 
-__all__ = ["chosen_in", "require_possible", "unfinished", "what_is_left"]
+__all__ = ["chosen_in", "require_possible", "tree_of", "unfinished", "what_is_left"]
 
 
 def unfinished(place: Project) -> str:
@@ -93,19 +92,15 @@ class _Looking:
     """Looks at the trees of one run."""
 
     def __init__(self, place: Project, run: str, settings: Settings, environ: Mapping[str, str]) -> None:
-        self._place, self._settings, self._environ = place, settings, environ
-        repository = place.repository
-        self._trees = Worktrees(repository, state_dir(environ) / "worktrees", run) if repository is not None else None
+        self._place, self._run, self._settings, self._environ = place, run, settings, environ
 
     async def at(self, state: State, row: TaskRow, *, check: bool) -> Observed:
-        tree = self._place.root
-        if row.task.isolation == "worktree" and self._trees is not None:
-            tree = self._trees.path(row.id)
-        store = self._store if self._place.repository is not None else None
-        seen = await observe(state, row, tree, store, output=self._place.runs / state.run.id / "output")
+        place, tree = self._place, tree_of(self._place, self._run, row, self._environ)
+        store = self._store if place.repository is not None else None
+        seen = await observe(state, row, tree, store, output=place.runs / self._run / "output")
         if not check or seen.processes:
             return seen
-        directory = tree / self._place.directory.relative_to(self._place.root)
+        directory = tree / place.directory.relative_to(place.root)
         with tempfile.TemporaryDirectory(prefix="unstuck-check-") as folder:
             verifier = Verifier(
                 Path(folder),
@@ -118,6 +113,11 @@ class _Looking:
         return seen.model_copy(update={"check": found})
 
     def _store(self, tree: Path) -> CheckpointStore:
-        place = self._place
-        home = project_home(place.root, place.repository)
-        return CheckpointStore(tree, home, place.repository, clock=SystemClock(), bounds=bounds_of(self._settings))
+        return store_of(self._place, tree, self._settings)
+
+
+def tree_of(place: Project, run: str, row: TaskRow, environ: Mapping[str, str]) -> Path:
+    """The work tree of a task of ``run``, whether or not it is there."""
+    if row.task.isolation != "worktree" or place.repository is None:
+        return place.root
+    return Worktrees(place.repository, state_dir(environ) / "worktrees", run).path(row.id)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from unstuck.errors import CheckpointUnknown
+from unstuck.record.state import TaskRow
 from unstuck.supervision.core import Core
 from unstuck.text import Clean, admit
+from unstuck.workspace.checkpoints import CheckpointStore
 
-__all__ = ["changes_of"]
+__all__ = ["changes_in", "changes_of"]
 
 
 async def changes_of(core: Core, task: str) -> tuple[str, Clean]:
@@ -16,10 +18,15 @@ async def changes_of(core: Core, task: str) -> tuple[str, Clean]:
     WorkspaceError where the tree cannot be looked at.
     """
     row = core.head.tasks.get(task)
-    since = (row.good or row.baseline) if row is not None else ""
-    if row is None or since in ("", "none"):
+    return await changes_in(row, core.checkpoints(core.tree_of(row))) if row is not None else ("", admit(""))
+
+
+async def changes_in(row: TaskRow, store: CheckpointStore) -> tuple[str, Clean]:
+    """The same of a task whose checkpoints are in ``store``."""
+    since = row.good or row.baseline
+    if since in ("", "none"):
         return "", admit("")
     try:
-        return since, await core.checkpoints(core.tree_of(row)).diff(since)
+        return since, await store.diff(since)
     except CheckpointUnknown:
         return "", admit("")
