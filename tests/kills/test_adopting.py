@@ -190,3 +190,39 @@ async def test_one_that_was_taken_over_is_under_the_clock(
     assert result.exit_code == 130
     assert is_gone(survivor)
     assert replay(log).attempts["task.1"].state == "interrupted"
+
+
+async def test_the_recovery_names_it_and_left_undecided_it_works_on(
+    repo: Path, outside: Path, survivor: psutil.Process
+) -> None:
+    """The facts list the process and what can become of it; left undecided it is as it was, and decided later."""
+    place, run = await locate(repo), log_of(repo).parent.name
+    seen: list[Any] = []
+
+    async def leave(supervisor: Supervisor) -> None:
+        assert supervisor.standstill is not None
+        await supervisor.standstill.known.wait()
+        seen.append((supervisor.standstill.facts.tasks, survivor.status()))
+        supervisor.unwatched()
+
+    async with asyncio.timeout(PATIENCE):
+        result = await resume_run(run, place, RunOptions(beside=Watching(leave)))
+    assert (result.exit_code, result.exit_reason) == (3, "needs_person")
+    (((found,), status),) = seen
+    assert [process.pid for process in found.processes] == [survivor.pid]
+    assert found.possible == ("skip", "abandon", "adopt", "stop")
+    assert "still at work" in found.refused["continue"]
+    assert status == psutil.STATUS_STOPPED
+    assert survivor.is_running()
+    assert survivor.status() != psutil.STATUS_STOPPED, "it goes on as it was found"
+    assert not events_of(log_of(repo), e.StopReceipt)
+
+    def finish(record: Any) -> None:
+        if isinstance(record.event, e.RecoveryDecided):
+            (outside / "finish").touch()
+
+    async with asyncio.timeout(PATIENCE):
+        taken = await resume_run(run, place, RunOptions(chosen={"task": "adopt"}, listener=finish))
+    assert taken.exit_code == 0
+    assert (repo / "result.txt").read_text() == "first\n"
+    assert not (outside / "second").exists()
