@@ -53,8 +53,7 @@ class FollowedRun:
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
         self.output_limit = self._settings.output_limit
         self.held = ""
-        self._see: Callable[[Record], None] = lambda record: None
-        self._trouble: Callable[[], None] = lambda: None
+        self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
 
     @property
     def state(self) -> State:
@@ -69,14 +68,17 @@ class FollowedRun:
         """Whether some process works it now."""
         return is_live(self._place, self.run)
 
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> None:
-        self._see, self._trouble = see, trouble
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
+        follower = (see, trouble)
+        self._followers.append(follower)
+        return lambda: self._followers.remove(follower)
 
     def look(self) -> int:
         """Take in what the log has more; returns how many records. Raises RecordError."""
         new = self._follower.read()
         for record in new:
-            self._see(record)
+            for see, _ in list(self._followers):
+                see(record)
         return len(new)
 
     async def hear(self) -> None:
@@ -89,7 +91,8 @@ class FollowedRun:
             pass
         if held != self.held:
             self.held = held
-            self._trouble()
+            for _, trouble in list(self._followers):
+                trouble()
 
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)
