@@ -21,7 +21,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check format format-check lint types contracts bench screenshots clean
+.PHONY: help setup demo test agents check format format-check lint types contracts bench screenshots clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,10 @@ test: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 test: $(READY) ## run the tests and show the ten slowest
 	@echo '== tests'
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+agents: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
+agents: $(READY) ## real agents against a scripted model; installs them (UNSTUCK_AGENTS_DIR=DIR keeps them between runs)
+	$(BIN)/python -m pytest -n 0 -m agents --timeout 0 tests/real_agents $(ARGS)
 
 check: format-check lint types contracts test ## everything that has to hold before a change goes in
 

@@ -37,8 +37,8 @@ def told(command: tuple[str, ...], session: str | None, text: str = "Build it") 
         ),
         (
             "gemini",
-            "gemini -p 'Build it' -o stream-json --approval-mode auto_edit --skip-trust --more",
-            "gemini --resume S -p 'Build it' -o stream-json --approval-mode auto_edit --skip-trust --more",
+            "gemini -p 'Build it' -o stream-json --skip-trust --approval-mode auto_edit --more",
+            "gemini --resume S -p 'Build it' -o stream-json --skip-trust --approval-mode auto_edit --more",
         ),
         (
             "qwen",
@@ -118,6 +118,23 @@ def test_a_session_is_no_option() -> None:
     command = preset_command("claude")
     for session in ("--dangerously-skip-permissions", "a b", "../x", ""):
         assert resumed(command, session) == command
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("claude", ("--dangerously-skip-permissions",)),
+        ("claude", ("--permission-mode=plan",)),
+        ("codex", ("--sandbox", "read-only")),
+        ("gemini", ("--yolo",)),
+        ("qwen", ("-y",)),
+    ],
+)
+def test_what_it_may_do_is_the_callers_to_say(name: str, arguments: tuple[str, ...]) -> None:
+    """The caller's own word stands alone: some agents refuse two."""
+    command = preset_command(name, arguments)
+    assert not set(PRESETS[name].allowed) & set(command) - set(arguments)
+    assert set(arguments) <= set(command)
 
 
 def test_an_unknown_preset() -> None:

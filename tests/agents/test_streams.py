@@ -245,3 +245,17 @@ def test_another_version_does_no_harm(name: str, data: st.DataObject) -> None:
     at[path[-1]] = value
     stream, _ = read(name, [json.dumps(changed).encode(), *recorded(name)])
     assert stream.ended or name == "claude_subagent"
+
+
+@pytest.mark.parametrize(("name", "before", "used"), [("codex_resumed", 220, 220), ("qwen_resumed", 330, 330)])
+def test_a_session_that_goes_on_is_not_counted_again(name: str, before: int, used: int) -> None:
+    """Both sum a whole session at the end; what an earlier process has used is not this one's."""
+    stream = STREAMS[name.partition("_")[0]](before=before)
+    told = [found for line in recorded(name) for found in stream.read(line)]
+    assert sum(one.tokens for one in told) == used
+
+
+def test_failing_commands_that_are_told_otherwise() -> None:
+    """opencode calls a command completed that ended with 3: it failed. of Gemini nothing is made up."""
+    assert ("failure", "bash", "oops", 3) in steps(read("opencode_failing")[1])
+    assert ("success", "bash", "oops", None) in steps(read("gemini_failing")[1])

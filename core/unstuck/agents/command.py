@@ -66,6 +66,7 @@ class CommandAgent:
         self._limit, self._prompt_limit = limit, prompt_limit
         self._live: dict[str, asyncio.Task[Process]] = {}
         self._still: set[str] = set()
+        self._used: dict[str, int] = {}
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Run the program to its end. Raises AgentNotFound where it cannot be started."""
@@ -93,7 +94,8 @@ class CommandAgent:
             with suppress(RecordError):
                 observer.see(observation)
 
-        speech = Speech(self._stream, guidance.attempt, hear)
+        before = self._used.get(guidance.session or "", 0)
+        speech = Speech(self._stream, guidance.attempt, hear, before=before)
 
         starting = asyncio.create_task(
             Process.start(
@@ -112,6 +114,7 @@ class CommandAgent:
         finally:
             self._live.pop(guidance.attempt, None)
             self._still.discard(guidance.attempt)
+            self._used[speech.session] = speech.tokens
         printed = await read_output(output)
         return self._report(task, guidance, done, speech, printed, f"output/{output.name}")
 

@@ -17,19 +17,42 @@ __all__ = ["PRESETS", "goes_on", "preset_command", "resumed", "stream_of"]
 
 _HERE = "{arguments}"
 
-PRESETS: Mapping[str, tuple[str, ...]] = {
-    "claude": (
-        *("claude", "-p", "{prompt}", "--output-format", "stream-json", "--verbose"),
-        *("--permission-mode", "acceptEdits", _HERE),
+
+class _Preset(NamedTuple):
+    """How an agent is started. Arguments stand at ``{arguments}``: the caller's, and ``allowed`` before them.
+
+    ``allowed`` is what the agent may do; it is left out where the caller says it with one of the options ``instead``.
+    """
+
+    command: tuple[str, ...]
+    allowed: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+
+
+PRESETS: Mapping[str, _Preset] = {
+    "claude": _Preset(
+        ("claude", "-p", "{prompt}", "--output-format", "stream-json", "--verbose", _HERE),
+        ("--permission-mode", "acceptEdits"),
+        ("--permission-mode", "--dangerously-skip-permissions"),
     ),
-    "codex": (
-        *("codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", _HERE, "{prompt}"),
+    "codex": _Preset(
+        ("codex", "exec", "--json", "--skip-git-repo-check", _HERE, "{prompt}"),
+        ("--sandbox", "workspace-write"),
+        ("--sandbox", "-s", "--approve-for-me", "--dangerously-bypass-approvals-and-sandbox", "--profile", "-p"),
     ),
-    "gemini": ("gemini", "-p", "{prompt}", "-o", "stream-json", "--approval-mode", "auto_edit", "--skip-trust", _HERE),
-    "qwen": ("qwen", "-p", "{prompt}", "-o", "stream-json", "--approval-mode", "auto-edit", _HERE),
-    "opencode": ("opencode", "run", "--format", "json", _HERE, "{prompt}"),
+    "gemini": _Preset(
+        ("gemini", "-p", "{prompt}", "-o", "stream-json", "--skip-trust", _HERE),
+        ("--approval-mode", "auto_edit"),
+        ("--approval-mode", "--yolo", "-y"),
+    ),
+    "qwen": _Preset(
+        ("qwen", "-p", "{prompt}", "-o", "stream-json", _HERE),
+        ("--approval-mode", "auto-edit"),
+        ("--approval-mode", "--yolo", "-y"),
+    ),
+    "opencode": _Preset(("opencode", "run", "--format", "json", _HERE, "{prompt}")),
 }
-"""The commands by name; more arguments of the caller's stand where ``{arguments}`` does."""
+"""The agents by name."""
 
 
 class _Manner(NamedTuple):
@@ -55,7 +78,10 @@ def preset_command(name: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     """The command of a preset, with more ``arguments`` for its program. Raises UsageError for another name."""
     if name not in PRESETS:
         raise UsageError(f"no agent is known as `{name}`: {', '.join(PRESETS)}; any other program goes after --")
-    return tuple(word for part in PRESETS[name] for word in (arguments if part == _HERE else (part,)))
+    preset = PRESETS[name]
+    says_itself = any(word.partition("=")[0] in preset.instead for word in arguments)
+    more = (*(() if says_itself else preset.allowed), *arguments)
+    return tuple(word for part in preset.command for word in (more if part == _HERE else (part,)))
 
 
 def stream_of(command: Sequence[str]) -> str:

@@ -18,10 +18,13 @@ _ERROR_LIMIT = 4_000
 
 
 class Speech:
-    """Hands what is told to ``hear``. ``stream`` names the agent whose JSON it is, or is empty for plain text."""
+    """Hands what is told to ``hear``. ``stream`` names the agent whose JSON it is, or is empty for plain text.
 
-    def __init__(self, stream: str, attempt: str, hear: Callable[[Observation], None]) -> None:
-        self._stream: Stream | None = STREAMS[stream]() if stream else None
+    ``before`` are the tokens that its session had used before.
+    """
+
+    def __init__(self, stream: str, attempt: str, hear: Callable[[Observation], None], *, before: int = 0) -> None:
+        self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
         self._attempt, self._hear = attempt, hear
         self._told = 0
 
@@ -29,6 +32,11 @@ class Speech:
     def session(self) -> str:
         """The agent's own session; empty where it did not say."""
         return self._stream.session if self._stream is not None else ""
+
+    @property
+    def tokens(self) -> int:
+        """What the stream has counted so far, for the attempt that goes on with its session."""
+        return self._stream.tokens if self._stream is not None else 0
 
     def hear(self, line: str) -> None:
         """Take one line."""

@@ -27,8 +27,8 @@ class ClaudeStream(Stream):
 
     cached_is_input = False
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, before: int = 0) -> None:
+        super().__init__(before=before)
         self._tools: dict[str, str] = {}
         self._counted: deque[str] = deque(maxlen=_LIVE_MESSAGES)
 
@@ -82,6 +82,9 @@ class ClaudeStream(Stream):
         self.ended = True
         if data.get("is_error") is True or text(data, "subtype").startswith("error"):
             self.error = text(data, "result") or _texts(data, "errors") or text(data, "subtype") or "it failed"
+        yield from self._rest(data)
+
+    def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         models = [model for model in mapping(data, "modelUsage").values() if isinstance(model, Mapping)]
         names = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
         # By model it has the sub-agents' share, too.
@@ -99,6 +102,10 @@ class QwenStream(ClaudeStream):
     """Qwen Code: its input counts what came from a cache; it does not say how a command ended."""
 
     cached_is_input = True
+
+    def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        # Its last line sums the whole session, while its messages have told of all that this process has used.
+        return iter(())
 
 
 def _content(block: Mapping[str, Any]) -> str:

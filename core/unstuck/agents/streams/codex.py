@@ -1,7 +1,7 @@
 """``codex exec --json``. Pure.
 
 Items begin and complete; a command has its exit code. Ids count anew in every process. The usage of a completed turn
-is that of the whole thread so far, which the first turn of a process that goes on with one cannot tell apart.
+is that of the whole thread so far, also of what other processes had used before.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ __all__ = ["CodexStream"]
 
 class CodexStream(Stream):
     """Codex. A turn that failed, and an error of the whole stream, are its error."""
+
+    sums_session = True
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         match text(data, "type"):

@@ -23,8 +23,8 @@ _MOST_CALLS = 4_096
 class GeminiStream(Stream):
     """Gemini CLI."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, before: int = 0) -> None:
+        super().__init__(before=before)
         self._pieces = ""
         self._tools: dict[str, str] = {}
 

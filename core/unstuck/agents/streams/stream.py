@@ -33,13 +33,16 @@ class Stream(ABC):
     """Reads one attempt line by line.
 
     ``session`` is the agent's own session (empty until it was said), ``said`` its last messages, ``error`` why it says
-    that it failed (empty where it does not), ``ended`` whether it said that it was done.
+    that it failed (empty where it does not), ``ended`` whether it said that it was done, ``tokens`` what was used.
+    Where an agent counts a session's (``sums_session``), ``before`` is what that had used before this process.
     """
 
-    def __init__(self) -> None:
+    sums_session = False
+
+    def __init__(self, *, before: int = 0) -> None:
         self.session = self.error = ""
         self.ended = False
-        self.tokens = 0
+        self.tokens = before if self.sums_session else 0
         self.cost: float | None = None
         self._said: deque[str] = deque()
         self._said_length = 0

@@ -1,0 +1,102 @@
+"""Real agents that we run ourselves, headless: retry in their session, pivot afresh, a question, and its answer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.real_agents.conftest import Labs
+from tests.real_agents.programs import PROGRAMS
+from tests.real_agents.scripted_model import Asked, Turn
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(900)]
+
+TASK = "Write the greeting that everybody waits for."
+APPROACH = "Say hello in greeting dot txt"
+VERIFY = "grep hello greeting.txt"
+SHORT_LADDER = "failure_handler: {max_retries: 1, max_pivots: 1, max_research: 1}\n"
+
+
+def stubborn(asked: Asked) -> Turn:
+    """Looks, fails, and says that all is well, until it hears the person's own words."""
+    if APPROACH in asked.last:
+        return Turn(text="I do as I am told.", command="echo hello > greeting.txt")
+    if asked.answered == 0:
+        return Turn(text="I look.", command="echo looking; ls no-such-file")
+    return Turn(text="All tests pass now.")
+
+
+def people(asked: Asked) -> int:
+    """How often a person has spoken in a conversation; what agents add by themselves is nobody's words."""
+    return sum(role == "user" and TASK in text for role, text in asked.turns)
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_from_the_first_attempt_to_the_persons_answer(name: str, lab: Labs) -> None:
+    """It fails and is retried in the same session with the hint in its next request; the pivot begins a new session;
+    it gets stuck, asks, and the person's approach is in the request after that. Steps, usage and sessions are on
+    record, and only the check says that it is done."""
+    one = lab(name, stubborn)
+    (one.repo / "unstuck.yaml").write_text(SHORT_LADDER)
+    arguments = ("--", *one.program.arguments) if one.program.arguments else ()
+    one.unstuck("run", "--headless", "--verify", VERIFY, "--agent", name, TASK, *arguments, code=3)
+
+    begun = [record["data"]["guidance"] for record in one.events("attempt_started")]
+    levels = [guidance["level"] for guidance in begun]
+    assert levels[:3] == ["first", "retry", "pivot"]
+    sessions = [record["data"]["report"]["session"] for record in one.events("attempt_ended")]
+    assert sessions[0]
+    assert begun[1]["session"] == sessions[0] == sessions[1]
+    assert begun[2]["session"] is None
+    assert sessions[2] not in (None, sessions[0])
+
+    first_requests = [asked for asked in one.model.asked if asked.answered == 0]
+    first, retry, pivot = first_requests[:3]
+    assert TASK in first.last
+    assert "did not pass the check" in retry.last
+    assert VERIFY in retry.last
+    assert "All tests pass now." in retry.text  # the same conversation
+    assert people(retry) == 2
+    assert "All tests pass now." not in pivot.text
+    assert people(pivot) == 1
+
+    steps = [record["data"] for record in one.events("step_recorded")]
+    assert any(step["kind"] == "action" and "no-such-file" in step["text"] for step in steps)
+    if name in ("claude", "codex", "opencode"):  # the others' streams do not tell how a command ended
+        assert {step["exit_code"] for step in steps if step["kind"] == "failure"} == {2}
+    used = sum(record["data"]["tokens"] for record in one.events("usage_counted"))
+    assert used == 110 * len(one.model.asked)
+
+    said = one.unstuck("show")
+    (gate,) = re.findall(r"\? (g\d+-[0-9a-f]{4})  stuck", said)
+    before = len(one.model.asked)
+    one.unstuck("answer", gate, "retry", APPROACH)
+    one.unstuck("run", "--headless", "--resume", "last")
+    told = one.model.asked[before]
+    assert APPROACH in told.last
+    assert people(told) == 1
+    assert "hello" in (one.repo / "greeting.txt").read_text()
+    assert [record["data"]["status"] for record in one.events("task_ended")] == ["succeeded"]
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_a_claim_is_not_believed(name: str, lab: Labs) -> None:
+    """An agent that says all tests pass and runs none, and whose program ends with 0, is not done."""
+    one = lab(name, lambda asked: Turn(text="All tests pass. Done."))
+    arguments = ("--", *one.program.arguments) if one.program.arguments else ()
+    one.unstuck(
+        "run",
+        "--headless",
+        "--ask",
+        "never",
+        "--direct",
+        "--verify",
+        "false",
+        "--agent",
+        name,
+        TASK,
+        *arguments,
+        code=4,
+    )
+    assert {record["data"]["report"]["exit_code"] for record in one.events("attempt_ended")} == {0}
+    assert not any(record["data"]["status"] == "succeeded" for record in one.events("task_ended"))
