@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import unstuck.agents
-from unstuck.agents.bridge import HookBridge
+from unstuck.agents.hooks.bridge import HookBridge
 from unstuck.channel import ChannelServer, Message, Peer
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Report, Task
@@ -302,7 +302,7 @@ async def test_a_mistake_of_ours_never_disturbs_the_agent(world: World) -> None:
 
     world.only.on_end = broken
     assert await world.say("Stop") == {"ok": True}
-    assert world.warnings[1:] == ["claude hook, end: OSError: disk full"]
+    assert world.warnings[1:] == ["hooks, end: OSError: disk full"]
 
 
 @pytest.mark.parametrize("payload", [{}, {"session_id": 7}, {"session_id": "x"}, {"hook_event_name": ["Stop"]}])

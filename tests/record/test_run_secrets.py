@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from unstuck.agents.claude_hooks import observation
+from unstuck.agents.hooks.claude import observation
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
 from unstuck.runs.rows import show_rows

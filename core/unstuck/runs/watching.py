@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from unstuck.agents.bridge import HookBridge
+from unstuck.agents.hooks.bridge import HookBridge
+from unstuck.agents.hooks.known import HOLD_LIMIT_S
 from unstuck.clock import Clock
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
@@ -17,10 +18,7 @@ from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 
-__all__ = ["HOLD_LIMIT_S", "watch"]
-
-HOLD_LIMIT_S = 540.0
-"""How long a hook is held: below the 600 seconds after which Claude Code would go on by itself."""
+__all__ = ["watch"]
 
 
 @asynccontextmanager

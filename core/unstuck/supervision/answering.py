@@ -19,7 +19,7 @@ __all__ = ["Answers", "Hooks"]
 class Hooks(Protocol):
     """A bridge that agents running elsewhere talk to through their hooks."""
 
-    async def handle(self, payload: dict[str, Any], peer: Any) -> dict[str, Any]: ...
+    async def handle(self, payload: dict[str, Any], peer: Any, agent: str) -> dict[str, Any]: ...
 
     async def acknowledged(self, ack: str) -> None: ...
 
@@ -48,10 +48,15 @@ class Answers:
                 held = supervisor.core.journal.held
                 return {"ok": True, "run": supervisor.run, "seq": supervisor.state.seq, "held": held}
             case "hook":
-                hooks = self._supervisor.hooks
-                return await hooks.handle(message.get("payload") or {}, peer) if hooks is not None else {"ok": True}
+                return await self._hook(message, peer)
             case other:
                 return {"error": f"unknown request {admit(str(other), limit=60)}"}
+
+    async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
+        hooks, payload = self._supervisor.hooks, message.get("payload")
+        if hooks is None or not isinstance(payload, dict):
+            return {"ok": True}
+        return await hooks.handle(payload, peer, str(message.get("agent", "")))
 
     async def acknowledged(self, ack: str) -> None:
         """A forwarder has printed what it was given."""

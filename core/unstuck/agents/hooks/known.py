@@ -77,7 +77,7 @@ KNOWN: Mapping[str, HookedAgent] = {
             directory=".codex",
             home="hooks.json",
             project=".codex/hooks.json",
-            events=("SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "PermissionRequest", "Stop", "SessionEnd"),
+            events=("SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "Stop", "SessionEnd"),
             trust=True,
         ),
         HookedAgent(

@@ -1,6 +1,7 @@
 """From hook calls to the one mechanism: a prompt begins an attempt, tool calls are its steps, the agent's stop ends it.
 
-One Claude Code session is one task, its sub-agents included. The bridge never disturbs the agent it attends: what goes
+One session of an agent is one task, its sub-agents included. Everything in here is in Claude Code's terms; the other
+agents' are translated when they come in and go out. The bridge never disturbs the agent it attends: what goes
 wrong in here is warned about and the agent goes on. No hook is held past ``hold_limit_s``, because past its own limit
 the agent would go on anyway and be told nothing; an end that takes longer (a check, a question to a person) goes on
 without it, and what it decides is told at the next chance.
@@ -14,7 +15,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from unstuck.agents.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS, observation, output, task_id
+from unstuck.agents.hooks.claude import CONTEXT_EVENTS, observation, output, task_id
+from unstuck.agents.hooks.dialects import DIALECTS, Dialect
+from unstuck.agents.hooks.transcript import exit_code
 from unstuck.agents.signals import read_approach
 from unstuck.channel import Message, Peer
 from unstuck.clock import Clock
@@ -38,10 +41,12 @@ class _Attached:
     """One session of an agent. ``attempt`` is empty while none is live.
 
     ``closed``: nothing more is begun until the person asks for something. ``untold`` began an attempt that the agent
-    has not heard of yet; ``stopping`` was decided where the event could not carry it out.
+    has not heard of yet; ``stopping`` was decided where the event could not carry it out; ``sent_on`` is what made the
+    agent go on at its last stop.
     """
 
     id: str
+    dialect: Dialect
     task: Task
     work: TaskSession
     attempt: str = ""
@@ -51,6 +56,7 @@ class _Attached:
     ending: asyncio.Task[None] | None = None
     untold: Directive | None = None
     stopping: Directive | None = None
+    sent_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +96,29 @@ class HookBridge:
         self._receipt_count = 0
         self._background: set[asyncio.Task[None]] = set()
 
-    async def handle(self, payload: dict[str, Any], peer: Peer) -> Message:
+    async def handle(self, payload: dict[str, Any], peer: Peer, agent: str = "claude") -> Message:
         """The reply to one hook call: ``output`` to print, ``ack`` where we want to hear that it was; never raises.
 
         The same call sent twice gets the same reply and has no second effect. Cancelling gives up a hold.
         """
+        dialect = DIALECTS.get(agent)
+        said = str(payload.get("hook_event_name", ""))
+        try:
+            heard = await _heard(dialect, payload) if dialect is not None else None
+        except Exception as error:
+            self._complain(f"{agent} hook, {said}", error)
+            heard = None
+        if dialect is None or heard is None:
+            return {"ok": True}
+        reply = await self._handle(dialect, heard)
+        if "output" in reply:
+            return {**reply, "output": dialect.spoken(said, reply["output"])}
+        return reply
+
+    async def _handle(self, dialect: Dialect, payload: dict[str, Any]) -> Message:
         key = _call_key(payload)
         if key is None:
-            return await self._spared(payload)
+            return await self._spared(dialect, payload)
         while (first := self._replies.get(key)) is not None:
             reply = await asyncio.shield(first)
             if reply is not None:
@@ -106,7 +127,7 @@ class HookBridge:
         _keep_newest(self._replies)
         reply = None
         try:
-            reply = await self._spared(payload)
+            reply = await self._spared(dialect, payload)
             return reply
         finally:
             if reply is None:
@@ -121,9 +142,9 @@ class HookBridge:
         try:
             await receipt.attached.work.delivered(receipt.directive)
         except Exception as error:
-            self._complain("acknowledgement", error)
+            self._complain("hooks, acknowledgement", error)
         if receipt.ends_attempt:
-            # Claude Code does not say that it stopped when it was told to.
+            # It does not say that it stopped when it was told to.
             self._start_ending(receipt.attached, Report(session=receipt.attached.id, how="stopped"))
 
     async def close(self) -> None:
@@ -133,18 +154,18 @@ class HookBridge:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _spared(self, payload: dict[str, Any]) -> Message:
+    async def _spared(self, dialect: Dialect, payload: dict[str, Any]) -> Message:
         event = str(payload.get("hook_event_name", ""))
         session = payload.get("session_id")
         if not isinstance(session, str) or not session:
             return {"ok": True}
         try:
-            attached = self._attached.get(session) or self._attach(session, event, payload)
+            attached = self._attached.get(session) or self._attach(dialect, session, event, payload)
             if attached is None:
                 return {"ok": True}
             return self._reply(event, attached, await self._direct(event, attached, payload), payload)
         except Exception as error:
-            self._complain(event, error)
+            self._complain(f"{dialect.name} hook, {event}", error)
             return {"ok": True}
 
     async def _direct(self, event: str, attached: _Attached, payload: dict[str, Any]) -> Directive:
@@ -163,6 +184,8 @@ class HookBridge:
         return directive
 
     async def _on_prompt(self, attached: _Attached, payload: dict[str, Any]) -> None:
+        if attached.dialect.echoes and attached.sent_on == _text(payload, "prompt").strip() != "":
+            return  # our own words
         attached.stopping = None
         seen = observation(payload, self._clock.monotonic())
         if seen is not None and (attached.attempt or attached.ending):
@@ -180,7 +203,7 @@ class HookBridge:
                 return _NOT_YET
         if seen is not None:
             seen = replace(seen, task_id=attached.task.id)
-        if attached.stopping is not None and (event == "PreToolUse" or event in STOPPING_EVENTS):
+        if attached.stopping is not None and (event == "PreToolUse" or event in attached.dialect.stopping):
             if seen is not None:
                 attached.work.see(seen)
             return attached.stopping
@@ -207,12 +230,12 @@ class HookBridge:
         directive, attached.untold = attached.untold or _GO_ON, None
         return directive
 
-    def _attach(self, session: str, event: str, payload: dict[str, Any]) -> _Attached | None:
+    def _attach(self, dialect: Dialect, session: str, event: str, payload: dict[str, Any]) -> _Attached | None:
         if observation(payload, 0.0) is None:
             return None  # nothing is done yet, or nothing any more
         prompt = admit(_text(payload, "prompt")) if event == "UserPromptSubmit" else LATE_PROMPT
-        task = self._new_task(payload, prompt)
-        attached = _Attached(id=session, task=task, work=self._open_session(task, CAPABILITIES))
+        task = self._new_task(dialect, payload, prompt)
+        attached = _Attached(id=session, dialect=dialect, task=task, work=self._open_session(task, CAPABILITIES))
         self._attached[session] = attached
         idle = [key for key, old in self._attached.items() if not (old.attempt or old.ending or old.beginning)]
         for key in idle[: max(0, len(self._attached) - MAX_REMEMBERED)]:
@@ -220,14 +243,14 @@ class HookBridge:
                 del self._attached[key]
         return attached
 
-    def _new_task(self, payload: dict[str, Any], prompt: Clean) -> Task:
-        wanted = name = task_id(payload)
+    def _new_task(self, dialect: Dialect, payload: dict[str, Any], prompt: Clean) -> Task:
+        wanted = name = task_id(payload, dialect.name)
         count = 1
         while name in self._task_ids:
             count += 1
             name = f"{wanted}-{count}"
         self._task_ids.add(name)
-        return Task(id=name, prompt=prompt, agent="claude", agent_type="default", verify=self._verify)
+        return Task(id=name, prompt=prompt, agent=dialect.name, agent_type="default", verify=self._verify)
 
     async def _ensure_begun(self, attached: _Attached, prompt: Clean) -> None:
         """Parallel calls share one beginning."""
@@ -240,7 +263,7 @@ class HookBridge:
             directive = await attached.work.begin()
             if directive.kind == "end" and attached.began:
                 # This task is over; what the person asks for next in the same session is another.
-                attached.task = self._new_task({"session_id": attached.id}, prompt)
+                attached.task = self._new_task(attached.dialect, {"session_id": attached.id}, prompt)
                 attached.work = self._open_session(attached.task, CAPABILITIES)
                 directive = await attached.work.begin()
             attached.began = True
@@ -272,12 +295,15 @@ class HookBridge:
             attached.attempt, attached.untold = directive.guidance.attempt, directive
 
     def _reply(self, event: str, attached: _Attached, directive: Directive, payload: dict[str, Any]) -> Message:
-        printed = output(event, _told(event, directive, attached.task.prompt))
+        stopping = attached.dialect.stopping
+        printed = output(event, _told(event, directive, attached.task.prompt), stopping=stopping)
         if printed is None:
             return {"ok": True}
+        if event == "Stop":
+            attached.sent_on = str(printed.get("reason", "")).strip()
         self._receipt_count += 1
         ack = f"{attached.task.id}:{self._receipt_count}"
-        ends = directive.kind == "stop" and event in STOPPING_EVENTS and not payload.get("agent_id")
+        ends = directive.kind == "stop" and event in stopping and not payload.get("agent_id")
         self._receipts[ack] = _Receipt(attached, directive, ends)
         _keep_newest(self._receipts)
         return {"ok": True, "output": printed, "ack": ack}
@@ -295,7 +321,7 @@ class HookBridge:
             try:
                 await work
             except Exception as error:
-                self._complain(what, error)
+                self._complain(f"hooks, {what}", error)
 
         task = asyncio.ensure_future(spared())
         self._background.add(task)
@@ -303,7 +329,15 @@ class HookBridge:
         return task
 
     def _complain(self, where: str, error: Exception) -> None:
-        self._warn(one_line(f"claude hook, {where}: {type(error).__name__}: {error}"))
+        self._warn(one_line(f"{where}: {type(error).__name__}: {error}"))
+
+
+async def _heard(dialect: Dialect, payload: dict[str, Any]) -> dict[str, Any] | None:
+    """What the agent says, in Claude Code's terms; None where it is of no interest."""
+    if dialect.name == "codex" and payload.get("hook_event_name") == "PostToolUse":
+        path, call = _text(payload, "transcript_path"), _text(payload, "tool_use_id")
+        payload = {**payload, "exit_code": await asyncio.to_thread(exit_code, path, call)}
+    return dialect.heard(payload)
 
 
 def _told(event: str, directive: Directive, prompt: Clean) -> Directive:

@@ -30,9 +30,9 @@ STOPPING_EVENTS = frozenset({"PostToolUse", "PostToolBatch"})
 _EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b[ \t]*\n?")
 
 
-def task_id(payload: Payload) -> str:
-    """``claude-`` and the first eight letters and digits of the session."""
-    return "claude-" + re.sub(r"[^A-Za-z0-9]", "", _string(payload, "session_id")[:64])[:8]
+def task_id(payload: Payload, agent: str = "claude") -> str:
+    """The agent's name and the first eight letters and digits of the session."""
+    return f"{agent}-" + re.sub(r"[^A-Za-z0-9]", "", _string(payload, "session_id")[:64])[:8]
 
 
 def observation(payload: Payload, at: float) -> Observation | None:
@@ -46,8 +46,13 @@ def observation(payload: Payload, at: float) -> Observation | None:
     return Observation(at=at, task_id=task_id(payload), agent_id=_name(payload, "agent_id"), **read(payload))
 
 
-def output(event_name: str, directive: Directive) -> dict[str, Any] | None:
-    """The JSON to print for ``directive`` at this event; None is silence, which lets the agent go on."""
+def output(
+    event_name: str, directive: Directive, *, stopping: frozenset[str] = STOPPING_EVENTS
+) -> dict[str, Any] | None:
+    """The JSON to print for ``directive`` at this event; None is silence, which lets the agent go on.
+
+    ``stopping`` are the events at which the agent can be made to stop.
+    """
     text = directive.text or (directive.guidance.text if directive.guidance else Clean(""))
     match directive.kind:
         case "start":
@@ -56,7 +61,7 @@ def output(event_name: str, directive: Directive) -> dict[str, Any] | None:
             return _context(event_name, text)
         case "deny":
             return _deny(event_name, text)
-        case "stop" if event_name in STOPPING_EVENTS:
+        case "stop" if event_name in stopping:
             return {"continue": False, "stopReason": text or "stopped"}
         case "stop":
             return _deny(event_name, text or Clean("stopped"))

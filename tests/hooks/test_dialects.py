@@ -1,0 +1,168 @@
+"""What other agents' hooks really said, understood, and what each is told in its own words."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck.agents.hooks.claude import observation, output
+from unstuck.agents.hooks.dialects import DIALECTS
+from unstuck.agents.hooks.known import KNOWN
+from unstuck.agents.hooks.transcript import exit_code
+from unstuck.contract import Directive, Observation
+from unstuck.text import Clean
+
+RECORDED = Path(__file__).parents[1] / "data" / "hooks"
+FAILING = "echo oops >&2; exit 3"
+
+
+def lines(agent: str) -> list[dict[str, Any]]:
+    """One recorded session: a command that works, one that fails, the end."""
+    return [json.loads(line) for line in (RECORDED / f"{agent}.jsonl").read_text("utf-8").splitlines()]
+
+
+def heard(agent: str) -> list[dict[str, Any]]:
+    """The session in Claude Code's terms, with what the bridge looks up for Codex."""
+    found = []
+    for line in lines(agent):
+        code = exit_code(str(RECORDED / "codex_transcript.jsonl"), line.get("tool_use_id", ""))
+        found.append(DIALECTS[agent].heard({**line, "exit_code": code} if agent == "codex" else line))
+    return [payload for payload in found if payload is not None]
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "qwen"])
+def test_a_recorded_session_is_understood(agent: str) -> None:
+    """The person's words, both commands, the failure with its exit code and what it said, the stop with the last words;
+    a call and its result belong together."""
+    seen: list[Observation] = [one for payload in heard(agent) if (one := observation(payload, 0.0))]
+    assert [(one.kind, one.tool, one.text.strip(), one.exit_code) for one in seen] == [
+        ("message", "message", "do it", None),
+        ("action", "bash", "echo hi", None),
+        ("success", "bash", "hi", 0),
+        ("action", "bash", FAILING, None),
+        ("failure", "bash", "oops", 3),
+    ]
+    calls = [one.id for one in seen if one.kind == "action"]
+    assert all(calls)
+    assert calls[0] != calls[1]
+    (stop,) = [payload for payload in heard(agent) if payload["hook_event_name"] == "Stop"]
+    assert stop["last_assistant_message"].endswith("All done.")
+
+
+def test_every_agent_with_hooks_has_its_dialect() -> None:
+    """What can be installed is understood, and the events that are asked for are those that are read."""
+    assert set(DIALECTS) == set(KNOWN)
+    for name, agent in KNOWN.items():
+        assert all(DIALECTS[name].heard({"hook_event_name": event, "prompt": "x"}) for event in agent.events)
+
+
+def told(agent: str, event: str, kind: Any) -> dict[str, Any]:
+    """What the agent prints for a directive at its own event."""
+    payload = next(line for line in lines(agent) if line["hook_event_name"] == event)
+    own = DIALECTS[agent].heard(payload)
+    assert own is not None
+    said = output(own["hook_event_name"], Directive(kind=kind, text=Clean("WORDS")), stopping=DIALECTS[agent].stopping)
+    assert said is not None
+    return DIALECTS[agent].spoken(event, said)
+
+
+def context(event: str) -> dict[str, Any]:
+    """Additional context for the model."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "WORDS"}}
+
+
+def denied(event: str) -> dict[str, Any]:
+    """A refused call."""
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": "WORDS"}
+    return {"hookSpecificOutput": {"hookEventName": event, **decision}}
+
+
+GO_ON = {"decision": "block", "reason": "WORDS"}
+STOP = {"continue": False, "stopReason": "WORDS"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "event", "kind", "printed"),
+    [
+        ("codex", "UserPromptSubmit", "tell", context("UserPromptSubmit")),
+        ("codex", "PreToolUse", "deny", denied("PreToolUse")),
+        ("codex", "PreToolUse", "stop", denied("PreToolUse")),
+        ("codex", "PostToolUse", "tell", context("PostToolUse")),
+        ("codex", "PostToolUse", "stop", context("PostToolUse")),
+        ("codex", "Stop", "start", GO_ON),
+        ("gemini", "BeforeAgent", "tell", context("BeforeAgent")),
+        ("gemini", "BeforeTool", "deny", {"decision": "deny", "reason": "WORDS"}),
+        ("gemini", "BeforeTool", "stop", STOP),
+        ("gemini", "AfterTool", "tell", context("AfterTool")),
+        ("gemini", "AfterTool", "stop", STOP),
+        ("gemini", "AfterAgent", "start", GO_ON),
+        ("qwen", "UserPromptSubmit", "tell", context("UserPromptSubmit")),
+        ("qwen", "PreToolUse", "deny", denied("PreToolUse")),
+        ("qwen", "PostToolUse", "stop", context("PostToolUse")),
+        ("qwen", "Stop", "start", GO_ON),
+    ],
+)
+def test_each_is_told_in_its_own_words(agent: str, event: str, kind: Any, printed: dict[str, Any]) -> None:
+    """As the real programs were seen to obey it."""
+    assert told(agent, event, kind) == printed
+
+
+def test_a_failure_is_answered_under_its_own_event() -> None:
+    """Codex would drop an answer to an event that it does not know."""
+    said = {"hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": "WORDS"}}
+    assert DIALECTS["codex"].spoken("PostToolUse", said) == context("PostToolUse")
+
+
+def test_gemini_calls_are_told_apart_by_their_time() -> None:
+    """It has no ids: the same call sent twice is one, the same command again is another."""
+    call = next(line for line in lines("gemini") if line["hook_event_name"] == "BeforeTool")
+    hear = DIALECTS["gemini"].heard
+    later = {**call, "timestamp": "2026-11-22T08:00:00.000Z"}
+    ids = [(hear(one) or {})["tool_use_id"] for one in (call, call, later)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_a_tool_that_says_it_failed() -> None:
+    """Without an exit code, too."""
+    call = {"hook_event_name": "AfterTool", "tool_name": "read_file", "tool_input": {"file_path": "x"}}
+    payload = DIALECTS["gemini"].heard({**call, "tool_response": {"error": {"message": "no such file"}}})
+    assert payload is not None
+    assert (payload["hook_event_name"], payload["error"]) == ("PostToolUseFailure", "no such file")
+
+
+@pytest.mark.parametrize(
+    "response", [None, 7, [], {"llmContent": 7}, {"llmContent": [{"text": "x"}]}, {"error": []}, "Exit Code: 999999"]
+)
+@pytest.mark.parametrize("agent", list(DIALECTS))
+def test_odd_answers_of_tools_do_no_harm(agent: str, response: Any) -> None:
+    """Another version's, or a tool's own: seen as a success or a failure, never as an error of ours."""
+    event = "AfterTool" if agent == "gemini" else "PostToolUse"
+    payload = {"hook_event_name": event, "tool_name": "x", "tool_response": response, "session_id": "s"}
+    own = DIALECTS[agent].heard(payload)
+    assert own is not None
+    assert observation(own, 0.0) is not None
+
+
+def test_the_transcript_of_codex(tmp_path: Path) -> None:
+    """The exit code of exactly that call, also where much was printed since; none where it cannot be known."""
+    recorded = (RECORDED / "codex_transcript.jsonl").read_text("utf-8")
+    path = tmp_path / "rollout.jsonl"
+    path.write_text('{"payload": 1}\n' + recorded + '{"half": "a li')
+    assert exit_code(str(path), "call_00000002") == 0
+    assert exit_code(str(path), "call_00000006") == 3
+    for call in ("call_0000000", "", "call_9"):
+        assert exit_code(str(path), call) is None
+    assert exit_code("rollout.jsonl", "call_00000006") is None
+    assert exit_code(str(tmp_path / "none"), "call_00000006") is None
+    os.mkfifo(tmp_path / "pipe")
+    assert exit_code(str(tmp_path / "pipe"), "call_00000006") is None
+    with open(path, "a") as file:
+        file.write("x" * 2**21 + "\n")
+    assert exit_code(str(path), "call_00000006") is None
+    with open(path, "a") as file:
+        file.write(recorded)
+    assert exit_code(str(path), "call_00000006") == 3
