@@ -32,8 +32,11 @@ def nothing_left(house: Any) -> bool:
 # --- what would go ----------------------------------------------------------------------------------------------------
 
 
-def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any) -> None:
-    """Step one names what would be destroyed, how many and how large; without a typed name it stops there."""
+def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Step one names what would be destroyed, how many and how large; without both yeses it stops there.
+
+    The name has to be the right one, lost work needs a yes of its own, and an agent's yes is none.
+    """
     run = house.worked()
     before = sorted(path for path in house.root.rglob("*"))
     done = house.unstuck("delete", run, "--lose-work")
@@ -56,25 +59,17 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any) -> None:
     assert sum(row["count"] for row in rows if row.get("goes") == "checkpoints") > 0
     for kind in ("work tree", "open question", "what exists nowhere else", "half.txt"):
         assert kind in done.out
-    assert sorted(path for path in house.root.rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--yes", "NAME"), "what exists nowhere else needs its own yes (--lose-work)"),
+    for words, said in (
+        (("--yes", run), "what exists nowhere else needs its own yes (--lose-work)"),
         (("--yes", "repo", "--lose-work"), "nothing was deleted: that is not"),
         (("--yes", "", "--lose-work"), "nothing was deleted: that is not"),
-    ],
-)
-def test_without_both_yeses_nothing_goes(house: Any, words: tuple[str, ...], said: str) -> None:
-    """The name has to be the right one, and lost work needs a yes of its own."""
-    run = house.worked()
-    before = house.theirs()
-    done = house.unstuck("delete", run, *(run if word == "NAME" else word for word in words))
-    assert (done.code, said in done.errors) == (2, True)
-    assert house.runs == [run]
-    assert house.theirs() == before
+    ):
+        done = house.unstuck("delete", run, *words)
+        assert (done.code, said in done.errors) == (2, True)
+    monkeypatch.setenv("UNSTUCK_PROCESS", "1:1.00")
+    done = house.delete()
+    assert (done.code, "an agent may not delete" in done.errors) == (2, True)
+    assert sorted(path for path in house.root.rglob("*")) == before
 
 
 def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
@@ -82,14 +77,6 @@ def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
     for words in ((), ("last", "--project"), ("nosuch",)):
         done = house.unstuck("delete", *words)
         assert (done.code, done.out, len(done.errors.splitlines())) == (2, "", 1)
-
-
-def test_an_agent_may_not_delete(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever works for a run cannot do away with its record."""
-    run = house.worked()
-    monkeypatch.setenv("UNSTUCK_PROCESS", "1:1.00")
-    done = house.delete()
-    assert (done.code, "an agent may not delete" in done.errors, house.runs) == (2, True, [run])
 
 
 # --- the project goes -------------------------------------------------------------------------------------------------
@@ -166,7 +153,6 @@ def test_hooks_go_and_the_settings_are_what_they_were(house: Any) -> None:
     settings.parent.mkdir()
     settings.write_text('{ "model":   "opus" }\n', encoding="utf-8")
     before = house.theirs()
-    house.worked()
     installed(house, "claude")
     assert b"unstuck-hook" in settings.read_bytes()
     assert "hooks" in {row.get("goes") for row in house.unstuck("delete", "--project", "--json").rows}
@@ -187,7 +173,7 @@ def installed(house: Any, name: str) -> None:
 def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: Any, shimmed: Any) -> None:
     """What a save that was killed half-way has left, locks and all, goes with the rest."""
     before = house.theirs()
-    house.worked()
+    assert house.unstuck("checkpoints", "create").code == 0
     (house.root / "new.txt").write_text("changed\n", encoding="utf-8")
     shimmed('for word; do [ "$word" = write-tree ] && kill -9 $PPID && kill -9 $$; done')
     assert house.start("checkpoints", "create").wait(30) == -9
@@ -214,7 +200,7 @@ def test_without_git_the_folder_goes(house: Any, tmp_path: Path) -> None:
 
 def test_one_run_goes_and_the_others_stay(house: Any) -> None:
     """Its trees, branches, checkpoints and record are gone; the other run is whole, and so is what was learnt."""
-    first, second = house.worked(), house.worked()
+    first, second = house.worked(), house.parked()
     (house.root / ".git" / "unstuck" / "memory.jsonl").write_text("{}\n", encoding="utf-8")
     kept = sorted(path for path in (house.root / ".git" / "unstuck" / "runs" / second).rglob("*"))
     references = [line for line in house.git("for-each-ref").splitlines() if first not in line]
@@ -233,10 +219,7 @@ def test_one_run_goes_and_the_others_stay(house: Any) -> None:
 
 def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
     """Two runs over the same files share a checkpoint: the first one's deletion leaves it to the second."""
-    for _ in range(2):
-        command = ("run", "--headless", "--verify", "false", "--", "true")
-        assert house.unstuck(*command).code == 3
-    first, second = house.runs
+    first, second = house.parked(), house.parked()
     (_, task, _) = house.unstuck("show", second, "--json").rows
     (saved,) = [row for row in house.unstuck("checkpoints", "list", "--json").rows if row["id"] == task["baseline"]]
     assert saved["run"] == first
@@ -247,7 +230,7 @@ def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
 
 def test_while_another_run_is_live_none_goes(house: Any) -> None:
     """A run that is not the live one waits until that has ended; nothing is touched."""
-    run = house.worked()
+    run = house.parked()
     os.mkfifo(house.place / "pipe")
     process = house.start("run", "--json", "--verify", "true", "--", "sh", "-c", f"read line < {house.place}/pipe")
     for line in process.stdout:
@@ -263,9 +246,18 @@ def test_while_another_run_is_live_none_goes(house: Any) -> None:
 # --- what stands in the way, and what stays ---------------------------------------------------------------------------
 
 
-def test_a_branch_that_is_checked_out_is_in_the_way(house: Any) -> None:
-    """Whoever stands on the results keeps them until another branch is checked out; nothing has gone by then."""
+def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: Any) -> None:
+    """Whoever has the results checked out keeps them; a shell in a work tree is named, not ended. Nothing has gone."""
     run = house.worked()
+    tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
+    shell = subprocess.Popen(["sleep", "600"], cwd=tree)
+    try:
+        done = house.delete()
+        assert (done.code, f"process {shell.pid} sleep works in {tree}" in done.errors) == (2, True)
+        assert (shell.poll(), house.runs) == (None, [run])
+    finally:
+        shell.kill()
+        shell.wait()
     there = house.place / "elsewhere"
     house.git("worktree", "add", "-q", "--force", str(there), f"unstuck/{run}/_run")
     before = house.theirs(house.root, there)
@@ -278,41 +270,30 @@ def test_a_branch_that_is_checked_out_is_in_the_way(house: Any) -> None:
     assert house.git("worktree", "list").count("\n") == 2
 
 
-def test_somebody_who_works_in_a_tree_is_not_robbed_of_it(house: Any) -> None:
-    """A shell of the person's that stands in a work tree is named, not ended, and keeps everything."""
-    run = house.worked()
-    tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
-    shell = subprocess.Popen(["sleep", "600"], cwd=tree)
-    try:
-        done = house.delete()
-        assert (done.code, f"process {shell.pid} sleep works in {tree}" in done.errors) == (2, True)
-        assert (shell.poll(), house.runs) == (None, [run])
-    finally:
-        shell.kill()
-        shell.wait()
-    assert house.delete().code == 0
+def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: Any) -> None:
+    """A work tree that the person has moved is named where it is, and nothing beside it goes.
 
-
-def test_a_tree_that_was_moved_is_found(house: Any) -> None:
-    """A work tree that the person has moved goes too, named where it is, and nothing beside it."""
+    Folders in it without the right to write go too, as a build leaves some; a file of somebody else's in our own folder
+    is named, kept, and no leftover.
+    """
     house.worked()
+    moved, mine = house.place / "moved", house.root / ".git" / "unstuck" / "notes.txt"
     tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
-    house.git("worktree", "move", tree, str(house.place / "moved"))
-    beside = sorted(house.place.iterdir())
-    assert str(house.place / "moved") in house.unstuck("delete", "--project").out
-    assert house.delete().code == 0
-    assert nothing_left(house)
-    assert sorted(house.place.iterdir()) == [path for path in beside if path.name != "moved"]
-
-
-def test_what_is_none_of_ours_stays_in_our_folder(house: Any) -> None:
-    """A file that somebody has put there is named, kept, and no leftover."""
-    house.worked()
-    mine = house.root / ".git" / "unstuck" / "notes.txt"
+    house.git("worktree", "move", tree, str(moved))
+    (moved / "cache" / "deep").mkdir(parents=True)
+    (moved / "cache" / "deep" / "file").write_text("x", encoding="utf-8")
+    for folder in (moved / "cache" / "deep", moved / "cache"):
+        folder.chmod(0o500)
     mine.write_text("mine\n", encoding="utf-8")
+    beside = sorted(house.place.iterdir())
+    assert str(moved) in house.unstuck("delete", "--project").out
     done = house.delete()
     assert (done.code, f"{mine}: it is none of ours" in done.out) == (0, True)
-    assert [path.name for path in (house.root / ".git" / "unstuck").iterdir()] == ["notes.txt"]
+    assert [path.name for path in mine.parent.iterdir()] == ["notes.txt"]
+    assert sorted(house.place.iterdir()) == [path for path in beside if path != moved]
+    mine.unlink()
+    assert house.delete().code == 0
+    assert nothing_left(house)
 
 
 def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> None:
@@ -321,7 +302,7 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> Non
     house.git("worktree", "add", "-q", "-b", "side", str(linked))
     assert house.unstuck("run", "--headless", "--verify", "true", "--", "true", cwd=linked).code == 0
     before = house.theirs(house.root, linked)
-    house.worked()
+    house.parked()
     done = house.delete()
     assert (done.code, "the record of another work tree" in done.out) == (0, True)
     assert house.theirs(house.root, linked) == before
@@ -333,18 +314,6 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> Non
     assert house.delete(cwd=linked).code == 0
     assert not (house.root / ".git" / "unstuck").exists()
     assert house.git("for-each-ref", "refs/unstuck") == ""
-
-
-def test_folders_that_may_not_be_written_to_go_too(house: Any) -> None:
-    """A build leaves folders without the right to write, also under a user who is not root."""
-    house.worked()
-    tree = Path(next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line))
-    (tree / "cache" / "deep").mkdir(parents=True)
-    (tree / "cache" / "deep" / "file").write_text("x", encoding="utf-8")
-    for folder in (tree / "cache" / "deep", tree / "cache"):
-        folder.chmod(0o500)
-    assert house.delete().code == 0
-    assert nothing_left(house)
 
 
 def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> None:
@@ -363,7 +332,10 @@ def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> No
 
 
 def test_a_look_that_fails_once_removes_nothing(house: Any, shimmed: Any) -> None:
-    """A git that fails for a moment is no proof that there are no branches: nothing goes, and the next try works."""
+    """A git that fails for a moment is no proof that there are no branches: nothing goes, and the next try works.
+
+    What is still there after a deletion is an error, and named.
+    """
     run = house.worked()
     failed = house.place / "failed"
     for what in ("for-each-ref", "worktree", "rev-list"):
@@ -375,13 +347,20 @@ def test_a_look_that_fails_once_removes_nothing(house: Any, shimmed: Any) -> Non
         assert failed.exists(), what
         assert "failed" in done.errors, what
         assert (house.runs, sorted(path for path in house.root.rglob("*"))) == ([run], before), what
+    # What git would not delete is named, and is an error.
+    shimmed('for word; do [ "$word" = -d ] && exit 0; done')
+    done = house.delete()
+    assert done.code == 1
+    assert "! still there: the reference refs/heads/unstuck/" in done.out
+    assert "left, which should be gone" in done.errors
+    shimmed("")
     assert house.delete().code == 0
     assert nothing_left(house)
 
 
 def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can say whether the supervisor lives, its identity and its run stay."""
-    run = house.worked()
+    run = house.parked()
     lock = house.root / ".git" / "unstuck" / "lock"
     lock.write_text(json.dumps({"pid": 1, "started": 1.0, "run": run, "host": os.uname().nodename}), encoding="utf-8")
     with monkeypatch.context() as patch:
@@ -392,8 +371,7 @@ def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeyp
     assert house.delete().code == 0
 
 
-@pytest.mark.parametrize("first", [2, 7])
-def test_a_deletion_that_is_killed_again_and_again_ends(house: Any, first: int) -> None:
+def test_a_deletion_that_is_killed_again_and_again_ends(house: Any) -> None:
     """kill -9 before this, that and the next removal: each next try goes on, and nothing of anybody else's is touched.
 
     The trees hold nothing new after a try than before it, so the same yes is enough to the end.
@@ -402,7 +380,7 @@ def test_a_deletion_that_is_killed_again_and_again_ends(house: Any, first: int) 
     house.worked()
     program = [sys.executable, str(Path(__file__).with_name("dying.py"))]
     words = ["delete", "--project", "--yes", "repo", "--lose-work"]
-    removals, codes = first, []
+    removals, codes = 3, list[int]()
     for _ in range(30):
         done = subprocess.run([*program, str(removals), *words], cwd=house.root, capture_output=True, check=False)
         codes.append(done.returncode)
@@ -415,16 +393,3 @@ def test_a_deletion_that_is_killed_again_and_again_ends(house: Any, first: int) 
     assert house.delete().out == "nothing of unstuck is left in repo\n"
     assert nothing_left(house)
     assert house.theirs() == before
-
-
-def test_what_is_left_is_an_error(house: Any, shimmed: Any) -> None:
-    """A branch that git would not delete is named, and the command does not end with 0."""
-    house.worked()
-    shimmed('for word; do [ "$word" = -d ] && exit 0; done')
-    done = house.delete()
-    assert done.code == 1
-    assert "! still there: the reference refs/heads/unstuck/" in done.out
-    assert "left, which should be gone" in done.errors
-    shimmed("")
-    assert house.delete().code == 0
-    assert nothing_left(house)

@@ -25,6 +25,12 @@ def make(folder: Path, run: str) -> str:
     return run
 
 
+def test_a_run_of_another_work_tree_has_another_name(tmp_path: Path) -> None:
+    """Branches are named after runs, so two work trees of a repository never give the same one."""
+    first = new_run(tmp_path / "one", NOW)
+    assert new_run(tmp_path / "two", NOW, [first, "notes"]) == f"{first}-2"
+
+
 def test_a_run_is_named_after_its_second(tmp_path: Path) -> None:
     """The first of a second has no number, the others count."""
     names = [make(tmp_path, new_run(tmp_path, NOW)) for _ in range(12)]

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,16 +48,20 @@ def run_names(folder: Path) -> list[str]:
     return sorted((name for name in names if os.path.lexists(folder / name / _LOG)), key=_order)
 
 
-def new_run(folder: Path, now: float) -> str:
+def new_run(folder: Path, now: float, others: Iterable[str] = ()) -> str:
     """An id like ``20261121-214500`` that sorts after every run there is, whatever the clock (``now``) says.
+
+    So it does after ``others``, which are elsewhere and name their branches in the same repository.
 
     Where that second has one already, or the clock was set back, it is the last one's with a number: ``…-2``.
     """
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d-%H%M%S")
     try:
-        newest, number = max((_order(name) for name in os.listdir(folder) if _ID.fullmatch(name)), default=("", 0))
+        names = os.listdir(folder)
     except OSError:
-        newest, number = "", 0
+        names = []
+    taken = (_order(name) for name in (*names, *others) if _ID.fullmatch(name))
+    newest, number = max(taken, default=("", 0))
     return stamp if stamp > newest else f"{newest}-{number + 1}"
 
 

@@ -48,6 +48,7 @@ def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
             "gate": gate.id,
             "type": gate.gate.type,
             "task": gate.gate.task,
+            "path": [name for name in (gate.gate.task, gate.gate.context.get("subagent")) if name],
             "opened": gate.opened,
             "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
             "standing": gate.gate.standing,

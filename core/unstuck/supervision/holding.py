@@ -31,6 +31,7 @@ _NO_ROOM = Directive(
 _NOT_ASKED_YET = Directive(
     kind="deny", text=Clean("Your files are being saved before a person is asked. Wait, then try the same again.")
 )
+_NAME_LIMIT = 100
 _STEP_LIMIT = 2_000
 _EVIDENCE_LIMIT = 300
 _IDS_KEPT = 1_024
@@ -43,6 +44,7 @@ class Holding:
         self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
         self._asked = ""
+        self._subagent = ""
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def note(self, observation: Observation) -> Verdict | None:
@@ -56,6 +58,7 @@ class Holding:
         if row.state != "running" or self._is_repeated(observation):
             return None
         self._begin_anew()
+        self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
         text = admit(observation.text, limit=_STEP_LIMIT)
         identity = self._identity(observation) if observation.kind == "failure" else ""
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
@@ -157,6 +160,8 @@ class Holding:
         if row.gate or not core.may_ask or is_asking(core, row.attempt):
             return
         about = {"task_id": self._task, "agent_id": row.task.agent or row.task.agent_type}
+        if self._subagent:
+            about["subagent"] = self._subagent
         question = Question(
             type=kind,
             key=key,

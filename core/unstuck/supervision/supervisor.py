@@ -124,7 +124,9 @@ class Supervisor:
         if settings is None:
             settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
         project_home(place.root, place.repository)
-        run = resume or new_run(place.runs, clock.now())
+        run = resume or new_run(
+            place.runs, clock.now(), (run for home in place.others for run in run_names(home / "runs"))
+        )
         lock = ProjectLock(place.home / "lock", run=run)
         lock.acquire()
         async with AsyncExitStack() as stack:

@@ -26,6 +26,19 @@ class Project:
         """The folder of all runs."""
         return self.home / "runs"
 
+    @property
+    def others(self) -> tuple[Path, ...]:
+        """The folders that hold the records of the repository's other work trees, each a project of its own."""
+        if self.repository is None:
+            return ()
+        first = self.repository.common / "unstuck"
+        homes = (first, *first.glob("worktrees/*"))
+        return tuple(home for home in homes if home != self.home and _is_record(home))
+
+
+def _is_record(home: Path) -> bool:
+    return home.is_dir() and any(path.name != "worktrees" for path in home.iterdir())
+
 
 async def locate(directory: Path) -> Project:
     """Find the project round ``directory``. Raises ProjectError where there is no such directory."""

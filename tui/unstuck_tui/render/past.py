@@ -114,7 +114,7 @@ def _gate(row: Row) -> list[str]:
     question = context.get("question") or context.get("problem") or context.get("error_signature") or ""
     return [
         "",
-        f"? {row['gate']}  {row['type']}  {row['task']}",
+        f"? {row['gate']}  {row['type']}  {' › '.join(one_line(str(name), 100) for name in row['path'])}",
         *(f"  {line}" for line in str(question).splitlines()),
         f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
     ]

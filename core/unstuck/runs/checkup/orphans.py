@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from unstuck.errors import RecordError, UnstuckError
 from unstuck.record.runs import run_names
 from unstuck.runs.checkup.finding import Finding
-from unstuck.runs.deletion.records import describe, holder_of, others, processes_of, runs_in
+from unstuck.runs.deletion.records import describe, holder_of, processes_of, runs_in
 from unstuck.runs.deletion.stock import trees_folder
 from unstuck.runs.looking import state_of
 from unstuck.settings import state_dir
@@ -93,7 +93,7 @@ async def _kept(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Fin
 
 async def _without_record(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
     """Work trees and branches of runs whose record is gone, and records whose removal was cut off."""
-    known = set(run_names(place.runs)) | {run for home in others(place) for run in runs_in(home)}
+    known = set(run_names(place.runs)) | {run for home in place.others for run in runs_in(home)}
     left = set(runs_in(place.home)) - known
     if place.repository is not None:
         left |= {tree.run for tree in await own_trees(place.repository, trees_folder(place, environ))} - known

@@ -20,7 +20,7 @@ from unstuck.workspace.erasing import LEAVING, size_of
 from unstuck.workspace.project import Project
 
 __all__ = [
-    "Identity", "checkpoints_of", "describe", "folders_of", "holder_of", "kept_items", "memory_files", "others",
+    "Identity", "checkpoints_of", "describe", "folders_of", "holder_of", "kept_items", "memory_files",
     "processes_of", "record_items", "runs_in", "state_if_any", "strangers",
 ]  # fmt: skip
 
@@ -34,19 +34,6 @@ def runs_in(home: Path) -> list[str]:
     runs = home / "runs"
     leaving = [path.name.removeprefix(LEAVING) for path in runs.glob(f"{LEAVING}*")] if runs.is_dir() else []
     return sorted({*run_names(runs), *leaving})
-
-
-def others(place: Project) -> list[Path]:
-    """The folders of this repository's other work trees, each a project of its own."""
-    if place.repository is None:
-        return []
-    first = place.repository.common / "unstuck"
-    homes = [first, *(path for path in first.glob("worktrees/*") if path.is_dir())]
-    return [home for home in homes if home != place.home and _is_record(home)]
-
-
-def _is_record(home: Path) -> bool:
-    return home.is_dir() and any(path.name != "worktrees" for path in home.iterdir())
 
 
 def folders_of(place: Project, run: str) -> list[Path]:
@@ -103,7 +90,7 @@ def strangers(place: Project) -> Iterator[Stays]:
     for path in sorted(place.runs.iterdir()) if place.runs.is_dir() else ():
         if path.name.removeprefix(LEAVING) not in runs:
             yield Stays(name=str(path), reason="it is none of ours")
-    for home in others(place):
+    for home in place.others:
         yield Stays(name=str(home), reason="the record of another work tree of this repository: delete it from there")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from unstuck.agents.hooks.files import installed_hooks
 from unstuck.processes import prompted_from
 from unstuck.runs.deletion.inventory import Stays
-from unstuck.runs.deletion.records import describe, folders_of, others, runs_in
+from unstuck.runs.deletion.records import describe, folders_of, runs_in
 from unstuck.runs.deletion.stock import socket_of, trees_folder
 from unstuck.workspace.catalogue import Catalogue
 from unstuck.workspace.erasing import other_bases
@@ -26,14 +26,16 @@ async def leftovers(
 ) -> tuple[str, ...]:
     """What is still there of the project, or of ``run``; ``stays`` was said beforehand to stay, and is no leftover."""
     found = await asyncio.to_thread(lambda: list(_on_disk(place, environ, run, {one.name for one in stays})))
-    theirs = {other for home in others(place) for other in runs_in(home)}
+    theirs = {other for home in place.others for other in runs_in(home)}
     if place.repository is not None:
         pinned = await other_bases(place.home, place.repository)
         for name in await own_references(place.repository):
-            if run_of(name) == run if run else run_of(name) not in theirs and name.rpartition("/")[2] not in pinned:
+            if run_of(name) in theirs or name.rpartition("/")[2] in pinned:
+                continue
+            if run in ("", run_of(name)):
                 found.append(f"the reference {name}")
         for tree in await own_trees(place.repository, trees_folder(place, environ)):
-            if tree.run == run if run else tree.run not in theirs:
+            if run in ("", tree.run) and tree.run not in theirs:
                 found.append(f"the work tree {tree.path}")
     if run:
         kept = {one.name for one in stays}

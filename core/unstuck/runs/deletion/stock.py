@@ -21,7 +21,6 @@ from unstuck.runs.deletion.records import (
     describe,
     holder_of,
     kept_items,
-    others,
     processes_of,
     record_items,
     runs_in,
@@ -132,11 +131,16 @@ async def take_stock(place: Project, environ: Mapping[str, str], run: str = "", 
 
 async def _traced(place: Project, environ: Mapping[str, str]) -> set[str]:
     """Every run of which there is anything, but for those of other work trees of the repository."""
-    found = set(runs_in(place.home))
+    found: set[str] = set()
     if place.repository is not None:
         found |= {tree.run for tree in await own_trees(place.repository, trees_folder(place, environ))}
         found |= {run_of(name) for name in await own_references(place.repository)}
-    return found - {run for home in others(place) for run in runs_in(home)} - {""}
+    return (found - _theirs(place) - {""}) | set(runs_in(place.home))
+
+
+def _theirs(place: Project) -> set[str]:
+    """The runs of the repository's other work trees: what is named after them is theirs, also where ids coincide."""
+    return {run for home in place.others for run in runs_in(home)}
 
 
 def _take_live(place: Project, stock: Stock, found: _Found, run: str) -> None:
@@ -164,7 +168,8 @@ async def _take_repository(
     assert place.repository is not None
     repo, folder = place.repository, trees_folder(place, environ)
     every = await own_trees(repo, folder)
-    stock.trees = tuple(tree for tree in every if tree.run in stock.runs or (whole and not tree.run))
+    runs = set(stock.runs) - _theirs(place)
+    stock.trees = tuple(tree for tree in every if tree.run in runs or (whole and not tree.run))
     heads = await users_heads(repo, [tree.path for tree in every])
     ours = await asyncio.to_thread(_pids, stock)
     for tree in stock.trees:
@@ -183,7 +188,7 @@ async def _take_repository(
                     f"process {describe((pid, 0.0))} works in {one_line(str(where), 400)}: end it first"
                 )
     references = await own_references(repo)
-    stock.references = tuple(name for name in references if run_of(name) in stock.runs)
+    stock.references = tuple(name for name in references if run_of(name) in runs)
     async for item in _branches(place, stock, references, heads):
         found.items.append(item)
     for path, head in heads.items():

@@ -1,0 +1,110 @@
+"""Every way for a run to end, as its caller hears it, and questions and results that come from far down at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from unstuck import Observation, Supervisor, Task, admit
+from unstuck.contract import Capabilities
+from unstuck.record.journal import replay
+from unstuck.record.reader import RunReader
+from unstuck.runs.rows import show_rows
+
+USES_UP = """echo 'UNSTUCK {"step": "usage", "tokens": 500}'"""
+WAYS: dict[str, tuple[int, str, tuple[str, ...]]] = {
+    "succeeded": (0, "true", ("--verify", "true")),
+    "incomplete": (1, "true", ()),
+    "needs_person": (3, "true", ("--verify", "false")),
+    "halted": (4, "true", ("--verify", "false", "--ask", "never")),
+    "budget": (5, USES_UP, ("--verify", "true", "--ask", "never", "--budget", "tokens=100")),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_climb(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RETRIES", "PIVOTS", "RESEARCH"):
+        monkeypatch.setenv(f"UNSTUCK_FAILURE_HANDLER__MAX_{name}", "0")
+
+
+def told_as(bench: Any, reason: str, code: int, last: str) -> None:
+    """The last line, the record and the list of runs say the same."""
+    assert json.loads(last) == {"run": bench.folder.name, "exit_reason": reason, "exit_code": code}
+    (row,) = map(json.loads, bench.call("runs", "--json").out.splitlines())
+    assert (row["exit_reason"], row["exit_code"]) == (reason, code)
+
+
+@pytest.mark.parametrize("reason", WAYS)
+def test_each_end_has_its_code_and_its_word(bench: Any, reason: str) -> None:
+    """Whatever ends a run, its exit code and its JSON say so as documented, and only a run that is done ends with 0."""
+    code, script, options = WAYS[reason]
+    bench.agent("worker", script)
+    done = bench.call("run", "--json", *options, "--", "sh", str(bench.outside / "worker.sh"))
+    assert (done.code, done.err) == (code, "")
+    told_as(bench, reason, code, done.out.splitlines()[-1])
+
+
+def test_a_run_that_is_stopped_says_so(bench: Any) -> None:
+    """A signal ends it with 130 and the word for it."""
+    bench.pipe("begun")
+    bench.agent("worker", "echo begun > $OUT/begun; sleep 600")
+    process = bench.start("run", "--json", "--verify", "true", "--", "sh", str(bench.outside / "worker.sh"))
+    assert (bench.outside / "begun").read_text(encoding="utf-8") == "begun\n"
+    process.send_signal(signal.SIGTERM)
+    done = bench.end(process)
+    assert done.code == 130
+    told_as(bench, "interrupted", 130, done.out.splitlines()[-1])
+
+
+def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: Any) -> None:
+    """Two agents wait for each other and end at once: the log alone, and the snapshot, know both results."""
+    for name in ("here", "there"):
+        bench.pipe(name)
+    bench.agent("web", "echo x > $OUT/here; read line < $OUT/there; echo web > web.txt")
+    bench.agent("api", "read line < $OUT/here; echo x > $OUT/there; echo api > api.txt")
+    agents = {name: {"command": [str(bench.outside / f"{name}.sh")]} for name in ("web", "api")}
+    tasks = [{"id": name, "agent": name, "prompt": "Do it.", "verify": f"cat {name}.txt"} for name in agents]
+    assert bench.run(bench.plan(max_parallel=2, agents=agents, tasks=tasks)).code == 0
+    from_log, (from_snapshot, damage) = replay(bench.folder / "events.jsonl"), RunReader(bench.folder).state()
+    assert damage is None
+    for state in (from_log, from_snapshot):
+        assert {name: row.status for name, row in state.tasks.items()} == {"web": "succeeded", "api": "succeeded"}
+    assert (bench.result("web.txt"), bench.result("api.txt")) == ("web\n", "api\n")
+    assert from_log == from_snapshot
+
+
+async def test_a_question_of_a_sub_agent_stands_in_the_queue_with_its_path(repo: Any) -> None:
+    """Two levels down somebody goes round in circles: the question says in which task, and which sub-agent it is."""
+    async with Supervisor.open(repo) as supervisor:
+        held = Capabilities(hold="step", tell=True, stop=True)
+        session = supervisor.session(Task(id="web", prompt=admit("Make it work")), held)
+        await session.begin()
+        for _ in range(4):
+            for kind, text in (("action", "cat shop.py"), ("success", "total = None")):
+                step: Any = Observation(kind=kind, text=admit(text), agent_id="reviewer-7")  # type: ignore[arg-type]
+                session.see(step)
+        while not supervisor.core.head.open_gates():
+            await supervisor.core.journal.committed()
+            await asyncio.sleep(0)
+        (gate,) = [row for row in show_rows("r", supervisor.core.head, 0.0) if "gate" in row]
+        assert (gate["type"], gate["path"]) == ("loop_detected", ["web", "reviewer-7"])
+
+
+def test_a_question_far_down_ends_a_headless_run_with_three(bench: Any) -> None:
+    """The task that asks needs one that needs another: the run parks by itself, and says who asks."""
+    said = {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"]}
+    bench.agent("asks", f"echo 'UNSTUCK {json.dumps(said)}'")
+    bench.agent("works", "true")
+    agents = {name: {"command": [str(bench.outside / f"{name}.sh")]} for name in ("asks", "works")}
+    tasks = [
+        {"id": "one", "agent": "works", "prompt": "Do it.", "verify": "true"},
+        {"id": "two", "agent": "works", "prompt": "Do it.", "verify": "true", "needs": ["one"]},
+        {"id": "three", "agent": "asks", "prompt": "Do it.", "verify": "test -f port", "needs": ["two"]},
+    ]
+    assert bench.run(bench.plan(agents=agents, tasks=tasks)).code == 3
+    (gate,) = [row for row in map(json.loads, bench.call("show", "--json").out.splitlines()) if "gate" in row]
+    assert (gate["type"], gate["path"], gate["context"]["question"]) == ("question", ["three"], "Which port?")
