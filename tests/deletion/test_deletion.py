@@ -12,6 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
+from unstuck.processes.survivors import is_shim
+
 
 def gone(pid: int) -> bool:
     try:
@@ -124,7 +126,7 @@ def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
     os.mkfifo(house.place / "pid")
     process = house.start("run", "--json", "--verify", "true", "--", "sh", "-c", script)
     pid = int((house.place / "pid").read_text(encoding="utf-8"))
-    for helper in psutil.Process(process.pid).children():
+    for helper in filter(is_shim, psutil.Process(process.pid).children(recursive=True)):
         helper.kill()
     process.kill()
     process.communicate()
@@ -218,8 +220,16 @@ def test_one_run_goes_and_the_others_stay(house: Any) -> None:
 
 
 def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
-    """Two runs over the same files share a checkpoint: the first one's deletion leaves it to the second."""
+    """Two runs over the same files share a checkpoint: the first one's deletion leaves it to the second.
+
+    Words that were begun and never sent need a yes of their own.
+    """
     first, second = house.parked(), house.parked()
+    unsent = house.root / ".git" / "unstuck" / "runs" / first / "unsent.txt"
+    unsent.write_text("I wanted to say\n", encoding="utf-8")
+    done = house.unstuck("delete", first, "--yes", first)
+    assert (done.code, "words that you began to write" in done.errors, unsent.exists()) == (2, True, True)
+    unsent.unlink()
     (_, task, _) = house.unstuck("show", second, "--json").rows
     (saved,) = [row for row in house.unstuck("checkpoints", "list", "--json").rows if row["id"] == task["baseline"]]
     assert saved["run"] == first

@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from unstuck.processes.survivors import is_shim
+
 
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
     """What the doctor says, by what it is about; the last one where there are several."""
@@ -97,7 +99,7 @@ def test_orphans_are_told(unstuck: Any) -> None:
     process = unstuck.start("run", "--json", "--verify", "true", "--", "sh", "-c", script)
     pid = int((unstuck.seen / "pid").read_text(encoding="utf-8"))
     assert "orphan" not in rows(unstuck)
-    for helper in psutil.Process(process.pid).children():
+    for helper in filter(is_shim, psutil.Process(process.pid).children(recursive=True)):
         helper.kill()
     process.kill()
     process.wait()

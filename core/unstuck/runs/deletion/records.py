@@ -27,6 +27,7 @@ __all__ = [
 Identity = tuple[int, float]
 _OURS = frozenset({"lock", "runs", "checkpoints", "worktrees", ".gitignore"})
 _NAMED = 20
+_UNSENT = "unsent.txt"
 
 
 def runs_in(home: Path) -> list[str]:
@@ -60,7 +61,8 @@ def record_items(place: Project, run: str) -> Iterator[Item]:
         small = sum(size_of(path) for path in snapshots)
         if snapshots:
             yield Item(kind="state", name=f"{folder.name}/{SNAPSHOT_NAME}", run=run, size=small)
-        yield Item(kind="logs", name=folder.name, run=run, size=size_of(folder) - small)
+        holds = "words that you began to write and never sent" if (folder / _UNSENT).is_file() else ""
+        yield Item(kind="logs", name=folder.name, run=run, size=size_of(folder) - small, holds=holds)
 
 
 def kept_items(place: Project) -> Iterator[Item]:
