@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +74,27 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any, monkeypatc
     done = house.delete()
     assert (done.code, "an agent may not delete" in done.errors) == (2, True)
     assert sorted(path for path in house.root.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("words", "gone"), [(("lose", "NAME"), True), (("lose", "no"), False), (("yes",), False)])
+def test_at_a_terminal_both_yeses_are_typed(house: Any, words: tuple[str, ...], gone: bool) -> None:
+    """A person types the word for what is lost, and the name; anything else deletes nothing."""
+    run = house.parked()
+    (house.root / ".git" / "unstuck" / "runs" / run / "unsent.txt").write_text("words\n", encoding="utf-8")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(["unstuck", "delete", run], cwd=house.root, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    heard = b""
+    for word, asked in zip(words, (b"Type lose to lose it", f"Type {run} to delete it".encode()), strict=False):
+        while asked not in heard:
+            heard += os.read(ours, 4096)
+        os.write(ours, f"{run if word == 'NAME' else word}\n".encode())
+    with contextlib.suppress(OSError):  # the other end is closed: it has said everything
+        while chunk := os.read(ours, 4096):
+            heard += chunk
+    os.close(ours)
+    assert process.wait(60) == (0 if gone else 2), heard
+    assert (house.runs == [], b"nothing was deleted" in heard) == (gone, not gone)
 
 
 def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
