@@ -62,7 +62,7 @@ test: $(READY) ## run the tests and show the ten slowest
 
 agents: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 agents: $(READY) ## real agents against a scripted model; installs them (UNSTUCK_AGENTS_DIR=DIR keeps them between runs)
-	$(BIN)/python -m pytest -n 0 -m agents --timeout 0 tests/real_agents $(ARGS)
+	$(BIN)/python -m pytest -n 0 -m agents --timeout 900 tests/real_agents $(ARGS)
 
 check: format-check lint types contracts test ## everything that has to hold before a change goes in
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 Inside = Callable[..., tuple[int, str, str]]
 
@@ -59,3 +63,45 @@ def test_a_broken_file_is_named(repo: Path, isolated: Path, inside: Inside) -> N
     code, out, _ = inside(repo, "hooks", "status", "gemini")
     assert code == 1
     assert "!!  gemini  home     unreadable" in out
+
+
+APP_SERVER = """#!{python}
+import json, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({{"method": "noise"}}), flush=True)
+    if asked.get("id") == 2:
+        hook = {{"command": "{forwarder} codex", "sourcePath": "{file}", "trustStatus": "{trust}", "enabled": True}}
+        other = {{"command": "mine", "sourcePath": "{file}", "trustStatus": "untrusted"}}
+        print(json.dumps({{"id": 2, "result": {{"data": [{{"hooks": [hook, other]}}]}}}}), flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize(
+    ("trust", "code", "words"),
+    [
+        ("trusted", 0, "(trusted)"),
+        ("untrusted", 1, "is not trusted"),
+        ("modified", 1, "is not trusted"),
+        ("", 0, "not known"),
+    ],
+)
+def test_whether_codex_trusts_them(
+    repo: Path, isolated: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch, trust: str, code: int, words: str
+) -> None:
+    """Codex is asked itself, by status and by doctor; one that does not answer, or is not there, leaves it open."""
+    inside(repo, "hooks", "install", "codex", "--yes")
+    file = isolated / ".codex" / "hooks.json"
+    forwarder = json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"].split()[0]
+    bin = isolated / "bin"
+    bin.mkdir()
+    codex = bin / "codex"
+    text = APP_SERVER.format(python=sys.executable, forwarder=forwarder, file=file, trust=trust)
+    codex.write_text(text if trust else "#!/bin/sh\nexit 1\n")
+    codex.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
+    status = inside(repo, "hooks", "status", "codex")
+    assert (status[0], words in status[1]) == (code, True)
+    doctor = inside(repo, "doctor")
+    assert (doctor[0], words in doctor[1]) == (code, True)

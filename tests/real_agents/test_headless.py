@@ -9,7 +9,7 @@ from tests.real_agents.conftest import Labs
 from tests.real_agents.programs import PROGRAMS
 from tests.real_agents.scripted_model import Asked, Turn
 
-pytestmark = [pytest.mark.agents, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.agents
 
 TASK = "Write the greeting that everybody waits for."
 APPROACH = "Say hello in greeting dot txt"

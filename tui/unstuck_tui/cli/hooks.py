@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 
 from unstuck.agents.hooks.files import Change, HookFile, forwarder_path, hook_files, installation, removal
 from unstuck.agents.hooks.known import KNOWN, Scope, hooked_agent
+from unstuck.agents.hooks.trust import trust_of
 from unstuck.errors import UsageError
 from unstuck.text import one_line, sanitise
 from unstuck_tui.cli.common import echo, here, print_json, project_option
@@ -65,9 +67,9 @@ def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
     """Which agents have the hooks, and where. Exits with 1 where something about them is wrong."""
-    environ = dict(os.environ)
-    files = [file for file in hook_files(here(project).root, environ) if agent in (None, file.agent.name)]
-    rows = [row(file) for file in files]
+    environ, root = dict(os.environ), here(project).root
+    files = [file for file in hook_files(root, environ) if agent in (None, file.agent.name)]
+    rows = [row(file, root, environ) for file in files]
     if as_json:
         print_json(rows)
     else:
@@ -78,8 +80,8 @@ def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) 
     ctx.exit(0 if all(one["ok"] for one in rows) else 1)
 
 
-def row(file: HookFile) -> dict[str, Any]:
-    """One settings file as a row: ``ok`` says whether what is there works."""
+def row(file: HookFile, root: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    """One settings file as a row: ``ok`` says whether what is there works, for work in ``root``."""
     name, where = file.agent.name, " --here" if file.scope == "project" else ""
     note: str = one_line(str(file.path))
     ok = True
@@ -89,7 +91,18 @@ def row(file: HookFile) -> dict[str, Any]:
         note, ok = f"{one_line(file.missing)} does not exist: unstuck hooks install {name}{where}", False
     elif file.state == "outdated":
         note, ok = f"{note} is not as this version writes it: unstuck hooks install {name}{where}", False
+    elif file.state == "installed" and file.agent.trust:
+        trust = trust_of(file.path, root, environ)
+        ok = trust != "untrusted"
+        note = f"{note} {_TRUST[trust]}"
     return {"agent": name, "scope": file.scope, "state": file.state, "path": str(file.path), "note": note, "ok": ok}
+
+
+_TRUST = {
+    "trusted": "(trusted)",
+    "untrusted": "is not trusted, so it is passed over: start codex, type /hooks, and look at them there",
+    "unknown": "(whether codex trusts it is not known)",
+}
 
 
 def _applied(change: Change, otherwise: str, yes: bool) -> bool:

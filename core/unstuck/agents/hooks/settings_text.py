@@ -10,7 +10,7 @@ from typing import Any
 
 from unstuck.agents.hooks.json_text import Node, append, cut, parse
 
-__all__ = ["FORWARDER", "entries", "with_entries", "without_entries"]
+__all__ = ["FORWARDER", "entries", "is_ours", "with_entries", "without_entries"]
 
 FORWARDER = "unstuck-hook"
 
@@ -21,7 +21,7 @@ def entries(text: str) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for name, event in zip(hooks.names, hooks.children, strict=False) if hooks else ():
         for group in event.children:
-            found.setdefault(name, []).extend(handler.value for handler in _handlers(group) if _is_ours(handler.value))
+            found.setdefault(name, []).extend(handler.value for handler in _handlers(group) if is_ours(handler.value))
     return {name: handlers for name, handlers in found.items() if handlers}
 
 
@@ -76,7 +76,8 @@ def _handlers(group: Node) -> list[Node]:
     return inner.children if inner is not None else []
 
 
-def _is_ours(handler: Any) -> bool:
+def is_ours(handler: Any) -> bool:
+    """Whether a handler calls our forwarder."""
     command = handler.get("command") if isinstance(handler, dict) else None
     if not isinstance(command, str):
         return False
@@ -96,7 +97,7 @@ def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:
     for place, (name, event) in enumerate(zip(hooks.names, hooks.children, strict=True)):
         for number, group in enumerate(event.children):
             inner = group.member("hooks") if group.kind == "object" else None
-            ours = [at for at, handler in enumerate(_handlers(group)) if _is_ours(handler.value)]
+            ours = [at for at, handler in enumerate(_handlers(group)) if is_ours(handler.value)]
             if inner is not None and ours:
                 return (event, number) if len(inner.children) == len(ours) else (inner, ours[-1])
         if event.kind == "array" and not event.children and (before is None or before.member(name) is None):
