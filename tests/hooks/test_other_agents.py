@@ -17,7 +17,7 @@ from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.runs.watching import watch
-from unstuck.settings import Settings
+from unstuck.settings import FailureHandlerSettings, Settings
 from unstuck.text import Clean
 from unstuck.workspace.project import locate
 
@@ -175,3 +175,21 @@ async def test_an_agent_nobody_knows_is_let_through(watching: Watching) -> None:
         assert world.supervisor.hooks is not None
         assert await world.supervisor.hooks.handle(world.lines[0], Peer(0, 0), "newcomer") == {"ok": True}
         assert world.supervisor.core.head.tasks == {}
+
+
+async def test_a_check_that_never_passes_ends_with_the_person(watching: Watching) -> None:
+    """It is sent on only so often; then the person is asked, gives it up with a reason, and the session may stop."""
+    rungs = FailureHandlerSettings(max_retries=2, max_pivots=0, max_research=0)
+    async with watching(Settings(failure_handler=rungs), verify="echo 'E   assert 1 == 2'; false") as world:
+        await world.say(world.prompt, prompt="make it ready")
+        for _ in range(2):
+            assert (await world.say(world.stop))["decision"] == "block"
+        held = asyncio.ensure_future(world.say(world.stop))
+        await world.until(lambda: world.supervisor.core.head.open_gates())
+        (gate,) = world.supervisor.core.head.open_gates()
+        assert gate.gate.type == "stuck"
+        assert not held.done()
+        await world.supervisor.answer(gate.id, Answer(choice="skip", text=Clean("the check is wrong")))
+        assert await held is None
+        assert world.row.status == "skipped"
+        assert world.row.attempts == 3

@@ -97,7 +97,8 @@ def _gemini(home: Path, url: str) -> dict[str, str]:
 def _qwen(home: Path, url: str) -> dict[str, str]:
     folder = home / ".qwen"
     folder.mkdir(exist_ok=True)
-    settings = {"privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}}
+    # With its own mark of the newest version: otherwise its first start writes the file anew.
+    settings = {"privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}, "$version": 4}
     (folder / "settings.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none", "OPENAI_MODEL": "scripted"}
 

@@ -141,6 +141,7 @@ def test_held_at_the_hook_and_answered_on_the_screen(name: str, session: Session
         terminal.until("no tasks yet")
         with one.working() as process:
             terminal.until("Show me how", "Not a loop")
+            one.lab.model.wait(lambda asked: asked.answered == 3, seconds=PATIENCE)
             held = len(one.lab.model.asked)
             assert process.poll() is None
             terminal.press(key_of("loop.show_me"))
