@@ -1,0 +1,81 @@
+"""Known agents by name, with stand-ins that print what the real ones print: sessions, usage, and their limits."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Inside = Callable[..., tuple[int, str, str]]
+INIT = '{"type":"system","subtype":"init","session_id":"s-%s"}'
+USED = (
+    '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":90}}}'
+)
+END = '{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s-1"}'
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """``claude(script)`` puts a program of that name on the PATH; gives the file with the arguments it got."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    said = tmp_path / "arguments"
+
+    def make(script: str) -> Path:
+        program = folder / "claude"
+        program.write_text(
+            f"#!/bin/sh\nfor word; do printf '%s|' \"$word\"; done >> {said}; echo >> {said}\n{script}\n"
+        )
+        program.chmod(0o755)
+        return said
+
+    return make
+
+
+def events(out: str, name: str) -> list[dict[str, Any]]:
+    """The data of the printed records of this name."""
+    records = [json.loads(line) for line in out.splitlines()]
+    return [record["data"] for record in records if record.get("event") == name]
+
+
+def test_a_session_that_cannot_be_continued_is_begun_anew(
+    repo: Path, inside: Inside, claude: Callable[[str], Path]
+) -> None:
+    """The retry goes on with the session; where the agent has lost it, it is dispatched again without it."""
+    said = claude(f"case $1 in --resume) echo 'No conversation found'; exit 1;; esac; echo '{INIT % 1}'; echo '{END}'")
+    rungs = "failure_handler: {max_retries: 1, max_pivots: 0, max_research: 0}\n"
+    (repo / "unstuck.yaml").write_text(rungs)
+    run = ("run", "--json", "--headless", "--verify", "grep x none", "--agent", "claude", "Do it.")
+    code, out, _ = inside(repo, *run)
+    assert code == 3
+    resumed = [line.startswith("--resume|s-1|") for line in said.read_text().splitlines() if "|-p|" in f"|{line}"]
+    assert resumed[:3] == [False, True, False]
+    how = [data["report"]["how"] for data in events(out, "attempt_ended")]
+    assert how[:3] == ["ended", "crashed", "ended"]
+    assert "No conversation found" in events(out, "agent_crashed")[0]["error_message"]
+
+
+def test_what_an_agent_uses_counts_against_the_budget(
+    repo: Path, inside: Inside, claude: Callable[[str], Path]
+) -> None:
+    """Tokens come from its stream: once they are used up nothing begins."""
+    claude(f"echo '{INIT % 1}'; echo '{USED}'; echo '{END}'")
+    limits = ("--budget", "tokens=150", "--ask", "never")
+    run = ("run", "--json", "--headless", *limits, "--verify", "false", "--agent", "claude", "Do it.")
+    code, out, _ = inside(repo, *run)
+    assert code == 5
+    assert [data["tokens"] for data in events(out, "usage_counted")] == [90, 90]
+    assert len(events(out, "attempt_started")) == 2
+
+
+def test_more_arguments_reach_the_program(repo: Path, inside: Inside, claude: Callable[[str], Path]) -> None:
+    """What stands after ``--`` is the agent's, whatever it looks like."""
+    said = claude(f"echo '{INIT % 1}'; echo '{END}'")
+    run = ("run", "--headless", "--verify", "true", "--agent", "claude", "Do it.", "--", "--model", "--json", "a b")
+    assert inside(repo, *run)[0] == 0
+    assert said.read_text().endswith("|--permission-mode|acceptEdits|--model|--json|a b|\n")
