@@ -63,7 +63,7 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
     assert unstuck.inside("hooks", "install", "claude", "--here", "--yes").code == 0
     assert rows(unstuck)["hooks"]["value"].startswith("claude: ")
     assert unstuck.inside("hooks", "install", "codex", "--here", "--yes").code == 0
-    assert "trusted" in rows(unstuck)["hooks"]["value"]
+    assert "trust" in rows(unstuck)["hooks"]["value"]
     file = unstuck.root / ".codex" / "hooks.json"
     file.write_text(file.read_text(encoding="utf-8").replace("bin/unstuck-hook", "gone/unstuck-hook"), encoding="utf-8")
     found = rows(unstuck, 1)["hooks"]

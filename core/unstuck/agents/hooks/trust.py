@@ -23,7 +23,7 @@ __all__ = ["Trust", "trust_of"]
 
 Trust = Literal["trusted", "untrusted", "unknown"]
 
-_PATIENCE_S = 15.0
+_PATIENCE_S = 5.0
 _LIST = 2
 
 

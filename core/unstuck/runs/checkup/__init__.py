@@ -22,5 +22,6 @@ async def check_up(place: Project, environ: Mapping[str, str]) -> AsyncIterator[
         yield finding
     for finding in await asked:
         yield finding
-    for finding in chain(hooks(place, environ), await orphans(place, environ)):
+    attached = await asyncio.to_thread(lambda: list(hooks(place, environ)))
+    for finding in chain(attached, await orphans(place, environ)):
         yield finding

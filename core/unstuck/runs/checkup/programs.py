@@ -15,6 +15,7 @@ from pathlib import Path
 
 from unstuck import __version__
 from unstuck.agents.hooks.files import HookFile, hook_files
+from unstuck.agents.hooks.trust import trust_of
 from unstuck.agents.presets import PRESETS
 from unstuck.errors import WorkspaceError
 from unstuck.processes import clean_environment
@@ -105,8 +106,18 @@ def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
             said = f"{file.agent.name}: {path} is not as this version writes it"
             yield Finding("hooks", said, ok=False, mend=mend)
         elif file.state == "installed":
-            yield Finding("hooks", f"{file.agent.name}: {path}{_trust(file)}")
+            yield _trusted(file, path, place, environ)
 
 
-def _trust(file: HookFile) -> str:
-    return f"; {file.agent.title} calls them once they are trusted there (/hooks)" if file.agent.trust else ""
+def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, str]) -> Finding:
+    """Hooks that are as they should be, where their agent wants to be told that they may run."""
+    said = f"{file.agent.name}: {path}"
+    if not file.agent.trust:
+        return Finding("hooks", said)
+    match trust_of(file.path, place.root, environ):
+        case "trusted":
+            return Finding("hooks", f"{said} (trusted)")
+        case "untrusted":
+            mend = f"start {file.agent.name}, type /hooks, and look at them there"
+            return Finding("hooks", f"{said} is not trusted, so it is passed over", ok=False, mend=mend)
+    return Finding("hooks", f"{said} (whether {file.agent.title} trusts it is not known)")
