@@ -79,3 +79,32 @@ def test_more_arguments_reach_the_program(repo: Path, inside: Inside, claude: Ca
     run = ("run", "--headless", "--verify", "true", "--agent", "claude", "Do it.", "--", "--model", "--json", "a b")
     assert inside(repo, *run)[0] == 0
     assert said.read_text().endswith("|--permission-mode|acceptEdits|--model|--json|a b|\n")
+
+
+def test_a_loop_inside_a_stream_is_seen(repo: Path, inside: Inside, claude: Callable[[str], Path]) -> None:
+    """The very same failing call, told by the stream again and again, is on record as going round in circles."""
+    call = '{"type":"tool_use","id":"t$n","name":"Bash","input":{"command":"make"}}'
+    said = '{"type":"tool_result","tool_use_id":"t$n","is_error":true,"content":"Exit code 2\\\\nno rule"}'
+    lines = [
+        f'{{"type":"{kind}","message":{{"content":[{block}]}}}}'
+        for kind, block in (("assistant", call), ("user", said))
+    ]
+    echoes = "; ".join(f"echo '{line}'".replace("$n", "'$n'") for line in lines)
+    claude(f"echo '{INIT % 1}'; for n in 1 2 3 4; do {echoes}; done; echo '{END}'")
+    run = (
+        "run",
+        "--json",
+        "--headless",
+        "--ask",
+        "never",
+        "--direct",
+        "--verify",
+        "false",
+        "--agent",
+        "claude",
+        "Do it.",
+    )
+    _, out, _ = inside(repo, *run)
+    steps = [(step["kind"], step["text"], step["exit_code"]) for step in events(out, "step_recorded")]
+    assert steps[:2] == [("action", "make", None), ("failure", "no rule", 2)]
+    assert events(out, "loop_warned")[0]["repeats"] == 3
