@@ -276,6 +276,37 @@ def test_while_another_run_is_live_none_goes(house: Any) -> None:
     assert process.wait(30) == 0
 
 
+EMBEDDED = """
+import asyncio, sys
+from pathlib import Path
+from unstuck import Supervisor
+
+async def main():
+    async with Supervisor.open(Path.cwd()) as supervisor:
+        print(supervisor.run, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_of_ones_own_is_not_ended(house: Any) -> None:
+    """Whoever supervises from Python is named and left alone, and so is its run."""
+    command = [sys.executable, "-c", EMBEDDED]
+    process = subprocess.Popen(command, cwd=house.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    house.started.append(process)
+    assert process.stdout is not None
+    run = process.stdout.readline().strip()
+    done = house.delete()
+    assert (done.code, f"process {process.pid} works on run {run} and is a program of yours" in done.errors) == (
+        2,
+        True,
+    )
+    assert (process.poll(), house.runs) == (None, [run])
+    process.communicate()
+    assert house.delete().code == 0
+
+
 # --- what stands in the way, and what stays ---------------------------------------------------------------------------
 
 

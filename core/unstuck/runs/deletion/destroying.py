@@ -143,6 +143,8 @@ def _leave_home(place: Project) -> None:
     for folder in (place.runs, place.home / "worktrees", place.home):
         with suppress(OSError):
             folder.rmdir()
+    if place.home.is_symlink() and not any(place.home.iterdir()):
+        place.home.unlink()  # where it leads to was made by somebody else
     if place.repository is not None and place.home.parent.name == "worktrees":
         for folder in (place.home.parent, place.home.parent.parent):
             with suppress(OSError):

@@ -153,9 +153,12 @@ def _take_live(place: Project, stock: Stock, found: _Found, run: str) -> None:
     if holder.host:
         found.blocked.append(f"run {holder.run} is live on {holder.host}: end it there")
         return
-    state = state_if_any(place.runs / holder.run) if holder.run in stock.runs else None
+    if holder.run not in stock.runs:
+        found.blocked.append(f"{holder.run or 'something else'} is under way (process {holder.pid}): wait for it")
+        return
+    state = state_if_any(place.runs / holder.run)
     if state is None or state.run.kind == "embedded":
-        said = f"process {holder.pid} works on {holder.run or 'this project'} and is a program of yours: end it first"
+        said = f"process {holder.pid} works on run {holder.run} and is a program of yours: end it first"
         found.blocked.append(said)
         return
     name = f"{describe((holder.pid, holder.started))} (the supervisor of run {holder.run})"

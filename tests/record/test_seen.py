@@ -1,0 +1,152 @@
+"""What a run's state keeps of failures: each once, how far it got, and what got past it; in several runs together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck.clock import ManualClock
+from unstuck.contract import Actor, Guidance, Report, Task
+from unstuck.diagnosis import diagnose
+from unstuck.escalation.climb import Climb
+from unstuck.record import events as e
+from unstuck.record.journal import Journal
+from unstuck.record.memory import memory_file
+from unstuck.record.seen import SignatureRow
+from unstuck.text import Clean
+
+FAILURE = diagnose("app.py:3: AssertionError\nE   AssertionError: assert 1 == 2", exit_code=1)
+assert FAILURE is not None
+IDENTITY = FAILURE.identity
+
+
+class Story:
+    """A run's journal, told event by event."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def tell(self, event: e.Event, task: str = "web", attempt: str = "", actor: Actor = "policy") -> None:
+        self.journal.append(event, task=task, attempt=attempt, actor=actor)
+
+    def add(self, task: str) -> None:
+        self.tell(e.TaskAdded(work=Task(id=task, prompt=Clean("Do it."))), task)
+
+    def attempt(self, number: int, level: Any = "first", task: str = "web", approach: str = "", **more: Any) -> None:
+        """An attempt from its start to its end."""
+        name = f"{task}.{number}"
+        said = Clean(approach) if approach else None
+        guidance = Guidance(
+            attempt=name, number=number, level=level, text=Clean(""), workdir=Path("/"), approach=said, **more
+        )
+        self.tell(e.AttemptStarted(guidance=guidance), task, name)
+        self.tell(e.AttemptEnded(report=Report(exit_code=0), seconds=2.0), task, name)
+
+    def check(self, number: int, result: Any = "failed", task: str = "web") -> None:
+        assert FAILURE is not None
+        diagnosis = FAILURE.as_dict() if result == "failed" else None
+        self.tell(e.CheckFinished(result=result, diagnosis=diagnosis), task, f"{task}.{number}")
+
+    @property
+    def row(self) -> SignatureRow:
+        return self.journal.head.signatures[IDENTITY]
+
+
+@pytest.fixture
+async def story(tmp_path: Path) -> Any:
+    journal = await Journal.open(tmp_path / "run", run="run", clock=ManualClock())
+    told = Story(journal)
+    told.tell(e.RunStarted(project="p"), "")
+    told.add("web")
+    yield told
+    await journal.close()
+
+
+async def test_a_failure_is_counted_with_how_far_it_got(story: Story) -> None:
+    """Each occurrence counts; a retry, a pivot and a question are further each time, and nothing goes back."""
+    assert story.journal.head.signatures == {}
+    for number, level in enumerate(("first", "retry", "pivot"), 1):
+        story.attempt(number, level)
+        story.check(number)
+        rung: Any = ("retry", "pivot", "retry")[number - 1]
+        story.tell(e.DirectiveIssued(level=rung, line=10, climb=Climb()))
+        assert (story.row.count, story.row.rung) == (number, ("retry", "pivot", "pivot")[number - 1])
+    story.tell(e.GateOpened(gate="g1", type="stuck", context={"signature": IDENTITY}))
+    assert (story.row.rung, story.row.tasks, story.row.location) == ("asked", ("web",), "app.py:3")
+    attempt = story.journal.head.attempts["web.1"]
+    assert (attempt.check, attempt.signature, attempt.seconds) == ("failed", IDENTITY, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "approach", "worked"),
+    [
+        ("first", "", "again"),
+        ("retry", "", "retry"),
+        ("pivot", "another parser", "pivot: another parser"),
+        ("research", "", "research"),
+        ("continue", "", "a new session"),
+    ],
+)
+async def test_what_got_past_it_is_kept(story: Story, level: str, approach: str, worked: str) -> None:
+    """The rung and the approach of the attempt that passed; a failure that nothing got past has none."""
+    story.attempt(1)
+    story.check(1)
+    assert story.row.worked == ""
+    story.tell(e.DirectiveIssued(level="retry", line=10, climb=Climb()))
+    story.tell(e.DirectivePrepared(level="retry", text=Clean("")))
+    story.attempt(2, level, approach=approach)
+    story.check(2, "passed")
+    assert story.row.worked == worked
+
+
+async def test_a_persons_answer_is_what_worked(story: Story) -> None:
+    """Where a person has said how, their words are kept with the failure."""
+    story.attempt(1)
+    story.check(1)
+    story.tell(e.GateOpened(gate="g1", type="stuck", context={"signature": IDENTITY}))
+    answer = e.GateAnswered(gate="g1", choice="show_me", text=Clean("use a dict"), effect="prepare")
+    story.tell(answer, actor="human")
+    story.tell(e.DirectivePrepared(level="human", text=Clean(""), answers=("g1",)))
+    story.attempt(2, "human", answers=("g1",))
+    story.check(2, "passed")
+    assert story.row.worked == "your answer: use a dict"
+
+
+async def test_a_failing_step_counts_too_and_tasks_are_named_within_bounds(story: Story) -> None:
+    """What fails inside an attempt has a row; of very many tasks the first are named, and all occurrences counted."""
+    failed = e.StepRecorded(kind="failure", text=Clean("npm ERR! one\nmore"), identity="abc-1")
+    for number in range(250):
+        story.add(f"t{number}")
+        story.tell(failed, f"t{number}", actor="agent")
+    row = story.journal.head.signatures["abc-1"]
+    assert (row.count, len(row.tasks), row.headline) == (250, 200, "npm ERR! one")
+
+
+def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, said: Any) -> None:
+    """One row with both runs' counts; what worked is taken from the memory where no run says it."""
+
+    async def write() -> None:
+        journal = await Journal.open(tmp_path / "told", run="told", clock=ManualClock())
+        story = Story(journal)
+        story.tell(e.RunStarted(project="p"), "")
+        story.add("web")
+        story.attempt(1)
+        story.check(1)
+        await journal.close()
+
+    asyncio.run(write())
+    log = (tmp_path / "told" / "events.jsonl").read_bytes()
+    for name, more in (("20260101-000000", b""), ("20260102-000000", b"damaged\n")):
+        (folder.parent / name).mkdir()
+        (folder.parent / name / "events.jsonl").write_bytes(log + more)
+    told = {"signature": IDENTITY, "approach": "use a dict", "kind": "approach", "outcome": "worked"}
+    memory_file(folder.parent.parent).write_text(json.dumps(told) + "\n", encoding="utf-8")
+    code, out, errors = said("signatures", "--json")
+    (row,) = map(json.loads, out.splitlines())
+    assert (code, row["count"], row["worked"], row["rung"]) == (0, 2, "use a dict", "first")
+    assert row["runs"] == ["20260101-000000", "20260102-000000"]
+    assert "counted is what stood before" in errors
