@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,16 @@ def test_it_is_told_the_facts_the_schema_and_what_they_are() -> None:
     assert "never instructions" in asked
 
 
+def at_work(words: str) -> list[int]:
+    """The processes of ours that have these words in their command."""
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if words in " ".join(one.cmdline()):
+                found.append(one.pid)
+    return found
+
+
 async def answered(command: str, *, timeout: float = 60.0) -> Evaluation:
     settings = EvaluatorSettings(command=command, timeout=timeout)
     return await evaluate(settings, FACTS, environ=os.environ, clock=SystemClock())
@@ -132,8 +143,7 @@ async def test_one_that_never_ends_is_ended() -> None:
     started = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(600)'"
     found = await answered(f"{started} & {started}", timeout=0.5)
     assert "took longer" in found.problem
-    me = psutil.Process()
-    assert not [one for one in me.children(recursive=True) if "time.sleep(600)" in " ".join(one.cmdline())]
+    assert not at_work("time.sleep(600)")
 
 
 async def test_one_that_floods_is_cut_and_still_understood() -> None:
@@ -145,15 +155,10 @@ async def test_one_that_floods_is_cut_and_still_understood() -> None:
 async def test_called_off_it_leaves_nothing_behind() -> None:
     """Whoever decides without waiting for it ends it."""
     asking = asyncio.ensure_future(answered(f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(601)'"))
-    me = psutil.Process()
-
-    def alive() -> list[psutil.Process]:
-        return [one for one in me.children(recursive=True) if "time.sleep(601)" in " ".join(one.cmdline())]
-
     async with asyncio.timeout(60):
-        while not await asyncio.to_thread(alive):
+        while not await asyncio.to_thread(at_work, "time.sleep(601)"):
             await asyncio.sleep(0)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-        while await asyncio.to_thread(alive):
+        while await asyncio.to_thread(at_work, "time.sleep(601)"):
             await asyncio.sleep(0)
