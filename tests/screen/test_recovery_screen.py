@@ -181,6 +181,18 @@ async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp
         assert decided(stage) == {}
 
 
+async def test_a_key_stops_what_would_answer_by_itself(showing: Showing) -> None:
+    """A question that would be answered after a minute waits for whoever is there."""
+    cut_off = CutOff()
+    async with showing(before=cut_off) as stage:
+        await awake(stage)
+        (first, *_) = stage.story.core.head.open_gates()[1:]
+        stage.story.append(e.TimerStarted(gate=first.id, seconds=60.0, choice="continue"), first.gate.task)
+        assert stage.story.core.head.gates[first.id].gate.acts_at is not None
+        await stage.pilot.press("j")
+        assert stage.story.core.head.gates[first.id].gate.acts_at is None
+
+
 async def test_below_its_least_size_it_takes_no_key(showing: Showing) -> None:
     """A terminal that is too small shows no choices, so none can be chosen unseen."""
     cut_off = CutOff()

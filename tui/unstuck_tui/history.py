@@ -168,6 +168,11 @@ class History:
             moment.live, moment.glyph, moment.tone = False, "↯", "wait"
             moment.text = _joined("interrupted", moment.text)
 
+    def _recovered(self, record: Record, event: e.RecoveryDecided) -> None:
+        label = {"continue": "goes on", "retry": "again"}.get(event.choice)
+        if label is not None:
+            self._labels[record.task] = label
+
     def _checked(self, record: Record, event: e.CheckFinished) -> None:
         moment = self._attempt(record)
         if event.result == "passed":
@@ -279,6 +284,7 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.AttemptStarted: History._started,
     e.AttemptEnded: History._ended,
     e.AttemptInterrupted: History._interrupted,
+    e.RecoveryDecided: History._recovered,
     e.CheckFinished: History._checked,
     e.CheckFlaked: History._flaked,
     e.DirectiveIssued: History._directed,

@@ -22,6 +22,7 @@ from unstuck.supervision.reconstruction import (
     was_cut_off,
 )
 from unstuck.supervision.recovering import recover
+from unstuck.supervision.timers import keep_open
 
 __all__ = ["Standstill"]
 
@@ -138,6 +139,11 @@ class Standstill:
                     refused[gate.gate.task] = str(error)
         await self._core.journal.committed()
         return refused
+
+    def keep_open(self) -> None:
+        """Somebody is there: no question is answered by itself any more."""
+        for gate in self.questions():
+            keep_open(self._core, gate.id)
 
     def begin(self) -> None:
         """Let the run go on."""

@@ -10,6 +10,7 @@ from textual.widgets import Input, TextArea
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.record.state import GateRow
+from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
 from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.gate import GateDialog
@@ -40,6 +41,8 @@ class Asker:
     def key(self) -> None:
         """The person has pressed a key."""
         self._last_key = self._tracker.clock.monotonic()
+        if (standstill := self._undecided()) is not None:
+            standstill.keep_open()
         row = self._tracker.state.gates.get(self._shown.question.gate.id) if self._shown is not None else None
         if row is not None and row.gate.acts_at is not None:
             # Whoever reads the question is there to answer it.
@@ -85,10 +88,14 @@ class Asker:
             self._is_leaving = True
             start(self._app, "leaving", self._leave)
 
+    def _undecided(self) -> Standstill | None:
+        """What has to be decided before the run goes on; None where nothing has to."""
+        standstill = self._view.recovery
+        return standstill if standstill is not None and not standstill.is_over else None
+
     def _is_busy(self) -> bool:
         typing = isinstance(self._app.focused, Input | TextArea)
-        standstill = self._view.recovery
-        if standstill is not None and not standstill.is_over:
+        if self._undecided() is not None:
             return True  # it asks about all of it at once
         return self._is_asking or typing or self._app.screen.is_modal
 

@@ -49,6 +49,8 @@ _LABEL, _CHOICE, _MOST = 10, 27, 3
 def title_of(facts: RecoveryState) -> str:
     """What happened, in a line."""
     count = len(facts.tasks)
+    if not count:
+        return f"Run {facts.run} {'was cut off' if facts.died else 'waits to go on'}: no task was at work"
     how = " was cut off" if facts.died else ""
     cut = "at work" if facts.died else "cut off"
     return f"Run {facts.run}{how}: {count} {'task was' if count == 1 else 'tasks were'} {cut}"
