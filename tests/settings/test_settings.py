@@ -415,3 +415,13 @@ def test_a_repositorys_file_lets_nothing_start_at_night(load: Load) -> None:
     assert load(environ={"UNSTUCK_AFTER_QUOTA": "resume"}).after_quota == "resume"
     assert load(own="after_quota: ask").after_quota == "ask"
     assert "after_quota" in str(refused(load, own="after_quota: resume"))
+
+
+def test_an_evaluator_is_named_by_the_user_alone(load: Load) -> None:
+    """It is a command, so a file of the project cannot name it; what becomes of a cut-off attempt it may say."""
+    assert load(user="evaluator: claude -p").evaluator.command == "claude -p"
+    given = load(environ={"UNSTUCK_EVALUATOR": "{command: codex exec, timeout: 30s}"}).evaluator
+    assert (given.command, given.timeout) == ("codex exec", 30.0)
+    assert "evaluator" in str(refused(load, own="evaluator: rm -rf /"))
+    assert load(own="recovery: retry").recovery == "retry"
+    assert "recovery" in str(refused(load, own="recovery: done"))
