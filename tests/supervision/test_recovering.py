@@ -309,3 +309,29 @@ async def test_with_nothing_to_decide_it_waits_only_where_it_was_told_to(repo: P
         assert await waiting is False
         still.leave()
         assert supervisor.core.head.run.state == "draining"
+
+
+@pytest.mark.parametrize(
+    "last", ["checkpoint_created", "gate_opened", "gate_answered", "recovery_decided", "restore_done"]
+)
+async def test_killed_in_the_middle_of_a_recovery_it_ends_the_same(repo: Path, last: str) -> None:
+    """After any record of a recovery the next start goes on from there: decided once, set back, and done."""
+    run = await cut_off(repo, Settings(recovery="ask"))
+    await resumed(repo, run)
+    (row,) = state_of(repo, run).open_gates()
+    await answer_offline(await locate(repo), row.id, Answer(choice="retry"))
+    await resumed(repo, run)
+    records = events_of(repo, run)
+    cut = max(record.seq for record in records if record.name == "attempt_interrupted")
+    end = next(record.seq for record in records if record.seq > cut and record.name == last)
+    folder = repo / ".git" / "unstuck" / "runs" / run
+    lines = (folder / "events.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "events.jsonl").write_bytes(b"".join(lines[:end]))
+    for snapshot in folder.glob("state.json*"):
+        snapshot.unlink()
+    (repo / "app.py").write_text("half\n")
+    await resumed(repo, run, chosen={"web": "retry"} if last in ("checkpoint_created", "gate_opened") else None)
+    task = state_of(repo, run).tasks["web"]
+    assert (task.attempts, task.status) == (2, "succeeded")
+    assert (repo / "README.md").read_text() == "# Example\n"
+    assert decided(repo, run) == [("human", "retry")]
