@@ -17,7 +17,7 @@ def begin() -> int | None:
 
     None where there is neither, or no terminal to show it on: then there is nothing but help to give.
     """
-    if not can_show(dict(os.environ)):
+    if not can_show(dict(os.environ)) or "_UNSTUCK_COMPLETE" in os.environ:
         return None
     from unstuck.runs.live import live_run
     from unstuck.runs.recovering import unfinished
