@@ -24,6 +24,9 @@ from unstuck_tui.cli import main
 hypothesis_settings.register_profile("unstuck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("unstuck")
 
+# Importing some thousand tests, and painting screens, makes much and little of it is garbage in a circle.
+gc.set_threshold(10_000, 10, 10)
+
 # Every worker reads every test module and its plugins: compiled once is enough.
 sys.dont_write_bytecode = False
 
@@ -38,6 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         for package in ("core", "tui"):
             compileall.compile_dir(TOP / package, quiet=1)
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported stays: a search for garbage need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -124,11 +133,11 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
             patch.setattr("sys.stdout", streams[0])
             patch.setattr("sys.stderr", streams[1])
             patch.setattr("unstuck.processes.naming.show_as", lambda title: None)
+            patch.setattr("gc.freeze", lambda: None)
             try:
                 with pytest.raises(SystemExit) as ended:
                     main()
             finally:
-                gc.unfreeze()
                 gc.enable()
         out, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
         return int(ended.value.code or 0), out, errors

@@ -174,7 +174,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: di
     ]  # fmt: skip
     (unstuck.root / "done").touch()
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
-    assert unstuck("run", "--headless", "--resume", "last").code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 0
     (row,) = unstuck("signatures", "--json").rows
     assert row["worked"] == "your answer: use a dict"
     head, line = unstuck.inside("signatures").out.splitlines()

@@ -31,16 +31,16 @@ def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Any, failing: str, 
     """What I answered once is made a rule by its id, and the next run's agent is told it, until it is forgotten."""
     agent = unstuck.script("agent.sh", 'grep -q "TOUCH DONE" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     run = ("run", "--headless", "--verify", failing, "--", "sh", agent)
-    assert unstuck(*run, env=no_climb).code == 3
+    assert unstuck.inside(*run, env=no_climb).code == 3
     unstuck.inside("answer", unstuck.only_gate()["gate"], "show-me", "TOUCH DONE")
-    assert unstuck("run", "--headless", "--resume", "last", env=no_climb).code == 0
+    assert unstuck.inside("run", "--headless", "--resume", "last", env=no_climb).code == 0
     (answer,) = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
     assert (answer["approach"], answer["note"], answer["outcome"]) == ("show_me", "TOUCH DONE", "worked")
     for _ in range(2):
         (rule,) = unstuck("memory", "promote", answer["memory"][:6], "--json").rows
         assert (rule["kind"], rule["holds"], rule["note"]) == ("rule", True, "TOUCH DONE")
     (unstuck.root / "done").unlink()
-    assert unstuck(*run, env=no_climb).code == 0
+    assert unstuck.inside(*run, env=no_climb).code == 0
     (task,) = [row for row in unstuck.inside("show", "--json").rows if "task" in row]
     assert task["attempts"] == 2
     assert "Hint: TOUCH DONE" in unstuck.prompts()[1]
