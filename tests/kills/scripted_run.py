@@ -1,7 +1,7 @@
 """A run that does a little of everything, light enough to be killed hundreds of times; no test by itself.
 
 ``python scripted_run.py PROJECT OUTSIDE [--resume RUN] [--kill-durable N | --kill-appended N]`` works it to its end and
-prints its result; the descriptor ``--acknowledged`` gets the number of each record as soon as it is safe. The agents
+prints its result; the file ``--acknowledged`` gets the number of each record as soon as it is safe. The agents
 decide by their guidance, so a run that was killed ends like one that was not.
 """
 
@@ -181,16 +181,17 @@ def main() -> None:
     parser.add_argument("--kill-appended", type=int, default=0)
     parser.add_argument("--kill-before", default="")
     parser.add_argument("--kill-after", default="")
-    parser.add_argument("--acknowledged", type=int, default=0)
+    parser.add_argument("--acknowledged", default=os.devnull)
     said = parser.parse_args()
     if said.kill_appended:
         die_when_appended(said.kill_appended)
     if said.kill_before:
         die_when_appended(0, said.kill_before)
 
+    heard = os.open(said.acknowledged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+
     def acknowledged(record: Record) -> None:
-        if said.acknowledged:
-            os.write(said.acknowledged, b"%d\n" % record.seq)
+        os.write(heard, b"%d\n" % record.seq)
         if is_moment("sent", record):
             _ANSWERED.add(record.attempt)
         if said.kill_durable and record.seq >= said.kill_durable:

@@ -10,8 +10,8 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -25,13 +25,12 @@ from unstuck.record.log import verify
 from unstuck.record.snapshot import load as load_snapshot
 from unstuck.record.state import load
 
-SCRIPT = Path(__file__).with_name("scripted_run.py")
+Forked = Callable[..., tuple[int, str]]
 KILLS = int(os.environ.get("UNSTUCK_KILLS", "20"))
 RECORDS = 66
 """About how many a run has: which task gets ahead differs from run to run."""
 
 DONE = "incomplete 1\n"
-PATIENCE = 60
 
 
 def moments(count: int) -> list[tuple[str, int]]:
@@ -47,6 +46,7 @@ class Child:
 
     project: Path
     outside: Path
+    forked: Forked
     acknowledged: list[bytes] = field(default_factory=list)
 
     @property
@@ -58,21 +58,14 @@ class Child:
     def log(self) -> Path:
         return self.folder / LOG_NAME
 
-    def work(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Work on until it ends or dies; keep the bytes of what was acknowledged till then."""
+    def work(self, *arguments: str) -> tuple[int, str]:
+        """Work on until it ends or dies: exit code and what it printed; keep the bytes of what was acknowledged."""
         if (self.project / ".git" / "unstuck" / "runs").is_dir():
             arguments = (*arguments, "--resume", self.folder.name)
-        reader, writer = os.pipe()
-        command = [sys.executable, str(SCRIPT), str(self.project), str(self.outside), "--acknowledged", str(writer)]
-        try:
-            done = subprocess.run(
-                [*command, *arguments], pass_fds=[writer], capture_output=True, text=True, timeout=PATIENCE, check=False
-            )
-        finally:
-            os.close(writer)
-        with open(reader, "rb") as pipe:
-            self.check_acknowledged([int(line) for line in pipe.read().split()])
-        return done
+        heard = self.outside / "acknowledged"
+        code, said = self.forked(str(self.project), str(self.outside), "--acknowledged", str(heard), *arguments)
+        self.check_acknowledged([int(line) for line in heard.read_text("ascii").split()])
+        return code, said
 
     def resume(self, scripted: ModuleType) -> tuple[str, int]:
         """Go on to the end in this process, which spares a start; keep what was acknowledged as ``work`` does."""
@@ -97,14 +90,14 @@ class Child:
 
 
 @pytest.fixture
-def child(repo: Path, tmp_path: Path, scripted: ModuleType) -> Child:
+def child(repo: Path, tmp_path: Path, scripted: ModuleType, forked: Forked) -> Child:
     """A repository with the scripted run's files."""
     scripted.make_project(repo)
     for arguments in (("add", "-A"), ("commit", "-q", "-m", "Files")):
         subprocess.run(["git", *arguments], cwd=repo, check=True, capture_output=True)
     outside = tmp_path / "outside"
     outside.mkdir()
-    return Child(repo, outside)
+    return Child(repo, outside, forked)
 
 
 def assert_ended_well(child: Child, scripted: ModuleType) -> None:
@@ -151,16 +144,15 @@ def assert_attempts_are_recorded(child: Child, records: list[Record]) -> None:
 @pytest.mark.parametrize(("how", "number"), moments(KILLS))
 def test_a_killed_run_goes_on_to_the_same_end(child: Child, scripted: ModuleType, how: str, number: int) -> None:
     """Kill -9 at this record, resume: it ends as if nothing had happened."""
-    killed = child.work(how, str(number))
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    code, said = child.work(how, str(number))
+    assert code == -signal.SIGKILL, said
     assert child.resume(scripted) == ("incomplete", 1)
     assert_ended_well(child, scripted)
 
 
 def test_an_unkilled_run_keeps_the_promises_too(child: Child, scripted: ModuleType) -> None:
     """What the kills are compared with."""
-    done = child.work()
-    assert (done.stdout, done.stderr) == (DONE, "")
+    assert child.work() == (0, DONE)
     assert_ended_well(child, scripted)
     names = {record.name for record in read_records(child.log)}
     assert {"restore_done", "research_done", "result_integrated", "transient_error_retry"} <= names
@@ -169,9 +161,9 @@ def test_an_unkilled_run_keeps_the_promises_too(child: Child, scripted: ModuleTy
 @pytest.mark.parametrize("first", [9, 27, 43])
 def test_a_run_that_is_killed_again_and_again_still_ends(child: Child, scripted: ModuleType, first: int) -> None:
     """Three kills in a row, two of them in the middle of picking up the pieces."""
-    assert child.work("--kill-durable", str(first)).returncode == -signal.SIGKILL
-    assert child.work("--kill-appended", str(first + 2)).returncode == -signal.SIGKILL
-    assert child.work("--kill-durable", str(first + 5)).returncode == -signal.SIGKILL
+    assert child.work("--kill-durable", str(first))[0] == -signal.SIGKILL
+    assert child.work("--kill-appended", str(first + 2))[0] == -signal.SIGKILL
+    assert child.work("--kill-durable", str(first + 5))[0] == -signal.SIGKILL
     assert child.resume(scripted) == ("incomplete", 1)
     assert_ended_well(child, scripted)
 
@@ -184,8 +176,7 @@ def test_an_answer_outlives_a_kill_at_every_point_of_its_life(
     child: Child, scripted: ModuleType, how: str, moment: str
 ) -> None:
     """Killed before the answer was safe, after it, on its way and after its delivery: told, and used up once."""
-    killed = child.work(how, moment)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    resumed = child.work()
-    assert (resumed.stdout, resumed.stderr) == (DONE, "")
+    code, said = child.work(how, moment)
+    assert code == -signal.SIGKILL, said
+    assert child.work() == (0, DONE)
     assert_ended_well(child, scripted)
