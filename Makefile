@@ -80,7 +80,7 @@ lint: $(READY) ## ruff's rules
 
 types: $(READY) ## mypy, strict
 	@echo '== types'
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 
 contracts: $(READY) ## which part may import which
 	@echo '== import contracts'

@@ -282,9 +282,10 @@ def test_output_that_is_not_utf8(unstuck: Any, no_climb: dict[str, str]) -> None
 
 def test_a_line_of_ten_megabytes(unstuck: Any, no_climb: dict[str, str]) -> None:
     """One line of ten megabytes from agent and check is kept, diagnosed and told in a prompt of sensible size."""
-    big = "head -c 10000000 /dev/zero | tr '\\0' x"
-    (unstuck.root / "check.sh").write_text(f"{big}; echo; echo 'ValueError: too big'; exit 1\n", encoding="utf-8")
-    agent = unstuck.script("agent.sh", big)
+    big = 'test -e "$SEEN/{0}" || {{ touch "$SEEN/{0}"; head -c 10000000 /dev/zero | tr "\\0" x; }}'
+    check = f"{big.format('checked')}; echo; echo 'ValueError: too big'; exit 1\n"
+    (unstuck.root / "check.sh").write_text(check, encoding="utf-8")
+    agent = unstuck.script("agent.sh", big.format("worked"))
     done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
     assert (done.code, done.errors) == (3, "")
     assert (unstuck.runs[0] / "output" / "task.1.log").stat().st_size == 10_000_000

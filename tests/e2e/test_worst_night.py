@@ -90,9 +90,9 @@ def test_several_answers_at_the_same_moment(unstuck: Unstuck, no_climb: dict[str
     """Of several shells that answer a parked run at once one wins, and the others read that the question is closed."""
     assert unstuck.inside("run", "--headless", "--verify", "false", "--", "true", env=no_climb).code == 3
     gate = unstuck.only_gate()["gate"]
-    shells = [unstuck.start("answer", gate, choice) for choice in ("skip", "abandon", "retry") * 2]
+    shells = [unstuck.start("answer", gate, choice) for choice in ("skip", "abandon", "retry")]
     ended = [(process.communicate(timeout=LIMIT), process.returncode) for process in shells]
-    assert sorted(code for _, code in ended) == [0, *[2] * 5]
+    assert sorted(code for _, code in ended) == [0, 2, 2]
     assert all(b"is closed" in errors for (_, errors), code in ended if code)
 
 
