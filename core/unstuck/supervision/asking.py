@@ -42,13 +42,15 @@ def open_gate(
     found: tuple[int, Answer] | None = None,
     choices: tuple[str, ...] = (),
     stood: float = 0.0,
+    actor: Actor = "policy",
 ) -> str:
     """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
 
     ``standing`` is what the live agent does meanwhile. ``found`` is what the rules have said already: asking them uses
     a rule up. ``choices`` are those of the gate's type unless given. ``stood`` is for how many seconds the agent has
-    stood still already. ``context`` says where the files are safe that it is about (``checkpoint``, or ``saved`` where
-    that is what is asked about), or why they are not (``not_saved``).
+    stood still already. What a person has opened (``actor``) no rule and no timer answers. ``context`` says where the
+    files are safe that it is about (``checkpoint``, or ``saved`` where that is what is asked about), or why they are
+    not (``not_saved``).
     """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
@@ -65,7 +67,9 @@ def open_gate(
         standing=standing,
         stood_s=round(stood, 3),
     )
-    core.append(event, task=task, attempt=attempt)
+    core.append(event, task=task, attempt=attempt, actor=actor)
+    if actor == "human":
+        return gate
     if not apply_policy(core, core.head.gates[gate].gate, found) and not _is_enough(core, event.type, task):
         start_timer(core, core.head.gates[gate].gate)
     return gate

@@ -111,6 +111,7 @@ class _Running:
         if self._idles:
             self._idle.run()
         self._core.stand_still[self._key] = self._keep_time
+        self._core.questioned[self._key] = self._question
         self._keep_time()
         work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, Attentive(observer, self._idle)))
         try:
@@ -122,7 +123,7 @@ class _Running:
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
-            del self._core.stand_still[self._key]
+            del self._core.stand_still[self._key], self._core.questioned[self._key]
             self._arm(None, None)
             self._idle.stand()
             self._withdraw()
@@ -272,6 +273,10 @@ class _Running:
             return
         self._timed_out = True
         core.append(e.StopRequested(reason="timeout", attempt_id=attempt), task=task.id, attempt=attempt)
+
+    def _question(self, question: Question) -> None:
+        """A person wants to be asked about it."""
+        ask(self._core, replace(question, standing=standing_of(self._agent.can), opened=self._asked))
 
     def _asked(self, gate: str) -> None:
         self._gate = gate

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unstuck.clock import Clock
 from unstuck.contract import Actor, Agent, Answer, Gate, Task
@@ -21,6 +22,9 @@ from unstuck.supervision.verification import Verifier
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.git import Repository
 from unstuck.workspace.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from unstuck.supervision.questions import Question
 
 __all__ = ["Core", "GatePolicy", "limits_of"]
 
@@ -49,7 +53,8 @@ class Core:
 
     ``survivors`` are the attempts that have outlived a killed supervisor, until their task is taken up, with the gate
     about each. ``asking`` are the questions that are about to be opened, by attempt (empty: the whole run), and
-    ``stand_still`` makes the agent of an attempt do as these and the record say. ``cut_off`` are the attempts that this
+    ``stand_still`` makes the agent of an attempt do as these and the record say. ``questioned`` asks what a person
+    wants to be asked about an attempt, with how its agent stands meanwhile. ``cut_off`` are the attempts that this
     process has found interrupted, and ``chosen`` what was said beforehand of what becomes of them, by task or pattern.
     """
 
@@ -74,6 +79,7 @@ class Core:
     survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
     asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     stand_still: dict[str, Callable[[], None]] = field(default_factory=dict)
+    questioned: dict[str, Callable[[Question], None]] = field(default_factory=dict)
     cut_off: frozenset[str] = frozenset()
     chosen: Mapping[str, str] = field(default_factory=dict)
     baseline_check: Callable[..., Awaitable[None]] | None = None

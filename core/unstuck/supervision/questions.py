@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unstuck.contract import Answer, GateTypeName, Standing
+from unstuck.contract import Actor, Answer, GateTypeName, Standing
 from unstuck.errors import RecordError
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.saving import IDLE, saved_before, saved_before_all
@@ -31,7 +31,8 @@ _RUN = ""
 class Question:
     """What is to be asked about the live ``attempt`` of ``task``; with neither it is about the whole run.
 
-    ``found`` is what the rules have said already, because asking them uses one up. ``opened`` is told the gate's id.
+    ``found`` is what the rules have said already, because asking them uses one up. ``choices`` are those of the type
+    unless given; a person is the ``actor`` of what nobody but a person may answer. ``opened`` is told the gate's id.
     """
 
     type: GateTypeName
@@ -41,6 +42,8 @@ class Question:
     attempt: str = _RUN
     standing: Standing = ""
     found: tuple[int, Answer] | None = None
+    choices: tuple[str, ...] = ()
+    actor: Actor = "policy"
     opened: Callable[[str], None] = lambda gate: None
 
 
@@ -113,6 +116,8 @@ def _open(core: Core, question: Question, saved: dict[str, Any], *, stood: float
         attempt=question.attempt,
         standing=question.standing,
         found=question.found,
+        choices=question.choices,
+        actor=question.actor,
         stood=stood if question.standing == "frozen" else 0.0,
     )
     question.opened(gate)

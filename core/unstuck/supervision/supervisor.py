@@ -23,6 +23,7 @@ from unstuck.record.mounts import shared_risk
 from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
 from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
+from unstuck.supervision import stepping_in
 from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
@@ -374,6 +375,29 @@ class Supervisor:
         """Nobody watches any more: what only waits for a person is parked from now on."""
         self.core.person = False
         self.core.wake()
+
+    async def hold(self, task: str) -> str:
+        """Let the agent of ``task`` stand still; the id of the question it waits for. Raises UsageError."""
+        gate = await stepping_in.hold(self.core, task)
+        await self.core.journal.committed()
+        return gate
+
+    async def step_in(self, task: str, answer: Answer) -> Gate:
+        """Hold ``task`` and decide about it: what can be answered to the question that it then waits for.
+
+        Raises UsageError where no agent works at it, AnswerRefused, GateClosed.
+        """
+        closed = await stepping_in.step_in(self.core, task, answer)
+        self.core.wake()
+        await self.core.journal.committed()
+        return closed
+
+    async def extend(self, task: str, seconds: float) -> Gate:
+        """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
+        closed = await stepping_in.extend(self.core, task, seconds)
+        self.core.wake()
+        await self.core.journal.committed()
+        return closed
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""

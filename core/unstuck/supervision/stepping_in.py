@@ -1,0 +1,102 @@
+"""A person steps in: an agent at work stands still because somebody wants it to, and hears what they decide.
+
+It is a question like any other, only that the person has opened it: so it is recorded, shown, answered and outlives a
+kill like the others. No rule and no timer answers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from unstuck.contract import Answer, Gate
+from unstuck.errors import AnswerRefused, UsageError
+from unstuck.supervision.asking import answer_gate
+from unstuck.supervision.core import Core
+from unstuck.supervision.questions import Question, is_asking
+from unstuck.supervision.timeouts import timeout_context
+
+__all__ = ["HELD", "extend", "hold", "step_in"]
+
+HELD = "held"
+"""The key of a question that a person has opened."""
+CHOICES = ("show_me", "retry", "continue", "skip", "abandon")
+
+
+async def hold(core: Core, task: str) -> str:
+    """Let the agent of ``task`` stand still; the id of the question that it then waits for, or waits for already.
+
+    Its files are saved first. Raises UsageError where there is nothing to hold.
+    """
+    return await _asked(core, task, _held_question(core, task))
+
+
+async def step_in(core: Core, task: str, answer: Answer) -> Gate:
+    """Hold ``task``, if it does not stand still already, and decide about it.
+
+    Raises UsageError where there is nothing to hold, AnswerRefused where what it waits for takes another answer.
+    """
+    gate = await hold(core, task)
+    return answer_gate(core.journal, gate, answer)
+
+
+async def extend(core: Core, task: str, seconds: float) -> Gate:
+    """Give the attempt at ``task`` so many seconds from now on. Raises UsageError, AnswerRefused."""
+    gate = await _asked(core, task, _time_question(core, task))
+    if core.head.gates[gate].gate.type != "timeout":
+        raise AnswerRefused(f"{task} waits for an answer: its time stands still")
+    return answer_gate(core.journal, gate, Answer(choice="extend", number=seconds))
+
+
+async def _asked(core: Core, task: str, question: Question | None) -> str:
+    row = core.head.tasks.get(task)
+    if row is None:
+        raise UsageError(f"there is no task {task}")
+    gate = core.head.gates.get(row.gate)
+    if gate is not None and gate.status == "open":
+        return gate.id
+    questioned = core.questioned.get(row.attempt)
+    if question is None or row.state != "running" or questioned is None:
+        raise UsageError(f"{task} is {row.state}: no agent works at it that could be held")
+    if not is_asking(core, row.attempt):
+        questioned(question)
+    if asking := core.asking.get(row.attempt) or core.asking.get(""):
+        await asyncio.wait([asking])
+    gate = core.head.gates.get(core.row(task).gate)
+    if gate is None or gate.status != "open":
+        raise UsageError(f"the attempt at {task} has just ended")
+    return gate.id
+
+
+def _held_question(core: Core, task: str) -> Question | None:
+    row = core.head.tasks.get(task)
+    if row is None or not row.attempt:
+        return None
+    context: dict[str, Any] = {
+        "task_id": task,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "question": "You have stopped it to have a look. What now?",
+    }
+    return Question(
+        type="question", key=HELD, context=context, task=task, attempt=row.attempt, choices=CHOICES, actor="human"
+    )
+
+
+def _time_question(core: Core, task: str) -> Question | None:
+    row = core.head.tasks.get(task)
+    attempt = core.head.attempts.get(row.attempt) if row is not None else None
+    if row is None or attempt is None:
+        return None
+    if attempt.deadline is None and row.gate == "":
+        raise UsageError(f"no clock runs for {task}")
+    now = core.clock.monotonic()
+    context = timeout_context(
+        task_id=task,
+        agent_id=row.task.agent or row.task.agent_type,
+        elapsed=now - attempt.started,
+        limit=attempt.limit,
+        started_at=core.clock.now() - (now - attempt.started),
+    )
+    return Question(
+        type="timeout", key="wall", context=context | {"clock": "wall"}, task=task, attempt=attempt.id, actor="human"
+    )

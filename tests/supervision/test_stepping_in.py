@@ -1,0 +1,161 @@
+"""A person steps in while an agent works: it stands still, and hears what they decide. Real agents, real freezing."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck import Answer, Outcome, Supervisor, Task, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.clock import ManualClock
+from unstuck.contract import Gate
+from unstuck.errors import AnswerRefused, UsageError
+from unstuck.record.state import GateRow
+
+SCRIPT = """
+import os, pathlib, sys, time
+pathlib.Path("told.txt").open("a").write(sys.argv[1] + "\\n--\\n")
+pathlib.Path("pid.txt").write_text(f"{os.getpid()} ")
+while not os.path.exists("go"): time.sleep(0.02)
+pathlib.Path("out.txt").write_text("done")
+"""
+
+
+class Desk:
+    """A run with one agent at work, and the person at it."""
+
+    def __init__(self, supervisor: Supervisor, clock: ManualClock, root: Path) -> None:
+        self.supervisor, self.clock, self.root = supervisor, clock, root
+
+    def works(self, **options: Any) -> asyncio.Future[Outcome]:
+        core = self.supervisor.core
+        spec = CommandSpec(command=(sys.executable, "-c", SCRIPT, "{prompt}"))
+        agent = CommandAgent(spec, folder=core.folder, environ=core.environ, limit=100_000, prompt_limit=10_000)
+        task = Task(id="web", prompt=admit("Make it work"), verify="grep -q done out.txt", timeout_s=600.0)
+        return asyncio.ensure_future(self.supervisor.supervise(task, agent))
+
+    async def begun(self) -> psutil.Process:
+        """The process of the agent, once it works."""
+        file = self.root / "pid.txt"
+        await become(lambda: file.exists() and file.read_text().strip() != "")
+        return psutil.Process(int(file.read_text()))
+
+
+async def become(done: Callable[[], bool]) -> None:
+    """Wait until something outside this process is so."""
+    async with asyncio.timeout(60):
+        while not done():
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def desk(repo: Path, clock: ManualClock) -> Any:
+    @asynccontextmanager
+    async def opened(**options: Any) -> AsyncIterator[Desk]:
+        async with Supervisor.open(repo, clock=clock, person=True, **options) as supervisor:
+            yield Desk(supervisor, clock, repo)
+
+    return opened
+
+
+async def test_an_agent_is_held_and_let_go_on(desk: Any) -> None:
+    """Whoever holds an agent has its process stand still and its files safe; let go on, it ends as if nothing was."""
+    asked: list[Gate] = []
+
+    def rules(gate: Gate) -> tuple[int, Answer] | None:
+        asked.append(gate)
+        return 1, Answer(choice="skip")
+
+    async with desk(policy=lambda state: rules) as at:
+        working = at.works()
+        process = await at.begun()
+        gate = await at.supervisor.hold("web")
+        await become(lambda: process.status() == psutil.STATUS_STOPPED)
+        row: GateRow = at.supervisor.state.gates[gate]
+        assert (row.status, row.gate.standing) == ("open", "frozen")
+        assert row.gate.context["checkpoint"].startswith("chk-")
+        assert asked == []
+        assert await at.supervisor.hold("web") == gate
+        (at.root / "go").touch()
+        await at.supervisor.answer(gate, Answer(choice="continue"))
+        outcome = await working
+    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+
+
+async def test_another_approach_reaches_a_fresh_attempt(desk: Any) -> None:
+    """An approach given to an agent at work stops it, and is in what its next attempt is told."""
+    async with desk() as at:
+        working = at.works()
+        await at.begun()
+        await at.supervisor.step_in("web", Answer(choice="retry", text=admit("use the queue")))
+        await become(lambda: (at.root / "told.txt").read_text().count("--") == 2)
+        (at.root / "go").touch()
+        outcome = await working
+        told = (at.root / "told.txt").read_text().split("--")
+    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+    assert "use the queue" not in told[0]
+    assert "use the queue" in told[1]
+
+
+async def test_a_task_at_work_is_skipped(desk: Any) -> None:
+    """Skipped, its agent is ended, and nothing of it is left."""
+    async with desk() as at:
+        working = at.works()
+        process = await at.begun()
+        await at.supervisor.step_in("web", Answer(choice="skip"))
+        assert (await working).status == "skipped"
+        assert not process.is_running()
+
+
+async def test_more_time_counts_from_now_on(desk: Any) -> None:
+    """Extended by ten minutes, it is asked about ten minutes from now and not before; nothing else is asked."""
+    async with desk() as at:
+        working = at.works()
+        await at.begun()
+        await at.clock.advance(500)
+        await at.supervisor.extend("web", 600.0)
+        core = at.supervisor.core
+        await become(lambda: core.head.attempts["web.1"].state == "live")
+        attempt = next(iter(core.head.attempts.values()))
+        assert attempt.deadline == pytest.approx(core.clock.monotonic() + 600.0)
+        assert core.head.open_gates() == ()
+        (at.root / "go").touch()
+        assert (await working).status == "succeeded"
+
+
+async def test_what_cannot_be_held_is_said(desk: Any) -> None:
+    """An unknown task, and one that nobody works at: a clear line, and nothing is recorded."""
+    async with desk() as at:
+        at.supervisor.add(Task(id="later", prompt=admit("later")))
+        seq = at.supervisor.core.head.seq
+        with pytest.raises(UsageError, match="there is no task nothing"):
+            await at.supervisor.hold("nothing")
+        with pytest.raises(UsageError, match="later is ready"):
+            await at.supervisor.step_in("later", Answer(choice="skip"))
+        with pytest.raises(UsageError, match="later is ready"):
+            await at.supervisor.extend("later", 60.0)
+        assert at.supervisor.core.head.seq == seq
+
+
+async def test_a_held_task_takes_no_more_time(desk: Any) -> None:
+    """While it stands still because somebody looks, no time is to be had and none goes by."""
+    async with desk() as at:
+        working = at.works()
+        await at.begun()
+        gate = await at.supervisor.hold("web")
+        with pytest.raises(AnswerRefused, match="stands still"):
+            await at.supervisor.extend("web", 60.0)
+        await at.clock.advance(10_000)
+        assert [row.id for row in at.supervisor.core.head.open_gates()] == [gate]
+        (at.root / "go").touch()
+        await at.supervisor.answer(gate, Answer(choice="continue"))
+        assert (await working).status == "succeeded"
+        assert not [row for row in at.supervisor.core.head.gates.values() if row.gate.type == "timeout"]
+        assert at.supervisor.core.head.gates[gate].by == "human"
