@@ -13,7 +13,7 @@ __all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
-    "replay", "log", "logs", "standstill",
+    "decide", "replay", "log", "logs", "standstill",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -71,6 +71,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("page.changes", "3", "page('changes')", "changes",
         "What has changed in its files since its last checkpoint.", "main"),
     Action("view.log", "l", "log", "log", "Every record of the run.", "main"),
+    Action("task.hold", "h", "hold", "hold",
+        "Let the agent of the selected task, or those of the marked ones, stand still.", "main"),
+    Action("task.decide", "m", "decide", "decide",
+        "More time, another approach, skip: for the selected task, or the marked ones.", "main"),
     Action("view.next", "tab", "app.focus_next", "next pane", "To the next pane.", "main"),
     Action("view.previous", "shift+tab", "app.focus_previous", "previous pane", "To the pane before.", "main"),
     Action("app.suspend", "ctrl+z", "suspend", "suspend",
@@ -83,6 +87,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("table.page_up", "pageup,ctrl+u", "page(-1)", "page up", "A page back.", "table"),
     Action("table.first", "g,home", "cursor(-1000000)", "first", "The first row.", "table"),
     Action("table.last", "G,end", "cursor(1000000)", "last", "The last row.", "table"),
+    Action("table.mark", "space", "mark", "mark", "Mark this task, or unmark it, to decide about several.", "table"),
     Action("sort.plan", "P", "sort_by('plan')", "sort by plan", "The order of the plan.", "table"),
     Action("sort.state", "S", "sort_by('state')", "sort by state", "What needs you first, then what works.", "table"),
     Action("sort.time", "T", "sort_by('time')", "sort by time left", "The least time left first.", "table"),
@@ -157,6 +162,14 @@ ACTIONS: tuple[Action, ...] = (
     _choice("question", "show_me", "t", "In your own words", "You write it; the agent follows it."),
     _choice("question", "skip", "s", "Skip this part for now", "The task is left out, and offered again on resume."),
     _choice("question", "abandon", "x", "Abandon the task", "The task ends for good."),
+    _choice("question", "retry", "r", "Another approach", "A fresh session goes your way."),
+    _choice("question", "continue", "c", "Let it go on", "The agent goes on as if nothing had been."),
+    _choice("decide", "extend", "1", "More time", "So much from now on; then it is asked about again."),
+    _choice("decide", "show_me", "2", "Show it how", "You write it; each agent follows it."),
+    _choice("decide", "retry", "3", "Another approach", "Each is stopped and begins afresh your way."),
+    _choice("decide", "continue", "4", "Let it go on", "What stands still because you held it goes on."),
+    _choice("decide", "skip", "5", "Skip for now", "Left out, and offered again on resume."),
+    _choice("decide", "abandon", "6", "Abandon", "Ended for good."),
     _choice("permission", "allow", "1", "Allow", "It may do this."),
     _choice("permission", "deny", "2", "Deny", "It may not, and is told so."),
     _choice("remediation", "retry", "1", "Look again", "The shared check runs once more: you have mended the ground."),

@@ -105,6 +105,12 @@ class FollowedRun:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
         return await self._said(answer_message(gate, answer))
 
+    async def hold(self, task: str) -> str:
+        raise UnstuckError("this is a second screen: an agent is held where the run is worked")
+
+    async def step_in(self, task: str, answer: Answer) -> object:
+        raise UnstuckError("this is a second screen: an agent is held where the run is worked")
+
     async def keep_open(self, gate: str) -> object:
         return await self._said({"do": "keep", "gate": gate})
 

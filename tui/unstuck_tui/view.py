@@ -81,6 +81,12 @@ class RunView(Protocol):
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer. Raises GateUnknown, GateClosed, AnswerRefused."""
 
+    async def hold(self, task: str) -> str:
+        """Let the agent of ``task`` stand still; the gate that it then waits at. Raises UnstuckError."""
+
+    async def step_in(self, task: str, answer: Answer) -> object:
+        """Hold ``task`` and decide about it; ``extend`` gives it more time. Raises UnstuckError where it cannot."""
+
     async def keep_open(self, gate: str) -> object:
         """Somebody is there: ``gate`` is not answered by itself any more."""
 
@@ -149,6 +155,14 @@ class LiveRun:
 
     async def answer(self, gate: str, answer: Answer) -> Any:
         return await self._supervisor.answer(gate, answer)
+
+    async def hold(self, task: str) -> str:
+        return await self._supervisor.hold(task)
+
+    async def step_in(self, task: str, answer: Answer) -> object:
+        if answer.choice == "extend":
+            return await self._supervisor.extend(task, answer.number or 0.0)
+        return await self._supervisor.step_in(task, answer)
 
     async def keep_open(self, gate: str) -> None:
         await self._supervisor.keep_open(gate)

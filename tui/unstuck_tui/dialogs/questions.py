@@ -11,6 +11,7 @@ from unstuck.errors import AnswerRefused
 from unstuck.record.state import GateRow, State
 from unstuck.settings import parse_duration
 from unstuck.supervision.gates import check_answer, effect_of
+from unstuck.supervision.stepping_in import HELD
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
 from unstuck_tui.actions import Area, actions_of
@@ -25,6 +26,8 @@ Scope = Literal["once", "pattern", "task"]
 _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
+_VARIED = ("recovery", "question")
+"""The gates that do not all take the same."""
 _FACT_LIMIT = 2_000
 _NOT_HERE = "not possible here: this question does not take it"
 _MEANWHILE = {
@@ -114,7 +117,7 @@ def _title(gate: Gate) -> str:
         "stuck": f"{task} is stuck",
         "loop_detected": f"{task} goes round in circles",
         "timeout": f"{task} " + ("shows no sign of life" if _is_idle(gate) else "has used up its time"),
-        "question": f"{task} asks",
+        "question": f"{task} stands still" if gate.key == HELD else f"{task} asks",
         "permission": f"{task} "
         + ("wants its files set back" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The ground is broken: no task can start",
@@ -230,7 +233,7 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
     for action in actions_of(_AREAS.get(gate.type) or _area(gate.type)):
         name = action.id.partition(".")[2]
         choice, scope = _meaning(name)
-        if gate.type == "recovery" and choice not in gate.choices and not _why_not(gate, choice):
+        if gate.type in _VARIED and choice not in gate.choices and not _why_not(gate, choice):
             continue  # an agent that is still at work is another question than one that is not
         yield Option(
             name=name,
@@ -352,6 +355,8 @@ def _touches(state: State, row: GateRow, name: str) -> str:
         case "abandon":
             saved = f" and in {checkpoint}" if checkpoint else ""
             return f"it ends for good; {fallout(state, gate.task)}; its files stay {files}{saved}"
+        case "continue" if gate.key == HELD:
+            return "the agent goes on as if nothing had been"
         case "show_me" if gate.attempt:
             return "you write it; told at the agent's next step, or in its next attempt"
         case "show_me":

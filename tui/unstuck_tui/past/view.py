@@ -123,6 +123,12 @@ class PastRun:
     async def answer(self, gate: str, answer: Answer) -> object:
         raise UnstuckError(PAST)
 
+    async def hold(self, task: str) -> str:
+        raise UnstuckError(PAST)
+
+    async def step_in(self, task: str, answer: Answer) -> object:
+        raise UnstuckError(PAST)
+
     async def keep_open(self, gate: str) -> object:
         raise UnstuckError(PAST)
 

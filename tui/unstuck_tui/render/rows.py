@@ -87,13 +87,20 @@ def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | N
 
 
 def task_cells(
-    state: State, row: TaskRow, columns: Columns, *, now: float, limits: Mapping[str, int], spent: float = 0.0
+    state: State,
+    row: TaskRow,
+    columns: Columns,
+    *,
+    now: float,
+    limits: Mapping[str, int],
+    spent: float = 0.0,
+    marked: bool = False,
 ) -> tuple[Cell, ...]:
     """The line of one task; ``spent`` is what its attempts have taken, in seconds."""
     tone = tone_of(state, row)
     quiet = row.state == "ended"
     cells = [
-        Cell(f"{glyph_of(state, row)} ", tone),
+        Cell(f"{glyph_of(state, row)}{'*' if marked else ' '}", tone),
         Cell(fit(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
         Cell(fit(word_of(state, row), columns.state) + " ", tone),
     ]

@@ -15,6 +15,7 @@ from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.pace import Pace
+from unstuck_tui.stepping import Stepping
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
 from unstuck_tui.widgets.attention import AttentionList
@@ -63,6 +64,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield from ()
 
     async def on_mount(self) -> None:
+        self._stepping = Stepping(self.app, self._view, self._asker)
         self._table.focus()
         loop = asyncio.get_running_loop()
         self._pace = Pace(lambda is_full: self.call_next(self._draw, is_full), loop)
@@ -168,6 +170,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             self.add_class("-opened")
         self.set_focus(self.query_one(Detail).turn_page(name))
+
+    def action_hold(self) -> None:
+        """Let agents at work stand still."""
+        self._stepping.hold(self._table.chosen)
+
+    def action_decide(self) -> None:
+        """More time, another approach, skip and the like."""
+        self._stepping.decide(self._table.chosen)
+        self._table.unmark()
 
     def action_log(self) -> None:
         """Every record of the run."""

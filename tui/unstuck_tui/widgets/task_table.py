@@ -50,6 +50,7 @@ class TaskTable(Lines, can_focus=True):
         self._sorting: Sorting = "plan"
         self._stale = False
         self._selected = ""
+        self._marked: dict[str, None] = {}
         self._measured = self._task_width = self._agent_width = 0
 
     @property
@@ -60,6 +61,12 @@ class TaskTable(Lines, can_focus=True):
     def selected(self) -> str:
         """The id of the task under the cursor; empty where no task is shown."""
         return self._selected
+
+    @property
+    def chosen(self) -> Sequence[str]:
+        """The marked tasks that are there still; without any the one under the cursor."""
+        marked = [task for task in self._marked if task in self._state.tasks]
+        return marked or ([self._selected] if self._selected else [])
 
     @property
     def shown(self) -> Sequence[str]:
@@ -91,7 +98,15 @@ class TaskTable(Lines, can_focus=True):
             return ()
         now = self._tracker.clock.monotonic()
         spent = self._tracker.history.spent(row.id) if row.state == "ended" else 0.0
-        return task_cells(self._state, row, self._columns(width), now=now, limits=self._limits, spent=spent)
+        return task_cells(
+            self._state,
+            row,
+            self._columns(width),
+            now=now,
+            limits=self._limits,
+            spent=spent,
+            marked=row.id in self._marked,
+        )
 
     def heading(self, width: int) -> Sequence[Cell]:
         """The heading that goes with this table; it says what the filter hides."""
@@ -173,6 +188,20 @@ class TaskTable(Lines, can_focus=True):
         if self._order:
             place = self._places.get(self._selected, 0) + by
             self._move_to(self._order[max(0, min(len(self._order) - 1, place))])
+
+    def action_mark(self) -> None:
+        """Mark the task under the cursor, or unmark it, and go on to the next."""
+        if self._selected in self._marked:
+            del self._marked[self._selected]
+        elif self._selected:
+            self._marked[self._selected] = None
+        self.redraw([self._places.get(self._selected, -1)])
+        self.action_cursor(1)
+
+    def unmark(self) -> None:
+        """Forget all marks."""
+        marked, self._marked = list(self._marked), {}
+        self.redraw(self._places.get(task, -1) for task in marked)
 
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""

@@ -1,0 +1,100 @@
+"""The person steps in at the screen: holds agents at work, and decides about those that are marked. Real agents."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from unstuck import Task, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck_tui.dialogs.gate import GateDialog
+
+SCRIPT = """
+import os, pathlib, sys, time
+task = os.environ["UNSTUCK_TASK"]
+pathlib.Path(f"{task}.pid").write_text(f"{os.getpid()} ")
+while not os.path.exists(f"{task}.go"): time.sleep(0.02)
+"""
+
+
+async def become(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not done():
+            await asyncio.sleep(0.01)
+
+
+async def at_work(stage: Any, name: str) -> tuple[asyncio.Future[Any], psutil.Process]:
+    """A real agent at work on a task, and its process."""
+    supervisor = stage.story.supervisor
+    core = supervisor.core
+    spec = CommandSpec(command=(sys.executable, "-c", SCRIPT))
+    agent = CommandAgent(spec, folder=core.folder, environ=core.environ, limit=100_000, prompt_limit=10_000)
+    task = Task(id=name, prompt=admit("Make it work"), verify="true", timeout_s=600.0)
+    working = asyncio.ensure_future(supervisor.supervise(task, agent))
+    await become(lambda: (file := place(stage) / f"{name}.pid").exists() and file.read_text().strip() != "")
+    await stage.settled()
+    return working, psutil.Process(int((place(stage) / f"{name}.pid").read_text()))
+
+
+def place(stage: Any) -> Path:
+    """Where agents work."""
+    return Path(stage.story.core.root)
+
+
+async def asked(stage: Any) -> None:
+    """A dialog has come up and takes keys."""
+    await become(lambda: isinstance(stage.app.screen, GateDialog))
+    await stage.story.clock.advance(0.3)
+    await stage.pilot.pause()
+
+
+async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Any) -> None:
+    """h lets the agent stand still and asks what now; c lets it go on, and it ends as if nothing had been."""
+    async with showing() as stage:
+        working, process = await at_work(stage, "web")
+        await stage.pilot.press("h")
+        await asked(stage)
+        assert "web stands still" in stage.text
+        assert process.status() == psutil.STATUS_STOPPED
+        await stage.pilot.press("c")
+        (place(stage) / "web.go").touch()
+        assert (await working).status == "succeeded"
+
+
+async def test_one_decision_for_all_that_are_marked(showing: Any) -> None:
+    """Marked with space and decided about with m: each gets more time, one that nobody works at says why not."""
+    async with showing() as stage:
+        working, _ = await at_work(stage, "first")
+        stage.story.task("later")
+        await stage.settled()
+        await stage.story.clock.advance(200)
+        await stage.pilot.press("g", "space", "space", "m")
+        await asked(stage)
+        assert "Decide about 2 tasks" in stage.text
+        await stage.pilot.press("1", *"20m", "enter")
+        core = stage.story.core
+        later = core.clock.monotonic() + 1200
+        await become(lambda: [round(row.deadline or 0) for row in core.head.attempts.values()] == [round(later)])
+        await become(lambda: "extend: first" in stage.text)
+        assert "later: later is ready" in stage.text
+        (place(stage) / "first.go").touch()
+        assert (await working).status == "succeeded"
+
+
+async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing: Any) -> None:
+    """A marked task has a star beside its sign; after a decision, also one to change nothing, no mark is left."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        await stage.pilot.press("g", "space")
+        await stage.settled()
+        assert "✓*models" in stage.text
+        await stage.pilot.press("m")
+        await asked(stage)
+        await stage.pilot.press("escape")
+        await stage.settled()
+        assert "*models" not in stage.text

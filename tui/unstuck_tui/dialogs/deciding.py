@@ -1,0 +1,57 @@
+"""Deciding about tasks that have asked nothing: one choice for all of them, each told what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unstuck.contract import Answer, Choice, Gate
+from unstuck.record.state import State
+from unstuck.text import one_line
+from unstuck_tui.actions import actions_of
+from unstuck_tui.dialogs.questions import Option, Question, Takes
+from unstuck_tui.render.words import word_of
+
+__all__ = ["deciding", "outcome"]
+
+_NAMED = 6
+_CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")
+_TAKES: dict[str, Takes] = {"extend": "duration", "show_me": "lines", "retry": "line"}
+
+
+def deciding(state: State, tasks: Sequence[str]) -> Question:
+    """The question what becomes of ``tasks``; it stands in no record, only its answers do."""
+    # A time-out takes all of these; what each task really waits for decides whether it can be.
+    gate = Gate(id="", type="timeout", task="", key="", context={}, choices=_CHOICES, attempt="live")
+    options = []
+    for action in actions_of("decide"):
+        choice = action.id.partition(".")[2]
+        options.append(
+            Option(
+                name=choice,
+                key=action.keys,
+                label=action.label,
+                touches=action.help,
+                choice=next(one for one in _CHOICES if one == choice),
+                takes=_TAKES.get(choice, ""),
+            )
+        )
+    named = [f"{one_line(task)} ({word_of(state, state.tasks[task])})" for task in tasks[:_NAMED]]
+    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    return Question(
+        gate=gate,
+        title=f"Decide about {one_line(tasks[0]) if len(tasks) == 1 else f'{len(tasks)} tasks'}",
+        problem=", ".join(named) + more,
+        where="",
+        facts=(),
+        options=tuple(options),
+        leaving="esc changes nothing",
+    )
+
+
+def outcome(answer: Answer, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:
+    """What came of ``answer``, in a line or two."""
+    spoken = answer.choice.replace("_", " ")
+    said = f"{spoken}: {', '.join(map(one_line, done[:_NAMED]))}" if done else f"{spoken}: nothing was done"
+    if len(done) > _NAMED:
+        said += f" and {len(done) - _NAMED} more"
+    return "\n".join([said, *(f"{one_line(task)}: {one_line(why, 200)}" for task, why in refused[:_NAMED])])

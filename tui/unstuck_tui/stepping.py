@@ -1,0 +1,79 @@
+"""The person steps in: holds agents at work, and decides about one task or about all that are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import App
+
+from unstuck.contract import Answer
+from unstuck.errors import UnstuckError
+from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.deciding import deciding, outcome
+from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.unsent import Drafts
+from unstuck_tui.view import RunView
+from unstuck_tui.working import start
+
+__all__ = ["Stepping"]
+
+
+class Stepping:
+    """Tell it for which tasks; what cannot be done is said, for each of them."""
+
+    def __init__(self, app: App[None], view: RunView, asker: Asker) -> None:
+        self._app, self._view, self._asker = app, view, asker
+        self._drafts: Drafts = {}
+        self._is_deciding = False
+
+    def hold(self, tasks: Sequence[str]) -> None:
+        """Let the agents of ``tasks`` stand still; of a single one it is asked at once what now."""
+        if tasks:
+            start(self._app, "holding", self._hold, tuple(tasks))
+
+    def decide(self, tasks: Sequence[str]) -> None:
+        """Ask what becomes of ``tasks``, and do it."""
+        if tasks and not self._is_deciding and not self._view.is_past:
+            self._is_deciding = True
+            start(self._app, "deciding", self._decide, tuple(tasks))
+        elif self._view.is_past:
+            self._app.notify("This is a replay: nothing can be decided in it.", markup=False)
+
+    async def _hold(self, tasks: Sequence[str]) -> None:
+        gates: list[str] = []
+        refused: list[tuple[str, str]] = []
+        for task in tasks:
+            try:
+                gates.append(await self._view.hold(task))
+            except UnstuckError as error:
+                refused.append((task, str(error)))
+        if refused:
+            said = "\n".join(f"{task}: {why}" for task, why in refused[:6])
+            self._app.notify(said, severity="warning", timeout=10, markup=False)
+        if len(tasks) == len(gates) == 1:
+            self._asker.ask(gates[0])
+        elif gates:
+            self._app.notify(f"{len(gates)} stand still and wait for you.", markup=False)
+
+    async def _decide(self, tasks: Sequence[str]) -> None:
+        try:
+            question = deciding(self._view.state, tasks)
+            dialog = GateDialog(question, clock=self._view.clock, drafts=self._drafts)
+            answer = await self._app.push_screen_wait(dialog)
+        finally:
+            self._is_deciding = False
+        if answer is not None:
+            self._drafts.clear()
+            await self._answer(tasks, answer)
+
+    async def _answer(self, tasks: Sequence[str], answer: Answer) -> None:
+        done: list[str] = []
+        refused: list[tuple[str, str]] = []
+        for task in tasks:
+            try:
+                await self._view.step_in(task, answer)
+                done.append(task)
+            except UnstuckError as error:
+                refused.append((task, str(error)))
+        severity = "warning" if refused else "information"
+        self._app.notify(outcome(answer, done, refused), severity=severity, timeout=10, markup=False)  # type: ignore[arg-type]
