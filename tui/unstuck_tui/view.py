@@ -14,6 +14,7 @@ from unstuck.record.state import State
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
+from unstuck.workspace.project import Project
 
 __all__ = ["LiveRun", "RunView", "agents_at_work", "limits_of"]
 
@@ -44,6 +45,10 @@ class RunView(Protocol):
     @property
     def log(self) -> Path:
         """The run's log file; the outputs of its attempts lie in ``output`` beside it."""
+
+    @property
+    def place(self) -> Project | None:
+        """The project of the run; None where only its log is at hand."""
 
     @property
     def limits(self) -> Mapping[str, int]:
@@ -117,6 +122,11 @@ class LiveRun:
     @property
     def log(self) -> Path:
         return self._core.journal.path
+
+    @property
+    def place(self) -> Project:
+        core = self._core
+        return Project(core.root / core.subdirectory, core.root, core.repository, core.home)
 
     @property
     def output_limit(self) -> int:

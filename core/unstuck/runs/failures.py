@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from unstuck.record.seen import RUNGS, SignatureRow
 from unstuck.runs.looking import states_of
 from unstuck.workspace.project import Project
 
-__all__ = ["failure_rows"]
+__all__ = ["failure_rows", "learnt_in", "rows_of"]
 
 
 @dataclass(slots=True)
@@ -46,17 +46,31 @@ def failure_rows(
 
     ``complain`` hears what could not be read of a record; what stands before a damage counts.
     """
+    yield from rows_of(
+        ((run, state.signatures.values()) for run, state in states_of(place, runs, complain)), learnt_in(place)
+    )
+
+
+def rows_of(seen: Iterable[tuple[str, Iterable[SignatureRow]]], worked: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The same of what each run has ``seen`` (oldest first); ``worked`` is what the project knows to help, by failure.
+
+    ``runs`` and ``tasks`` of a row are sorted; times are ISO 8601.
+    """
     found: dict[str, _Failure] = {}
-    for run, state in states_of(place, runs, complain):
-        for row in state.signatures.values():
+    for run, rows in seen:
+        for row in rows:
             found.setdefault(row.identity, _Failure(row)).add(run, row)
+    ordered = sorted(found.values(), key=lambda failure: failure.last, reverse=True)
+    for failure in sorted(ordered, key=lambda failure: failure.count, reverse=True):
+        yield _row(failure, worked.get(failure.row.identity, ""))
+
+
+def learnt_in(place: Project) -> dict[str, str]:
+    """What has worked against each failure, by what the project remembers; nothing where that cannot be read."""
     memory = Memory(memory_file(place.home))
     with suppress(RecordError):
         memory.load()
-    learnt = _learnt(memory)
-    ordered = sorted(found.values(), key=lambda failure: failure.last, reverse=True)
-    for failure in sorted(ordered, key=lambda failure: failure.count, reverse=True):
-        yield _row(failure, learnt.get(failure.row.identity, ""))
+    return _learnt(memory)
 
 
 def _learnt(memory: Memory) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, f
 from unstuck.workspace.git import project_home
 from unstuck.workspace.project import Project
 
-__all__ = ["change_row", "checkpoint_row", "full_row", "nobody_at_work", "saved_as", "store_of"]
+__all__ = ["change_row", "checkpoint_row", "full_row", "kept_free", "nobody_at_work", "saved_as", "store_of"]
 
 _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
@@ -64,6 +65,17 @@ def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@asynccontextmanager
+async def kept_free(place: Project, tree: Path) -> AsyncIterator[None]:
+    """The same as :func:`nobody_at_work`, looked for beside an event loop. Raises ProjectError."""
+    free = nobody_at_work(place, tree)
+    await asyncio.to_thread(free.__enter__)
+    try:
+        yield
+    finally:
+        free.__exit__(None, None, None)
 
 
 def _at_work(state: State, tree: Path) -> str:

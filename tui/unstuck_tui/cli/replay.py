@@ -35,7 +35,7 @@ def command(run: str, project: Path) -> None:
     from unstuck_tui.showing import shown_alone
 
     index = indexed(place.runs / run / LOG_NAME)
-    asyncio.run(shown_alone(ReplayApp(PastRun(index))))
+    asyncio.run(shown_alone(ReplayApp(PastRun(index, place))))
     if index.damage is not None:
         complain(f"{index.damage}; shown was what stood before")
         raise click.exceptions.Exit(index.damage.exit_code)

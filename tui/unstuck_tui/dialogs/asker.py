@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Literal
 
 from textual.app import App
 from textual.widgets import Input, TextArea
@@ -13,9 +15,11 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
 from unstuck_tui.asking import Asking, next_to_answer
+from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.words import ACTORS
@@ -81,6 +85,43 @@ class Asker:
         elif not self._is_asking:
             self._is_asking = True
             start(self._app, "dialogs", self._ask, gate)
+
+    async def ask_all(self, gates: Sequence[str]) -> None:
+        """One answer for all of ``gates``, after a second question; says what became of it."""
+        if self._view.is_past:
+            self._app.notify("This is a replay: what was asked then has had its answer.", markup=False)
+            return
+        if self._is_asking:
+            return
+        self._is_asking = True
+        try:
+            rows = [row for gate in gates if (row := self._tracker.state.gates.get(gate)) and row.status == "open"]
+            answer = await self._shared_answer(rows) if rows else None
+            if answer is not None:
+                await self._answer_all(rows, answer)
+        finally:
+            self._is_asking = False
+
+    async def _shared_answer(self, rows: Sequence[GateRow]) -> Answer | None:
+        question = shared_question(self._tracker.state, rows)
+        answer = await self._app.push_screen_wait(GateDialog(question, clock=self._tracker.clock, drafts={}))
+        if answer is None:
+            return None
+        said = [", ".join(row.gate.task for row in rows), *([answer.text] if answer.text else [])]
+        title = f"{answer.choice.replace('_', ' ')}: {len(rows)} questions get this answer"
+        dialog = ConfirmDialog(title, said, "Answer all of them", clock=self._tracker.clock)
+        return answer if await self._app.push_screen_wait(dialog) else None
+
+    async def _answer_all(self, rows: Sequence[GateRow], answer: Answer) -> None:
+        refused = []
+        for row in rows:
+            try:
+                await self._view.answer(row.id, answer)
+            except UnstuckError as error:
+                refused.append(f"{row.gate.task}: {one_line(str(error), 200)}")
+        said = "; ".join([f"{len(rows) - len(refused)} of {len(rows)} are answered", *refused])
+        severity: Literal["warning", "information"] = "warning" if refused else "information"
+        self._app.notify(f"{said}.", severity=severity, timeout=20, markup=False)
 
     def leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""

@@ -14,6 +14,7 @@ from unstuck.record.fold import fold
 from unstuck.record.state import State
 from unstuck.settings import Settings
 from unstuck.supervision.core import limits_of as rules_of
+from unstuck.workspace.project import Project
 from unstuck_tui.history import History
 from unstuck_tui.past.film import Film, Moment
 from unstuck_tui.past.index import LogIndex
@@ -58,8 +59,8 @@ class PastRun:
     goes_on = False
     recovery = None
 
-    def __init__(self, index: LogIndex) -> None:
-        self.index = index
+    def __init__(self, index: LogIndex, place: Project | None = None) -> None:
+        self.index, self.place = index, place
         self.clock = PastClock(self)
         self._film = Film(index)
         self._moment = self._film.moment(index.begun or len(index))

@@ -51,7 +51,10 @@ class _Title(Lines):
 
 
 class LogScreen(FittingScreen[None], inherit_bindings=False):
-    """``task`` is the one that can be looked at alone; ``seq`` the record to begin at, 0 for the last one."""
+    """``task`` is the one that can be looked at alone; ``seq`` the record to begin at, 0 for the last one.
+
+    ``words`` are looked for from the beginning.
+    """
 
     AREAS: ClassVar[tuple[Area, ...]] = ("logs", "log", "detail")
     OWN: ClassVar[tuple[Area, ...]] = ("logs",)
@@ -64,12 +67,12 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     LogScreen.-opened #record { display: block; }
     """
 
-    def __init__(self, view: RunView, *, task: str = "", seq: int = 0) -> None:
+    def __init__(self, view: RunView, *, task: str = "", seq: int = 0, words: str = "") -> None:
         super().__init__()
         self._view, self._selected_task, self._seq = view, task, seq
         self._lines = LogLines(view.log)
         self._list = LogList(self._lines, id="log")
-        self._words, self._problem = "", ""
+        self._words, self._problem = words, ""
         self._one_task = self._without_me = False
         self._found: array[int] = array("L")
         self._searched = 0
@@ -79,7 +82,9 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         yield _Title(self)
         yield self._list
         yield Page(from_end=False, id="record")
-        yield LineField(placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words")
+        yield LineField(
+            self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
+        )
         yield KeyHints(show_command_palette=True)
         yield SmallNotice(id="small", markup=False)
 
@@ -87,6 +92,9 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._list.follows = not self._seq
         self._list.focus()
         self._grow()
+        if self._words:
+            self.add_class("-filtering")
+            self._look_anew()
         if not self._view.is_past:
             self.set_interval(_TICK_S, self.tick)
 

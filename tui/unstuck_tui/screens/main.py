@@ -186,6 +186,12 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
         self.app.push_screen(LogScreen(self._view, task=self._table.selected))
 
+    def action_browse(self) -> None:
+        """Failures, checkpoints, memory, and runs."""
+        from unstuck_tui.screens.browse import BrowseScreen
+
+        self.app.push_screen(BrowseScreen(self._view, self._asker))
+
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself."""
         field, table = self.query_one("#filter", Input), self._table

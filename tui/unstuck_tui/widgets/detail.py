@@ -80,6 +80,15 @@ class Page(Lines, can_focus=True):
         """To the end where that is followed; how far that is shows only once the page has its place."""
         self.scroll_to(y=self.max_scroll_y if self._follows else 0, animate=False, immediate=True)
 
+    def scroll_to_next(self, begin: str) -> None:
+        """Scroll on to the next line whose text begins so; from the last one to the first."""
+        places = [
+            index for index, line in enumerate(self._lines) if "".join(cell.text for cell in line).startswith(begin)
+        ]
+        if places:
+            top = next((place for place in places if place > self.scroll_offset.y), places[0])
+            self.scroll_to(y=top, animate=False, immediate=True)
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self._follows = self._from_end and self.scroll_offset.y >= self.max_scroll_y

@@ -1,0 +1,173 @@
+"""What was saved of the files: looked at, compared, and gone back to by hand, by the rules of the commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from unstuck.errors import UsageError
+from unstuck.runs.saved import change_row, checkpoint_row, kept_free, store_of
+from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.text import one_line
+from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
+from unstuck.workspace.project import Project
+from unstuck_tui.browse.tab import Line, Tab, World
+from unstuck_tui.render.browse.checkpoints import (
+    COLUMNS,
+    PLANNED,
+    checkpoint_about,
+    checkpoint_cells,
+    diff_lines,
+    plan_words,
+)
+from unstuck_tui.render.rows import Cell
+
+__all__ = ["CheckpointsTab"]
+
+Row = Mapping[str, Any]
+_BY_HAND = "manual"
+
+
+class CheckpointsTab(Tab[Row]):
+    """All checkpoints of the project and of its tasks' work trees, the newest first."""
+
+    name: ClassVar[str] = "checkpoints"
+    empty: ClassVar[str] = "no checkpoints yet: the files are saved before anything risky, and stand here then"
+    columns = COLUMNS
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._marked: tuple[str, ...] = ()
+        self._rungs: dict[str, str] = {}
+        self._compared: tuple[str, Sequence[Row], str] | None = None
+
+    def key(self, row: Row) -> str:
+        return str(row["id"])
+
+    async def read(self) -> Sequence[Row]:
+        place = self.world.place
+        attempts = self.world.view.state.attempts.values()
+        self._rungs = {attempt.checkpoint: attempt.guidance.level for attempt in attempts if attempt.checkpoint}
+        found = await find_checkpoints(place.home, place.repository)
+        self.note = await asyncio.to_thread(_cut_off, place, await last_restored(place.home, place.repository))
+        rows = await asyncio.to_thread(lambda: [checkpoint_row(one) | {"root": one.root} for one in reversed(found)])
+        self._marked = tuple(id for id in self._marked if any(row["id"] == id for row in rows))
+        return rows
+
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+        return checkpoint_cells(row, width, rung=self._rungs.get(row["id"], ""), marked=row["id"] in self._marked)
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        if self._compared is not None:
+            return diff_lines(*self._compared, width)
+        return checkpoint_about(row, width)
+
+    def back(self) -> bool:
+        """Leave what was compared."""
+        was, self._compared = self._compared, None
+        return was is not None
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    async def do_mark(self, row: Row) -> None:
+        """Mark it or take its mark away; there are never more than two."""
+        id = str(row["id"])
+        others = tuple(other for other in self._marked if other != id)
+        self._marked = others if id in self._marked else (*others, id)[-2:]
+        self.world.screen.redraw()
+
+    async def do_diff(self, row: Row) -> None:
+        """Compare the marked two, or this one with the files as they are now."""
+        chosen = sorted((one for one in self.rows if one["id"] in self._marked), key=lambda one: one["created"])
+        if len(chosen) < 2:
+            chosen = [row]
+        elif chosen[0]["root"] != chosen[1]["root"]:
+            raise UsageError("these two are of different trees, so there is nothing to compare")
+        first, other = str(chosen[0]["id"]), str(chosen[1]["id"]) if len(chosen) > 1 else None
+        store, _ = await self._store(chosen[0])
+        changes = await store.changed(first, other)
+        said = f"{first} up to {other}" if other else f"{first} up to now"
+        self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
+        self.world.screen.redraw()
+
+    async def do_next(self, row: Row) -> None:
+        """To the next file of what was compared."""
+        self.world.screen.scroll_to_next("  diff --git ")
+
+    async def do_restore(self, row: Row) -> None:
+        """Set the files back to it: its plan first, then a yes."""
+        store, settings = await self._store(row)
+        id, root = str(row["id"]), row["root"]
+        async with kept_free(self.world.place, root):
+            plan = await store.plan(id)
+        if await self._agreed(plan, root, settings, f"Restore {id}?"):
+            await self._set_back(store, root, plan, ())
+
+    async def do_undo(self, row: Row) -> None:
+        """Take the last restore back: its plan first, then a yes."""
+        place = self.world.place
+        root = await last_restored(place.home, place.repository)
+        nothing = UsageError("there is no restore to undo in this project")
+        if root is None:
+            raise nothing
+        settings = await self._settings()
+        store = store_of(place, root, settings)
+        last = store.last_restore()
+        if last is None:
+            raise nothing
+        async with kept_free(place, root):
+            plan = await store.plan(last.safety, paths=last.paths)
+        if await self._agreed(plan, root, settings, f"Take back the restore to {last.target}?"):
+            await self._set_back(store, root, plan, last.paths, undo=True)
+
+    async def _set_back(
+        self, store: CheckpointStore, root: Path, plan: Plan, paths: tuple[str, ...], *, undo: bool = False
+    ) -> None:
+        """Do what the plan says, if it is still the one that was agreed to. Raises UsageError where it is not."""
+        async with kept_free(self.world.place, root):
+            now = await store.plan(plan.checkpoint, paths=paths)
+            if now.changes != plan.changes:
+                raise UsageError("the files have changed meanwhile, so nothing was done: look at the plan again")
+            done = await (store.undo(run=_BY_HAND) if undo else store.restore(plan.checkpoint, run=_BY_HAND))
+        self.world.screen.tell(_receipt(done))
+        self.world.screen.again()
+
+    async def _agreed(self, plan: Plan, root: Path, settings: Settings, title: str) -> bool:
+        rows = [change_row(change, PLANNED) for change in plan.changes]
+        said = plan_words(plan.checkpoint, one_line(str(root)), rows, plan.under_way)
+        if not plan.changes:
+            self.world.screen.tell("Nothing to do: the files are the same.")
+            return False
+        much = not plan.is_within(settings.restore_share)
+        said += [f"That is much of a tree with {plan.files} files."] if much else []
+        return await self.world.screen.agreed(
+            title, said, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
+        )
+
+    async def _store(self, row: Row) -> tuple[CheckpointStore, Settings]:
+        settings = await self._settings()
+        return store_of(self.world.place, row["root"], settings), settings
+
+    async def _settings(self) -> Settings:
+        root, environ = self.world.place.root, dict(self.world.environ)
+        return await asyncio.to_thread(
+            lambda: load_settings(root, user_file=default_user_file(), environ=environ, overrides={})
+        )
+
+
+def _cut_off(place: Project, root: Path | None) -> str:
+    """A restore that was killed is said until somebody ends it either way."""
+    last = store_of(place, root, Settings()).last_restore() if root is not None and root.is_dir() else None
+    if last is None or last.done:
+        return ""
+    return f"a restore to {last.target} was cut off: r on it ends it, u takes it back"
+
+
+def _receipt(done: Restored) -> str:
+    count = len(done.changes)
+    if not count:
+        return "Nothing to do: the files are the same."
+    files = f"{count} {'file is' if count == 1 else 'files are'}"
+    return f"{files} set back; what was there is saved as {done.safety.id}, and u takes it back."

@@ -1,0 +1,114 @@
+"""The project's runs, what a deletion of one would destroy, and that deletion: shown first, agreed to, then done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from unstuck.record.lock import read_holder
+from unstuck.runs.deletion.destroying import destroy, refuse
+from unstuck.runs.deletion.inventory import Inventory
+from unstuck.runs.deletion.stock import take_stock
+from unstuck.runs.looking import is_live, run_rows
+from unstuck.workspace.project import Project
+from unstuck_tui.browse.tab import Line, Tab, World
+from unstuck_tui.render.browse.columns import field_lines
+from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
+from unstuck_tui.render.deletion import inventory_lines, receipt_lines
+from unstuck_tui.render.rows import Cell
+
+__all__ = ["DeletionTab"]
+
+Row = Mapping[str, Any]
+Result = TypeVar("Result")
+
+
+class DeletionTab(Tab[Row]):
+    """All runs, the newest first. Looking at one only takes stock of it."""
+
+    name: ClassVar[str] = "deletion"
+    empty: ClassVar[str] = "no runs here yet"
+    columns = RUNS
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._live = ""
+        self._stock: dict[str, Inventory] = {}
+
+    def key(self, row: Row) -> str:
+        return str(row["run"])
+
+    async def read(self) -> Sequence[Row]:
+        self._stock.clear()
+        rows, self._live = await asyncio.to_thread(_read, self.world.place)
+        return rows
+
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+        return run_cells(row, width, live=self._live)
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        run = self.key(row)
+        if run in self._stock:
+            return inventory_about(self._stock[run], self._refused(run), width)
+        lines = field_lines("run", run, width) + field_lines("started", row.get("started"), width)
+        lines += field_lines("not now", self._refused(run), width, tone="wait")
+        return lines + field_lines("size", "enter takes stock of what would go, with sizes", width, tone="quiet")
+
+    def _refused(self, run: str) -> str:
+        """Why this run cannot be deleted from here; empty where it can."""
+        if run == self.world.view.state.run.id:
+            return "it is the run on this screen: leave it, then unstuck delete " + run
+        if self._live:
+            at_work = "it" if run == self._live else f"run {self._live}"
+            return f"{at_work} is at work: deleting waits until it has ended"
+        return ""
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    async def do_look(self, row: Row) -> None:
+        """Take stock of what would go."""
+        await self._take(self.key(row))
+        self.world.screen.redraw()
+
+    async def do_delete(self, row: Row) -> None:
+        """Delete the run: what would go first, the loss of work on its own, then the name typed."""
+        run = self.key(row)
+        self._live = await asyncio.to_thread(_live_in, self.world.place)
+        inventory = await self._take(run)
+        self.world.screen.redraw()
+        if refused := self._refused(run):
+            self.world.screen.tell(f"{run} cannot be deleted now: {refused}", trouble=True)
+            return
+        refuse(inventory, self.world.environ, lose=True)
+        lose, said = bool(inventory.holding), list(inventory_lines(inventory))
+        if lose and not await self.world.screen.agreed(
+            f"Lose work of {run}?", said, "Lose it", typed="lose", hint="some of it exists nowhere else"
+        ):
+            return
+        if await self.world.screen.agreed(f"Delete {run}?", said, "Delete it", typed=inventory.name):
+            place, environ = self.world.place, self.world.environ
+            done = await _beside(destroy(place, environ, inventory, lose=lose))
+            self.world.screen.tell("\n".join(receipt_lines(done)), trouble=bool(done.left))
+            self.world.screen.again()
+
+    async def _take(self, run: str) -> Inventory:
+        found = await _beside(take_stock(self.world.place, self.world.environ, run))
+        self._stock[run] = found.inventory
+        return found.inventory
+
+
+async def _beside(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do ``work`` in a loop of its own: it looks at files by the thousand."""
+    return await asyncio.to_thread(asyncio.run, work)
+
+
+def _read(place: Project) -> tuple[list[Row], str]:
+    rows: list[Row] = list(run_rows(place))
+    return rows[::-1], _live_in(place)
+
+
+def _live_in(place: Project) -> str:
+    """The run that is live in the project; empty where none is."""
+    holder = read_holder(place.home / "lock")
+    return holder.run if holder is not None and holder.run and is_live(place, holder.run) else ""

@@ -1,0 +1,69 @@
+"""What the project has learnt: approaches, insights, answers and rules; forgotten, or made a rule."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from unstuck.clock import SystemClock
+from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
+from unstuck.text import one_line
+from unstuck_tui.browse.tab import Line, Tab
+from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, said_in
+from unstuck_tui.render.rows import Cell
+
+__all__ = ["MemoryTab"]
+
+Row = Mapping[str, Any]
+
+
+class MemoryTab(Tab[Row]):
+    """The newest first."""
+
+    name: ClassVar[str] = "memory"
+    empty: ClassVar[str] = "nothing is remembered yet: approaches that were tried, insights and your answers come here"
+    columns = COLUMNS
+
+    def key(self, row: Row) -> str:
+        return str(row["memory"])
+
+    async def read(self) -> Sequence[Row]:
+        place = self.world.place
+        return await asyncio.to_thread(lambda: list(memory_rows(memory_of(place)))[::-1])
+
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+        return memory_cells(row, width)
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        return memory_about(row, width)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    async def do_forget(self, row: Row) -> None:
+        """Forget it, after a question."""
+        said = [f"{row['kind']}: {one_line(said_in(row), 500)}", f"about {row['signature']}"]
+        if not await self.world.screen.agreed("Forget this?", said, "Forget it", hint="also in a run at work"):
+            return
+        place, id = self.world.place, self.key(row)
+
+        def forget() -> None:
+            memory = memory_of(place)
+            memory.forget([entry.id for entry in found(memory, [id])])
+
+        await asyncio.to_thread(forget)
+        self.world.screen.tell(f"Forgotten: {row['kind']} {id}.")
+        self.world.screen.again()
+
+    async def do_promote(self, row: Row) -> None:
+        """Make an answer a rule."""
+        place, id = self.world.place, self.key(row)
+
+        def promote() -> str:
+            memory = memory_of(place)
+            (answer,) = found(memory, [id])
+            return made_rule(memory, answer, SystemClock().now()).note
+
+        note = await asyncio.to_thread(promote)
+        self.world.screen.tell(f"From now on agents are told by themselves: {one_line(note, 200)}")
+        self.world.screen.again()

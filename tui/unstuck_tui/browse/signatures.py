@@ -1,0 +1,124 @@
+"""The failures of the run: what they are, how often and where, and one answer for all tasks that ask about one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from unstuck.record.load import seconds_of
+from unstuck.record.state import State
+from unstuck.runs.alike import groups_of
+from unstuck.runs.failures import learnt_in, rows_of
+from unstuck_tui.browse.tab import Line, Tab, World
+from unstuck_tui.editing import located, opened
+from unstuck_tui.past.occurrences import Occurrences, Seen
+from unstuck_tui.render.browse.columns import spark
+from unstuck_tui.render.browse.signatures import (
+    COLUMNS,
+    SPARK,
+    Failure,
+    failure_about,
+    failure_cells,
+    gates_about,
+    ordered,
+)
+from unstuck_tui.render.rows import Cell
+
+__all__ = ["SignaturesTab"]
+
+
+class SignaturesTab(Tab[Failure]):
+    """The run's own failures, alike ones together; of a replay those up to the moment that is shown."""
+
+    name: ClassVar[str] = "signatures"
+    empty: ClassVar[str] = "no failure yet: each one stands here once, with how often it came and what got past it"
+    columns = COLUMNS
+    follows = True
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._occurrences = Occurrences(world.view.log)
+
+    def key(self, row: Failure) -> str:
+        return row.identity
+
+    async def read(self) -> Sequence[Failure]:
+        view = self.world.view
+        state = view.state
+        seen = tuple(state.signatures.values())
+        found = await asyncio.to_thread(self._occurrences.look)
+        worked = await asyncio.to_thread(learnt_in, view.place) if view.place is not None else {}
+        begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
+        rows = list(rows_of([(state.run.id, seen)], worked))
+        return await asyncio.to_thread(_failures, rows, found, _agents(state), begin, end)
+
+    def cells(self, row: Failure, width: int) -> Sequence[Cell]:
+        return failure_cells(row, width)
+
+    def about(self, row: Failure, width: int) -> Sequence[Line]:
+        return failure_about(row, width)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    async def do_log(self, row: Failure) -> None:
+        """The occurrences, in the log."""
+        from unstuck_tui.screens.log import LogScreen
+
+        self.world.screen.app.push_screen(LogScreen(self.world.view, words=f"failure:{row.identity}"))
+
+    async def do_edit(self, row: Failure) -> None:
+        """Open its place in an editor, or copy it."""
+        place = await asyncio.to_thread(located, self._trees(row), str(row.row["location"] or ""))
+        if place is None:
+            where = row.row["location"]
+            said = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
+            self.world.screen.tell(said, trouble=True)
+            return
+        self.world.screen.tell(await opened(self.world.screen.app, self.world.view, place, self.world.environ))
+
+    def _trees(self, row: Failure) -> list[Path]:
+        """Where its tasks work, the last one first."""
+        state = self.world.view.state
+        attempts = (state.attempts.get(one.attempt) for one in row.occurrences)
+        return list(dict.fromkeys(Path(one.guidance.workdir) for one in attempts if one is not None))
+
+    async def do_answer(self, row: Failure) -> None:
+        """One answer for all open questions about it."""
+        gates = gates_about(self.world.view.state, row.identity)
+        if gates:
+            await self.world.screen.answer_all(gates)
+        else:
+            self.world.screen.tell("Nobody asks about this failure now.")
+
+
+def _agents(state: State) -> dict[str, str]:
+    return {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
+
+
+def _failures(
+    rows: Sequence[Mapping[str, object]], found: Mapping[str, Seen], agents: Mapping[str, str], begin: float, end: float
+) -> list[Failure]:
+    identities = [str(row["signature"]) for row in rows]
+    known = {identity: seen.signature for identity, seen in found.items() if seen.signature is not None}
+    groups = groups_of(identities, known)
+    headlines = {identity: str(row["headline"]) for identity, row in zip(identities, rows, strict=True)}
+    members: dict[str, list[str]] = {}
+    for identity, speaker in groups.items():
+        members.setdefault(speaker, []).append(identity)
+    failures = []
+    for identity, row in zip(identities, rows, strict=True):
+        seen, tasks = found.get(identity, Seen()), row["tasks"]
+        assert isinstance(tasks, list)
+        failures.append(
+            Failure(
+                row=row,
+                agents=tuple(sorted({agents[task] for task in tasks if agents.get(task)})),
+                speaker=groups[identity],
+                spark=spark(seen.times, begin, end, SPARK),
+                alike=tuple(headlines[other] for other in members[groups[identity]] if other != identity),
+                occurrences=tuple(reversed(seen.last)),
+            )
+        )
+    return ordered(failures)

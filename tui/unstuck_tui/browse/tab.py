@@ -1,0 +1,122 @@
+"""What every tab of the browse screen has, and what it may ask of the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from textual.app import App
+
+from unstuck.errors import UnstuckError, UsageError
+from unstuck.workspace.project import Project
+from unstuck_tui.render.browse.columns import Column, heading_cells
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.view import RunView
+
+__all__ = ["Line", "Shows", "Tab", "World"]
+
+Line = tuple[Cell, ...]
+Row = TypeVar("Row")
+
+
+class Shows(Protocol):
+    """The screen, as its tabs know it."""
+
+    @property
+    def app(self) -> App[Any]:
+        """The app."""
+
+    def tell(self, said: str, *, trouble: bool = False) -> None:
+        """Say something in passing."""
+
+    def again(self) -> None:
+        """What the tab shows has changed: read its rows anew."""
+
+    def redraw(self) -> None:
+        """What the tab shows about its row has changed."""
+
+    async def agreed(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
+        """Whether the person says yes to this; where ``typed`` is given, by typing it."""
+
+    async def answer_all(self, gates: Sequence[str]) -> None:
+        """Give these gates one answer, as the person chooses it."""
+
+    def scroll_to_next(self, begin: str) -> None:
+        """To the next line about the row that begins so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The run that is looked at, its environment, and the screen."""
+
+    view: RunView
+    environ: Mapping[str, str]
+    screen: Shows
+
+    @property
+    def place(self) -> Project:
+        """The run's project. Raises UsageError where only the log is at hand."""
+        if self.view.place is None:
+            raise UsageError("this log lies outside its project, so there is nothing else to show")
+        return self.view.place
+
+
+class Tab(Generic[Row]):
+    """One tab: its ``rows``, with a cursor. Subclasses say how they are read and drawn.
+
+    Nothing is read before the tab is shown for the first time. Its actions are the methods whose names begin with
+    ``do_``. One that ``follows`` is read again when the run has gone on.
+    """
+
+    name: ClassVar[str]
+    empty: ClassVar[str]
+    columns: ClassVar[Sequence[Column]]
+    follows: ClassVar[bool] = False
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.rows: Sequence[Row] = ()
+        self.cursor = 0
+        self.is_read = False
+        self.problem = self.note = ""
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.rows else None
+
+    async def renew(self) -> None:
+        """Read the rows anew; the cursor stays on its row where that is still there."""
+        before = self.key(self.row) if self.row is not None else ""
+        try:
+            self.rows, self.problem = await self.read(), ""
+        except (OSError, UnstuckError) as problem:
+            self.rows, self.problem = (), str(problem)
+        keys = [self.key(row) for row in self.rows]
+        self.cursor = keys.index(before) if before in keys else max(0, min(self.cursor, len(keys) - 1))
+        self.is_read = True
+
+    def key(self, row: Row) -> str:
+        """What a row is called."""
+        raise NotImplementedError
+
+    async def read(self) -> Sequence[Row]:
+        """The rows. Nothing of it may hold up the event loop. Raises UnstuckError, OSError."""
+        raise NotImplementedError
+
+    def heading(self, width: int) -> Sequence[Cell]:
+        """The names of the columns."""
+        return heading_cells(self.columns, width)
+
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+        """One line of the list."""
+        raise NotImplementedError
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        """What is said about the row under the cursor."""
+        raise NotImplementedError
+
+    def back(self) -> bool:
+        """Leave what was asked about the row; False where nothing was."""
+        return False

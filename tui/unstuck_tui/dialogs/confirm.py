@@ -1,0 +1,63 @@
+"""Are you sure? What would be done stands there first; what cannot be taken back wants its name typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from unstuck.clock import Clock
+from unstuck_tui.actions import actions_of, bindings_of
+from unstuck_tui.dialogs.dialog import Dialog
+from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.widgets.fields import LineField
+
+__all__ = ["ConfirmDialog"]
+
+
+class ConfirmDialog(Dialog[bool, Listed]):
+    """True for a yes. Where ``typed`` is given the yes is that text, letter by letter."""
+
+    BINDINGS = bindings_of("confirm")
+    DEFAULT_CSS = """
+    ConfirmDialog #line { display: none; border: tall $border-blurred; }
+    ConfirmDialog.-typing #line { display: block; }
+    ConfirmDialog.-typing #choices { display: none; }
+    """
+
+    def __init__(
+        self, title: str, said: Sequence[str], yes: str, *, clock: Clock, typed: str = "", hint: str = ""
+    ) -> None:
+        self._said, self._typed = said, typed
+        labels = {"yes": (yes, hint), "no": ("Leave it as it is", "")}
+        choices = [
+            Listed(name=name, key=action.keys, label=labels[name][0], touches=labels[name][1])
+            for action in actions_of("confirm")
+            if (name := action.id.partition(".")[2])
+        ]
+        super().__init__(title, choices, clock=clock, hint="esc leaves it as it is")
+
+    def compose_reading(self) -> ComposeResult:
+        yield Static(Content("\n".join(self._said)), classes="text", markup=False)
+
+    def compose_fields(self) -> ComposeResult:
+        yield LineField(placeholder=f"type {self._typed}", id="line")
+
+    def chosen(self, choice: Listed) -> None:
+        if choice.name != "yes":
+            self.finish(False)
+        elif not self._typed:
+            self.finish(True)
+        else:
+            self.add_class("-typing")
+            self.set_focus(self.query_one("#line", Input))
+            self.say(f"Type {self._typed} and press enter · esc leaves it as it is")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip() == self._typed:
+            self.finish(True)
+        else:
+            self.complain(f"That is not {self._typed}: nothing is done.")

@@ -1,0 +1,144 @@
+"""Opening a place in somebody's editor beside a run: as a program with arguments, never through a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textual.app import App, SuspendNotSupported
+
+from unstuck_tui.view import RunView
+
+__all__ = ["Place", "command_for", "has_window", "located", "opened"]
+
+COPIED_NAME = "copied.txt"
+_LINES = re.compile(r":(\d{1,9})(?::\d{1,9})?$")
+_COLON = frozenset({"hx", "helix", "subl", "zed"})
+_GOTO = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
+_PLUS = frozenset(
+    {"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "kak", "joe", "mg", "micro", "gvim", "gedit"}
+)
+_WINDOWS = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf", "subl", "zed", "gvim", "gedit", "kate"})
+
+
+class Place(NamedTuple):
+    """A file, and a line in it; 0 where none is known."""
+
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+
+def located(folders: Sequence[Path], location: str) -> Place | None:
+    """The file that ``location`` (``file:line``) means in the work tree round one of ``folders``; None outside of it.
+
+    The text comes from an agent's output: a way out of the tree, by ``..`` or a link, leads nowhere. Blocks.
+    """
+    found = _LINES.search(location)
+    name, line = (location[: found.start()], int(found[1])) if found else (location, 0)
+    if not name or "\0" in name:
+        return None
+    for folder in folders:
+        tree = _tree_of(folder)
+        for base in dict.fromkeys((folder, tree)):
+            try:
+                file = (base / name).resolve()
+                if file.is_relative_to(tree.resolve()) and file.is_file():
+                    return Place(file, line)
+            except (OSError, RuntimeError, ValueError):
+                continue
+    return None
+
+
+def _tree_of(folder: Path) -> Path:
+    """The work tree round ``folder``: that is where git's own entry is."""
+    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+
+
+def command_for(environ: Mapping[str, str], place: Place) -> list[str]:
+    """The program and its arguments that show ``place``; empty where no editor is named."""
+    try:
+        words = shlex.split(environ.get("VISUAL") or environ.get("EDITOR") or "")
+    except ValueError:
+        return []
+    if not words:
+        return []
+    name, file = Path(words[0]).name, str(place.file)
+    if not place.line:
+        return [*words, file]
+    if name in _GOTO:
+        return [*words, "--goto", f"{file}:{place.line}"]
+    if name in _COLON:
+        return [*words, f"{file}:{place.line}"]
+    if name == "kate":
+        return [*words, "--line", str(place.line), file]
+    return [*words, f"+{place.line}", file] if name in _PLUS else [*words, file]
+
+
+def has_window(command: Sequence[str]) -> bool:
+    """Whether that editor has a window of its own, so that it needs no terminal."""
+    return Path(command[0]).name in _WINDOWS
+
+
+async def opened(app: App[Any], view: RunView, place: Place, environ: Mapping[str, str]) -> str:
+    """Show ``place`` without holding up a run: what became of it, in a line.
+
+    An editor with a window opens there; one for a terminal opens in a pane of tmux, or in this terminal where no run
+    goes on meanwhile. Else the place is copied.
+    """
+    command = command_for(environ, place)
+    if not command:
+        return _copied(app, view, place, "Neither VISUAL nor EDITOR names an editor")
+    try:
+        if has_window(command):
+            await asyncio.to_thread(_start, command)
+            return f"{place} is opened in {Path(command[0]).name}."
+        if environ.get("TMUX"):
+            await asyncio.to_thread(_start, ["tmux", "split-window", *map(_for_tmux, command)])
+            return f"{place} is opened in another pane."
+        if not view.goes_on:
+            _hand_over(app, command)
+            return f"{place} was opened in {Path(command[0]).name}."
+    except SuspendNotSupported:
+        return _copied(app, view, place, "This terminal cannot be handed over")
+    except OSError as problem:
+        return _copied(app, view, place, f"{command[0]} cannot be started ({problem.strerror or problem})")
+    return _copied(app, view, place, f"{Path(command[0]).name} would hold up the run in this terminal")
+
+
+def _hand_over(app: App[Any], command: Sequence[str]) -> None:
+    """Let an editor have this terminal; nothing goes on in this process meanwhile."""
+    with app.suspend():
+        subprocess.run(command, check=False)
+
+
+def _for_tmux(argument: str) -> str:
+    """A semicolon at the end of an argument would end tmux's own command."""
+    return f"{argument[:-1]}\\;" if argument.endswith(";") else argument
+
+
+def _start(command: Sequence[str]) -> None:
+    """Start a program that outlives us, and has nothing of our terminal."""
+    nothing = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+
+
+def _copied(app: App[Any], view: RunView, place: Place, why: str) -> str:
+    """Copy the place; a terminal may ignore that, so it stands in a file, too."""
+    app.copy_to_clipboard(str(place))
+    file = view.log.parent / COPIED_NAME
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as written:
+            written.write(f"{place}\n")
+    except OSError:
+        return f"{why}: {place} is copied."
+    return f"{why}: {place} is copied, and stands in {file}."

@@ -1,0 +1,89 @@
+"""Where each failure of a log occurred: read once, then only what has come since. Everything here blocks."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.signature import FailureSignature
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.record.load import seconds_of
+from unstuck.record.reader import Wanted
+from unstuck_tui.past.lines import LogLines
+from unstuck_tui.past.query import Query
+
+__all__ = ["Occurrence", "Occurrences", "Seen"]
+
+_KEPT = 200
+_TIMES = 20_000
+_CHECKS = Query(Wanted(types=frozenset({"check_finished"})))
+_STEPS = Query(Wanted(types=frozenset({"step_recorded"})), (re.compile(rb'"kind":"failure"'),))
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One of them: the number of its record, its time (ISO 8601), its task and its attempt."""
+
+    seq: int
+    time: str
+    task: str
+    attempt: str
+
+
+@dataclass(slots=True)
+class Seen:
+    """All of one failure: their ``times`` in seconds since 1970, the ``last`` 200 of them, and what it looks like."""
+
+    times: array[float] = field(default_factory=lambda: array("d"))
+    last: deque[Occurrence] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    signature: FailureSignature | None = None
+
+
+class Occurrences:
+    """The failures in the log at ``path``, by their identity; it may still grow."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines = LogLines(path)
+        self._searched = 0
+        self.found: dict[str, Seen] = {}
+
+    def look(self) -> dict[str, Seen]:
+        """What there is by now. Raises OSError, RecordError."""
+        self._lines.grow()
+        begin, end = min(self._searched, len(self._lines)), len(self._lines)
+        places = {*self._lines.matching(_CHECKS, begin, end), *self._lines.matching(_STEPS, begin, end)}
+        for place in sorted(places):
+            record = self._lines.record(place)
+            if record is not None:
+                self._note(record)
+        self._searched = end
+        return dict(self.found)
+
+    def _note(self, record: Record) -> None:
+        identity, signature = _failure_in(record)
+        moment = seconds_of(record.time)
+        if not identity or moment is None:
+            return
+        seen = self.found.setdefault(identity, Seen())
+        seen.signature = signature or seen.signature
+        seen.last.append(Occurrence(record.seq, record.time, record.task, record.attempt))
+        if len(seen.times) < _TIMES:
+            seen.times.append(moment)
+
+
+def _failure_in(record: Record) -> tuple[str, FailureSignature | None]:
+    event = record.event
+    if isinstance(event, e.StepRecorded):
+        return event.identity, None
+    if isinstance(event, e.CheckFinished) and event.result == "failed" and event.diagnosis:
+        try:
+            found = Diagnosis.from_dict(event.diagnosis)
+        except (AttributeError, TypeError, ValueError):
+            return "", None
+        return found.identity, found.signature
+    return "", None

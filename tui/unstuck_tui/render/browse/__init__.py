@@ -1,0 +1,1 @@
+"""What the tabs of the browse screen say, as cells and lines. Pure."""

@@ -1,0 +1,107 @@
+"""A checkpoint as a line of its list, what it covers, and what a restore or a comparison shows. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unstuck.runs.sizes import sized
+from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.format import fit, time_of_day
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.story import changes_lines
+from unstuck_tui.render.words import Tone
+
+__all__ = ["COLUMNS", "PLANNED", "checkpoint_about", "checkpoint_cells", "coverage", "diff_lines", "plan_words"]
+
+Row = Mapping[str, Any]
+COLUMNS = (
+    Column("TIME", 11),
+    Column("TASK", 10, share=2),
+    Column("REASON", 14, share=3),
+    Column("RUNG", 8, least=84),
+    Column("SIZE", 8, right=True, least=72),
+    Column("FILES", 6, right=True, least=96),
+    Column("COVERAGE", 12, share=1),
+)
+PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
+_TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
+_TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
+_NAMED = 200
+_STATUS = 10
+
+
+def coverage(row: Row) -> str:
+    """What it could not hold, in a few words."""
+    parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
+    parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
+    return ", ".join(parts) or "all"
+
+
+def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[Cell, ...]:
+    """One line of the list."""
+    texts = {
+        "TIME": when(row["created"]),
+        "TASK": str(row["task"] or "-"),
+        "REASON": str(row["reason"]),
+        "RUNG": rung or "-",
+        "SIZE": sized(row["size"]),
+        "FILES": str(row["files"]),
+        "COVERAGE": coverage(row),
+    }
+    tones: dict[str, Tone] = {
+        "TIME": "quiet",
+        "REASON": "quiet",
+        "COVERAGE": "wait" if row["not_covered"] else "quiet",
+    }
+    return row_cells(COLUMNS, texts, width, tones=tones, sign="●" if marked else "")
+
+
+def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
+    """What a checkpoint covers, and by name what it does not."""
+    lines = field_lines("checkpoint", row["id"], width)
+    lines += field_lines("why", row["reason"], width)
+    lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
+    lines += field_lines("tree", row["tree"], width)
+    lines += field_lines("covers", f"{row['files']} files, about {sized(row['size'])} for it", width)
+    for entry in row["not_covered"][:_NAMED]:
+        lines += field_lines("without", f"{entry['path']} ({entry['why']})", width, tone="wait")
+    if row["ignored"]:
+        lines += field_lines("without", f"{row['ignored']} ignored files and folders", width, tone="quiet")
+    return lines
+
+
+def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> list[tuple[Cell, ...]]:
+    """What became of each file ``since`` then, with its sizes, and below it line by line."""
+    head, *told = changes_lines(since, diff, note="", width=width)
+    files = [_change(row, width) for row in changes[:_NAMED]]
+    if len(changes) > _NAMED:
+        files.append((Cell(fit(f"  and {len(changes) - _NAMED} more files", width), "quiet"),))
+    return [head, *files, *([(Cell(""),)] if told else []), *told]
+
+
+def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width: int = 96) -> list[str]:
+    """What a restore would do, line by line."""
+    counts = Counter(str(row["status"]) for row in changes)
+    said = ", ".join(f"{count} {'file' if count == 1 else 'files'} {word}" for word, count in counts.items())
+    lines = [f"{id} sets back in {tree}: {said or 'nothing, the files are the same'}"]
+    if under_way:
+        lines.append(f"a {under_way} is under way here: only files are set back, it stays as it is")
+    lines += ["".join(cell.text for cell in _change(row, width)).rstrip() for row in changes[:_NAMED]]
+    return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
+
+
+def when(time: str) -> str:
+    """Day and time where the person is: ``11-22 08:30``."""
+    try:
+        return f"{time[5:10]} {time_of_day(time.replace('Z', '+00:00'))}"
+    except ValueError:
+        return "-"
+
+
+def _change(row: Row, width: int) -> tuple[Cell, ...]:
+    sizes = " → ".join(sized(size) for size in (row["before"], row["after"]) if size is not None)
+    status = str(row["status"])
+    room = max(8, width - _STATUS - 3)
+    return Cell(f"  {fit(status, _STATUS)} ", _TONES.get(status, "plain")), Cell(fit(f"{row['path']} ({sizes})", room))

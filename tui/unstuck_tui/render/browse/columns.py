@@ -1,0 +1,90 @@
+"""Columns of a list: which of them there is room for, and their cells. Pure; widths are terminal cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from unstuck_tui.render.format import fit, width_of, wrapped
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.words import Tone
+
+__all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells"]
+
+_MARGIN = 2
+_BARS = "▁▂▃▄▅▆▇█"
+_NAME = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``width`` cells under ``name``; with a ``share`` at least so many, and that part of what is left over.
+
+    It is left out where the line has less than ``least`` cells.
+    """
+
+    name: str
+    width: int
+    share: int = 0
+    least: int = 0
+    right: bool = False
+
+
+def _widths(columns: Sequence[Column], width: int) -> list[tuple[Column, int]]:
+    shown = [column for column in columns if width >= column.least]
+    spare = max(0, width - _MARGIN - sum(column.width + 1 for column in shown))
+    shares = sum(column.share for column in shown) or 1
+    return [(column, column.width + spare * column.share // shares) for column in shown]
+
+
+def heading_cells(columns: Sequence[Column], width: int) -> tuple[Cell, ...]:
+    """The names of the columns."""
+    names = "".join(f"{fit(column.name, room, right=column.right)} " for column, room in _widths(columns, width))
+    return (Cell(fit(" " * _MARGIN + names, width), "quiet"),)
+
+
+def row_cells(
+    columns: Sequence[Column], texts: Mapping[str, str], width: int, *, tones: Mapping[str, Tone], sign: str = ""
+) -> tuple[Cell, ...]:
+    """One line: the ``texts`` by their columns' names. Only our own ``sign`` ever stands in the first two cells."""
+    cells = [Cell(fit(sign, _MARGIN), "work")]
+    room = width - _MARGIN
+    for column, own in _widths(columns, width):
+        text = f"{fit(texts.get(column.name, ''), own, right=column.right)} "
+        cells.append(Cell(text if own < room else fit(text, room), tones.get(column.name, "plain")))
+        room -= own + 1
+        if room <= 0:
+            break
+    return tuple(cells)
+
+
+def field_lines(name: str, text: object, width: int, *, most: int = 3, tone: Tone = "plain") -> list[tuple[Cell, ...]]:
+    """A named fact in at most ``most`` lines; none where there is nothing to say."""
+    if not text:
+        return []
+    found = wrapped(str(text), max(8, width - _NAME - _MARGIN - 2), most)
+    names = (fit(name, _NAME), *[" " * _NAME] * (len(found) - 1))
+    return [(Cell(f"  {head} ", "quiet"), Cell(line, tone)) for head, line in zip(names, found, strict=True)]
+
+
+def spark(times: Sequence[float], begin: float, end: float, width: int) -> str:
+    """How often something was from ``begin`` to ``end`` (seconds), in ``width`` cells; the highest one is full."""
+    counts = [0] * width
+    span = max(end - begin, 1e-9)
+    for time in times:
+        counts[min(width - 1, max(0, int((time - begin) / span * width)))] += 1
+    most = max(counts, default=0)
+    return "".join(_BARS[-(-count * (len(_BARS) - 1) // most)] if most else _BARS[0] for count in counts)
+
+
+def tab_cells(names: Sequence[str], shown: str, note: str, width: int) -> tuple[Cell, ...]:
+    """The tabs by their numbers, the shown one in brackets, and a ``note`` where there is room."""
+    cells = []
+    room = width
+    for number, name in enumerate(names, 1):
+        is_shown = name == shown
+        text = f" [{number} {name}]" if is_shown else f"  {number} {name} "
+        text = text if width_of(text) <= room else fit(text, room)
+        cells.append(Cell(text, "work" if is_shown else "quiet"))
+        room -= width_of(text)
+    return (*cells, Cell(fit(f"  {note} ", room, right=True), "quiet"))

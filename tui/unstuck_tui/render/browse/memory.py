@@ -1,0 +1,64 @@
+"""Something that the project has learnt, as a line of its list and in full. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unstuck_tui.render.browse.checkpoints import when
+from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.words import Tone
+
+__all__ = ["COLUMNS", "memory_about", "memory_cells", "said_in"]
+
+Row = Mapping[str, Any]
+COLUMNS = (
+    Column("WHEN", 11, least=72),
+    Column("KIND", 8),
+    Column("OUTCOME", 7),
+    Column("TASK", 8, share=1),
+    Column("WHAT", 20, share=5),
+)
+_OUTCOMES = {"worked": "worked", "failed": "failed", "": "-"}
+_TONES: dict[str, Tone] = {"worked": "good", "failed": "bad", "holds": "good", "over": "quiet"}
+
+
+def said_in(row: Row) -> str:
+    """What it says, in the words of its kind."""
+    if row["kind"] == "approach":
+        return f"{row['approach']} ({row['note']})" if row["note"] else str(row["approach"])
+    if row["kind"] == "answer":
+        return " ".join(filter(None, (str(row["approach"]).replace("_", "-"), str(row["note"]))))
+    return str(row["note"])
+
+
+def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
+    """One line of the list."""
+    outcome = _outcome(row)
+    texts = {
+        "WHEN": when(str(row["when"])) if row["when"] else "-",
+        "KIND": str(row["kind"]),
+        "OUTCOME": outcome,
+        "TASK": str(row["task"] or "-"),
+        "WHAT": said_in(row),
+    }
+    return row_cells(COLUMNS, texts, width, tones={"WHEN": "quiet", "OUTCOME": _TONES.get(outcome, "quiet")})
+
+
+def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
+    """All that is known about it."""
+    told = "agents are told it" if row.get("holds") else "it holds no more"
+    lines = field_lines("what", said_in(row), width, most=20)
+    lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else row["kind"], width)
+    lines += field_lines("outcome", _OUTCOMES[row["outcome"]], width, tone=_TONES.get(row["outcome"], "quiet"))
+    lines += field_lines("cause", row["cause"], width)
+    lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
+    lines += field_lines("about", row["signature"], width)
+    return lines + field_lines("id", row["memory"], width)
+
+
+def _outcome(row: Row) -> str:
+    if row["kind"] == "rule":
+        return "holds" if row["holds"] else "over"
+    return _OUTCOMES[row["outcome"]]

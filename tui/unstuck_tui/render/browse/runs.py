@@ -1,0 +1,133 @@
+"""Runs of a project: those that were cut off, and what a deletion would take, as lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unstuck.record.state import State
+from unstuck.runs.deletion.inventory import Inventory
+from unstuck_tui.render.browse.checkpoints import when
+from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.deletion import inventory_lines
+from unstuck_tui.render.format import fit
+from unstuck_tui.render.rows import Cell, error_name
+from unstuck_tui.render.words import Tone
+
+__all__ = [
+    "CUT_OFF", "RUNS", "CutOff", "cut_off_about", "cut_off_cells", "cut_off_in", "inventory_about", "run_cells",
+]  # fmt: skip
+
+Row = Mapping[str, Any]
+CUT_OFF = (
+    Column("RUN", 15),
+    Column("TASK", 10, share=2),
+    Column("WAS", 11),
+    Column("RUNG", 8, least=84),
+    Column("TRIES", 5, right=True, least=72),
+    Column("LAST FAILURE", 12, share=3),
+)
+RUNS = (
+    Column("RUN", 15),
+    Column("STARTED", 11),
+    Column("STATE", 14),
+    Column("KIND", 8, least=84),
+    Column("TASKS", 20, share=1),
+)
+_LIVE = "at work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutOff:
+    """A task that was not over when its run was cut off. ``was`` is its state then, ``attempt`` what was at work."""
+
+    run: str
+    task: str
+    was: str
+    rung: str
+    attempts: int
+    attempt: str
+    last: str
+    failure: str
+    where: str
+    checkpoint: str
+    question: str
+
+
+def cut_off_in(run: str, state: State) -> list[CutOff]:
+    """The tasks of ``run`` that were not over, in the order of its plan; none where it has come to its end."""
+    if state.run.state == "ended":
+        return []
+    return [_cut_off(run, state, row) for row in state.tasks.values() if row.state != "ended"]
+
+
+def _cut_off(run: str, state: State, row: Any) -> CutOff:
+    diagnosis, attempt = row.diagnosis, state.attempts.get(row.attempt)
+    gate = state.gates.get(row.gate)
+    kind = error_name(diagnosis.signature.error_type.value) if diagnosis is not None else ""
+    return CutOff(
+        run=run,
+        task=row.id,
+        was=row.state,
+        rung=row.level,
+        attempts=row.attempts,
+        attempt=attempt.id if attempt is not None and attempt.is_live else "",
+        last=state.run.started if attempt is None else attempt.begun,
+        failure=" ".join(filter(None, (kind, diagnosis.headline))) if diagnosis is not None else "",
+        where=(diagnosis.signature.location or "") if diagnosis is not None else "",
+        checkpoint=row.good or row.baseline,
+        question=gate.gate.type if gate is not None and gate.status == "open" else "",
+    )
+
+
+def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
+    """One line of the list."""
+    texts = {
+        "RUN": row.run,
+        "TASK": row.task,
+        "WAS": row.was,
+        "RUNG": row.rung,
+        "TRIES": str(row.attempts),
+        "LAST FAILURE": row.failure or "-",
+    }
+    tones: dict[str, Tone] = {"RUN": "quiet", "WAS": "wait", "LAST FAILURE": "bad" if row.failure else "quiet"}
+    return row_cells(CUT_OFF, texts, width, tones=tones)
+
+
+def cut_off_about(row: CutOff, width: int) -> list[tuple[Cell, ...]]:
+    """What is known of a task that was cut off, and how one goes on."""
+    attempt = f"{row.attempt}, begun {when(row.last)}; nobody has seen its end" if row.attempt else ""
+    checkpoint = "" if row.checkpoint == "none" else row.checkpoint
+    lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was cut off", width)
+    lines += field_lines("at work", attempt, width, tone="wait")
+    lines += field_lines("failure", row.failure, width, tone="bad")
+    lines += field_lines("where", row.where, width)
+    lines += field_lines("saved", checkpoint, width)
+    lines += field_lines("question", f"{row.question}, still open" if row.question else "", width, tone="ask")
+    return lines + field_lines("go on", f"unstuck run --resume {row.run}", width)
+
+
+def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
+    """One line of the runs that can be deleted; ``live`` is the one that is at work."""
+    is_live = row["run"] == live
+    tasks = ", ".join(f"{count} {word}" for word, count in row.get("tasks", {}).items())
+    texts = {
+        "RUN": str(row["run"]),
+        "STARTED": when(str(row["started"])) if row.get("started") else "-",
+        "STATE": _LIVE if is_live else str(row.get("exit_reason") or row["state"]).replace("_", " "),
+        "KIND": str(row.get("kind", "-")),
+        "TASKS": str(row.get("problem") or tasks or "-"),
+    }
+    tones: dict[str, Tone] = {"STARTED": "quiet", "STATE": "work" if is_live else "plain", "TASKS": "quiet"}
+    return row_cells(RUNS, texts, width, tones=tones)
+
+
+def inventory_about(inventory: Inventory, refused: str, width: int) -> list[tuple[Cell, ...]]:
+    """What a deletion would destroy, and why it cannot be where it is ``refused``."""
+    lines = [(Cell(fit(f"  {line}", width), _tone(line)),) for line in inventory_lines(inventory)]
+    return [*field_lines("not now", refused, width, tone="wait"), *lines]
+
+
+def _tone(line: str) -> Tone:
+    return "bad" if line.startswith("!") else "plain"

@@ -1,0 +1,131 @@
+"""A failure as a line of its list, and all that is known about it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unstuck.record.state import State
+from unstuck_tui.past.occurrences import Occurrence
+from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.format import time_of_day
+from unstuck_tui.render.rows import Cell, error_name
+from unstuck_tui.render.words import Tone
+
+__all__ = ["COLUMNS", "Failure", "failure_about", "failure_cells", "gates_about", "ordered"]
+
+COLUMNS = (
+    Column("SEEN", 4, right=True),
+    Column("LAST", 5),
+    Column("TYPE", 14, share=1),
+    Column("WHERE", 16, share=3),
+    Column("TASKS", 5, right=True, least=72),
+    Column("RUNG", 8),
+    Column("WHAT WORKED", 12, share=2, least=96),
+    Column("OVER TIME", 12, least=80),
+)
+SPARK = 12
+_SHOWN = 50
+_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failure of the run. ``row`` is that of ``unstuck signatures``; ``speaker`` stands for all that are like it.
+
+    ``spark`` draws how often it came over the run's time; ``alike`` are the headlines of those like it.
+    """
+
+    row: Mapping[str, Any]
+    agents: tuple[str, ...] = ()
+    speaker: str = ""
+    spark: str = ""
+    alike: tuple[str, ...] = ()
+    occurrences: tuple[Occurrence, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """What it is called."""
+        return str(self.row["signature"])
+
+    @property
+    def is_led(self) -> bool:
+        """Whether another failure speaks for it."""
+        return self.speaker != self.identity
+
+
+def ordered(failures: Sequence[Failure]) -> list[Failure]:
+    """Each group together, behind the one that speaks for it; the groups in the order of their speakers."""
+    groups: dict[str, list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault(failure.speaker, []).append(failure)
+    return [failure for group in groups.values() for failure in group]
+
+
+def failure_cells(failure: Failure, width: int) -> tuple[Cell, ...]:
+    """One line of the list; what is like the one above it is set in."""
+    row = failure.row
+    kind = error_name(str(row["error_type"])) if row["error_type"] else "-"
+    texts = {
+        "SEEN": str(row["count"]),
+        "LAST": _clock(row["last"]),
+        "TYPE": f"└ {kind}" if failure.is_led else kind,
+        "WHERE": str(row["location"] or row["headline"] or "-"),
+        "TASKS": str(len(row["tasks"])),
+        "RUNG": str(row["rung"]),
+        "WHAT WORKED": str(row["worked"] or "-"),
+        "OVER TIME": failure.spark,
+    }
+    tones: dict[str, Tone] = {
+        "LAST": "quiet",
+        "TYPE": "bad",
+        "RUNG": "ask" if row["rung"] == "asked" else "plain",
+        "WHAT WORKED": "good" if row["worked"] else "quiet",
+        "OVER TIME": "work",
+    }
+    return row_cells(COLUMNS, texts, width, tones=tones)
+
+
+def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
+    """Everything about one failure, its last occurrences first."""
+    row = failure.row
+    times = "once" if row["count"] == 1 else f"{row['count']} times"
+    lines = field_lines("failure", row["headline"] or row["error_type"] or "-", width, tone="bad")
+    lines += field_lines("where", row["location"], width)
+    lines += field_lines("seen", f"{times}, first {_clock(row['first'])}, last {_clock(row['last'])}", width)
+    lines += field_lines("tasks", _some(row["tasks"]), width)
+    lines += field_lines("agents", _some(failure.agents), width)
+    lines += field_lines("worked", row["worked"] or "nothing yet", width, tone="good" if row["worked"] else "quiet")
+    lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
+    lines += field_lines("identity", failure.identity, width)
+    for place, one in enumerate(failure.occurrences[:_SHOWN]):
+        said = f"{_clock(one.time, seconds=True)}  record {one.seq}  {one.task or '-'}  {one.attempt}"
+        lines += field_lines("" if place else "occurred", said, width, most=1)
+    return lines
+
+
+def gates_about(state: State, identity: str) -> list[str]:
+    """The open questions about this failure: those that name it, and those of tasks that stand before it."""
+    found = []
+    for gate in state.open_gates():
+        context = gate.gate.context
+        row = state.tasks.get(gate.gate.task)
+        names = {context.get("signature"), context.get("error_signature")}
+        if row is not None and row.diagnosis is not None:
+            names.add(row.diagnosis.identity)
+        if gate.gate.task and identity in names:
+            found.append(gate.id)
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _clock(time: object, *, seconds: bool = False) -> str:
+    try:
+        return time_of_day(str(time), seconds=seconds)
+    except ValueError:
+        return "-"

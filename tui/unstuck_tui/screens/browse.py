@@ -1,0 +1,217 @@
+"""Browse: failures, checkpoints, memory, what was cut off and what can be deleted, each on a tab of one screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+
+from unstuck.errors import UnstuckError
+from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.browse.checkpoints import CheckpointsTab
+from unstuck_tui.browse.deletion import DeletionTab
+from unstuck_tui.browse.memory import MemoryTab
+from unstuck_tui.browse.recovery import RecoveryTab
+from unstuck_tui.browse.signatures import SignaturesTab
+from unstuck_tui.browse.tab import Tab, World
+from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.confirm import ConfirmDialog
+from unstuck_tui.render.browse.columns import tab_cells
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.view import RunView
+from unstuck_tui.widgets.detail import Page
+from unstuck_tui.widgets.key_hints import KeyHints
+from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.rows_list import RowsHeading, RowsList
+from unstuck_tui.widgets.small import SmallNotice
+
+__all__ = ["BrowseScreen"]
+
+_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab)
+_TICK_S = 2.0
+
+
+class _Tabs(Lines):
+    """One line: the tabs, and what is to be said about the shown one."""
+
+    DEFAULT_CSS = """
+    _Tabs { height: 1; background: $panel; overflow: hidden; }
+    """
+
+    def __init__(self, rows: RowsList) -> None:
+        super().__init__(id="tabs")
+        self._rows = rows
+
+    def line_total(self) -> int:
+        return 1
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        tab = self._rows.tab
+        return tab_cells([one.name for one in _TABS], tab.name, tab.note or f"{len(tab.rows):,}", width)
+
+    def on_click(self, event: events.Click) -> None:
+        begin = 0
+        for place, tab in enumerate(_TABS):
+            begin += len(tab.name) + 5
+            if event.x < begin:
+                self.screen.action_turn_to(place)  # type: ignore[attr-defined]
+                return
+
+
+class BrowseScreen(FittingScreen[None], inherit_bindings=False):
+    """A tab that is not shown costs nothing: there is one list, and it draws the tab that is."""
+
+    AREAS: ClassVar[tuple[Area, ...]] = ("browse", "signatures", "checkpoints", "memory", "deletion", "rows", "detail")
+    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "deletion", "browse")
+    BINDINGS = bindings_of(*OWN)
+    DEFAULT_CSS = """
+    BrowseScreen { layout: vertical; }
+    BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
+    """
+
+    def __init__(self, view: RunView, asker: Asker) -> None:
+        super().__init__()
+        self._view, self._asker = view, asker
+        world = World(view=view, environ=dict(os.environ), screen=self)
+        self._all = tuple(tab(world) for tab in _TABS)
+        self._list = RowsList(self._all[0], id="rows")
+        self._reading: set[str] = set()
+        self._is_acting = False
+        self._seen = -1
+
+    def compose(self) -> ComposeResult:
+        yield _Tabs(self._list)
+        yield RowsHeading(self._list)
+        yield self._list
+        yield Page(from_end=False, id="about")
+        yield KeyHints(show_command_palette=True)
+        yield SmallNotice(id="small", markup=False)
+
+    def on_mount(self) -> None:
+        self._list.focus()
+        self.again()
+        if not self._view.is_past:
+            self.set_interval(_TICK_S, self.tick)
+
+    def tick(self) -> None:
+        """Some seconds have passed: look again where the run has gone on and the tab tells of it."""
+        if self.is_current and self._tab.follows and self._seen != self._view.state.seq:
+            self.again()
+
+    @property
+    def _tab(self) -> Tab[Any]:
+        return self._list.tab
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def again(self) -> None:
+        """Read the shown tab anew."""
+        tab = self._tab
+        if tab.name not in self._reading and self.is_attached:
+            self._reading.add(tab.name)
+            self._seen = self._view.state.seq
+            self.run_worker(self._read(tab), group="reading")
+
+    async def _read(self, tab: Tab[Any]) -> None:
+        try:
+            await tab.renew()
+        finally:
+            self._reading.discard(tab.name)
+        if tab is self._tab:
+            self._list.renew()
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Show what is known by now."""
+        if self.is_attached:
+            self.query_one(_Tabs).refresh()
+            self._list.refresh()
+            self._tell_about()
+
+    @on(RowsList.Selected)
+    def _selected(self) -> None:
+        self._tab.back()
+        self._tell_about()
+
+    def _tell_about(self) -> None:
+        page, row = self.query_one("#about", Page), self._tab.row
+        width = max(20, page.scrollable_content_region.width)
+        page.fill(self._tab.about(row, width) if row is not None else (), anew=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._tell_about)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What another tab can do is not offered on this one."""
+        return action != "act" or parameters[:1] == (self._tab.name,)
+
+    def scroll_to_next(self, begin: str) -> None:
+        """To the next line about the row that begins so, and from the last to the first."""
+        page = self.query_one("#about", Page)
+        page.scroll_to_next(begin)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    def action_turn_by(self, by: int) -> None:
+        """Some tabs on or back."""
+        self.action_turn_to((self._all.index(self._tab) + by) % len(self._all))
+
+    def action_turn_to(self, place: int) -> None:
+        """The tab at ``place``."""
+        self._list.tab = self._all[place]
+        self.query_one(RowsHeading).refresh()
+        self._list.renew()
+        self.redraw()
+        self.refresh_bindings()
+        self.set_focus(self._list)
+        self.again()
+
+    def action_again(self) -> None:
+        """Read everything anew."""
+        self.again()
+
+    def action_act(self, tab: str, name: str) -> None:
+        """Do what the shown tab can do with the row under its cursor."""
+        if self._is_acting:
+            self.tell("Something is being done still.")
+        elif self._tab.row is None and name != "undo":
+            self.tell("There is no row to do it with.")
+        else:
+            self._is_acting = True
+            # The app does it, and nothing takes its place: leaving the screen must not cut off a restore.
+            work = partial(self._act, getattr(self._tab, f"do_{name}"), self._tab.row)
+            self.app.run_worker(cast(Any, work), group="acting")
+
+    async def _act(self, do: Any, row: Any) -> None:
+        try:
+            await do(row)
+        except (OSError, UnstuckError) as problem:
+            self.tell(str(problem), trouble=True)
+        finally:
+            self._is_acting = False
+
+    def action_back(self) -> None:
+        """Leave what was compared, then the screen."""
+        if self._tab.back():
+            self.redraw()
+        else:
+            self.dismiss()
+
+    def tell(self, said: str, *, trouble: bool = False) -> None:
+        """Say something in passing."""
+        self.app.notify(said, severity="warning" if trouble else "information", timeout=12, markup=False)
+
+    async def agreed(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
+        """Whether the person says yes to this; where ``typed`` is given, by typing it."""
+        dialog = ConfirmDialog(title, said, yes, clock=self._view.clock, typed=typed, hint=hint)
+        said_yes = await self.app.push_screen_wait(dialog)
+        return said_yes is True
+
+    async def answer_all(self, gates: Sequence[str]) -> None:
+        """Give these gates one answer, as the person chooses it."""
+        await self._asker.ask_all(gates)
