@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from unstuck.errors import TreeTooLarge
+from unstuck.errors import TreeTooLarge, WorkspaceError
+from unstuck.workspace.git import git_directory_round, is_git_directory
 
-__all__ = ["LeftOut", "Why", "lost", "out_of_reach", "refuse_home", "refuse_huge"]
+__all__ = ["LeftOut", "Why", "bare_among", "lost", "out_of_reach", "refuse_git_directory", "refuse_home", "refuse_huge"]
 
 Why = Literal["busy", "large", "name", "repository", "special", "unreadable"]
 _TOLD: dict[Why, str] = {
@@ -81,6 +82,21 @@ def _why(place: Path, status: os.stat_result, file_limit: int) -> Why | None:
     if status.st_size > file_limit:
         return "large"
     return None if os.access(place, os.R_OK) else "unreadable"
+
+
+def bare_among(tree: Path, strangers: Iterable[str]) -> frozenset[str]:
+    """The bare repositories among files that git does not know, each ending in a slash.
+
+    To git they are folders like any other, but the branches of somebody are in them, perhaps those of this very tree.
+    """
+    tops = (path.removesuffix("HEAD") for path in strangers if path.endswith("/HEAD"))
+    return frozenset(top for top in tops if is_git_directory(tree / top))
+
+
+def refuse_git_directory(tree: Path) -> None:
+    """Raise WorkspaceError for a folder of git's own: whoever sets that back sets back branches and history."""
+    if (inside := git_directory_round(tree)) is not None:
+        raise WorkspaceError(f"{inside} is git's own directory and no place to work in: go to its work tree")
 
 
 def refuse_home(tree: Path) -> None:

@@ -28,7 +28,9 @@ __all__ = [
     "above",
     "dirty",
     "find_repository",
+    "git_directory_round",
     "head",
+    "is_git_directory",
     "join_paths",
     "path_hash",
     "project_home",
@@ -283,6 +285,16 @@ async def find_repository(path: Path) -> Repository | None:
 def _repository(path: Path, answers: list[str]) -> Repository:
     root, common, git_dir = ((path / answer).resolve() for answer in answers)
     return Repository(root, common, git_dir)
+
+
+def is_git_directory(place: Path) -> bool:
+    """Whether a folder is what git keeps a repository in: ``.git``, or a bare repository of any name."""
+    return (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir()
+
+
+def git_directory_round(place: Path) -> Path | None:
+    """The git directory that ``place`` is, or lies in, by any name; None elsewhere."""
+    return next((folder for folder in (place, *place.parents) if is_git_directory(folder)), None)
 
 
 async def head(repo: Repository) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
+from unstuck.workspace.coverage import refuse_git_directory
 from unstuck.workspace.git import Repository, find_repository, record_home
 
 __all__ = ["Project", "locate"]
@@ -41,7 +42,7 @@ def _is_record(home: Path) -> bool:
 
 
 async def locate(directory: Path) -> Project:
-    """Find the project round ``directory``. Raises ProjectError where there is no such directory."""
+    """Find the project round ``directory``. Raises ProjectError where there is none, or it is git's own."""
     directory = directory.resolve()
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
@@ -49,6 +50,8 @@ async def locate(directory: Path) -> Project:
         raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
     try:
         repository = await find_repository(directory)
+        if repository is None:
+            refuse_git_directory(directory)
     except WorkspaceError as error:
         raise ProjectError(str(error)) from error
     root = repository.root if repository is not None else directory

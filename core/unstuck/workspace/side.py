@@ -20,7 +20,15 @@ from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.text import one_line
-from unstuck.workspace.coverage import LeftOut, lost, out_of_reach, refuse_home, refuse_huge
+from unstuck.workspace.coverage import (
+    LeftOut,
+    bare_among,
+    lost,
+    out_of_reach,
+    refuse_git_directory,
+    refuse_home,
+    refuse_huge,
+)
 from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
 from unstuck.workspace.staging import stage, survey
 from unstuck.workspace.store import ObjectStore
@@ -131,6 +139,8 @@ class SideRepository:
 
         Raises TreeTooLarge.
         """
+        if self._store.repo is None:
+            refuse_git_directory(self.tree)
         if not self._allowed:
             refuse_home(self.tree)
         await self._open()
@@ -280,6 +290,11 @@ class SideRepository:
         if found.unclear:
             gone, hidden = await asyncio.to_thread(lost, self.tree, await self.covered(), seen.closed)
             found = replace(found, removed=found.removed | gone)
+        if bare := await asyncio.to_thread(bare_among, self.tree, found.untracked):
+            tops = tuple(bare)
+            begun = frozenset(path for path in await self.covered() if path.startswith(tops))
+            strangers = frozenset(path for path in found.untracked if not path.startswith(tops))
+            found = replace(found, removed=found.removed | begun, untracked=strangers, nested=found.nested | bare)
         candidates = found.present | tracked
         left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
         names = {entry.path for entry in left_out}
