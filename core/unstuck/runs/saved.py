@@ -18,7 +18,7 @@ from unstuck.settings import Settings
 from unstuck.supervision.checkpoints import bounds_of
 from unstuck.supervision.steps import working
 from unstuck.text import one_line
-from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, find_checkpoints
+from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, belongs, find_checkpoints
 from unstuck.workspace.git import project_home
 from unstuck.workspace.project import Project
 
@@ -28,9 +28,11 @@ _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
 
 def store_of(place: Project, root: Path, settings: Settings) -> CheckpointStore:
-    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where that tree is gone."""
+    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where it is gone, or is another's."""
     if not root.is_dir():
         raise WorkspaceError(f"the tree {root} is gone")
+    if not belongs(root, place.home, place.repository):
+        raise WorkspaceError(f"{root} is no tree of {place.root}: what was saved of it is left to where it belongs")
     home = project_home(place.root, place.repository)
     return CheckpointStore(root, home, place.repository, clock=SystemClock(), bounds=bounds_of(settings))
 

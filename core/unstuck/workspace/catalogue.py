@@ -87,13 +87,17 @@ class Catalogue:
                 pinned = await self._store.git("update-ref", _PREFIX + id, tree, "", check=False)
                 if pinned.code == 0:
                     os.link(fresh, self._file(id))
-                    return _read(id, {**known, "tree": tree})
+                    return self._read(id, {**known, "tree": tree})
                 taken = await self._store.git("rev-parse", "--verify", "--quiet", _PREFIX + id, check=False)
                 if taken.code:
                     raise GitError(("update-ref", _PREFIX + id), pinned.code, pinned.err.strip())
         finally:
             fresh.unlink(missing_ok=True)
         raise AssertionError("ids do not end")
+
+    def spelled(self, root: Path) -> str:
+        """How ``root`` is written down: seen from the record in it, with which it may be moved or copied."""
+        return os.path.relpath(root, self._store.home) if self._store.home.is_relative_to(root) else str(root)
 
     async def drop(self, ids: Collection[str]) -> None:
         """Let go of these checkpoints, and of references that never became one. Needs the store alone."""
@@ -109,28 +113,27 @@ class Catalogue:
         found = []
         for file in self._folder.glob("chk-*.json"):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                found.append(_read(file.stem, json.loads(file.read_text(encoding="ascii"))))
+                found.append(self._read(file.stem, json.loads(file.read_text(encoding="ascii"))))
         return tuple(sorted(found, key=lambda one: (one.created_at, one.number)))
 
-
-def _read(id: str, known: dict[str, Any]) -> Checkpoint:
-    return Checkpoint(
-        id=id,
-        tree=known["tree"],
-        root=Path(known["root"]),
-        number=int(known["number"]),
-        reason=known["reason"],
-        run=known["run"],
-        task=known["task"],
-        created_at=float(known["created_at"]),
-        files=int(known["files"]),
-        left_out=tuple(LeftOut(path, why) for path, why in known["left_out"]),
-        ignored=tuple(known["ignored"]),
-        ignored_count=int(known["ignored_count"]),
-        size=int(known["size"]),
-        target=known["target"],
-        base=known["base"],
-    )
+    def _read(self, id: str, known: dict[str, Any]) -> Checkpoint:
+        return Checkpoint(
+            id=id,
+            tree=known["tree"],
+            root=Path(os.path.normpath(self._store.home / known["root"])),
+            number=int(known["number"]),
+            reason=known["reason"],
+            run=known["run"],
+            task=known["task"],
+            created_at=float(known["created_at"]),
+            files=int(known["files"]),
+            left_out=tuple(LeftOut(path, why) for path, why in known["left_out"]),
+            ignored=tuple(known["ignored"]),
+            ignored_count=int(known["ignored_count"]),
+            size=int(known["size"]),
+            target=known["target"],
+            base=known["base"],
+        )
 
 
 def _ids(moment: float) -> Iterator[str]:

@@ -20,6 +20,7 @@ from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.casing import clash, folds_case
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
+from unstuck.workspace.condition import git_dir_of
 from unstuck.workspace.counting import Counted, parse_counts
 from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import Repository, above
@@ -46,6 +47,7 @@ __all__ = [
     "LeftOut",
     "Plan",
     "Restored",
+    "belongs",
     "find_checkpoints",
     "last_restored",
 ]
@@ -313,7 +315,7 @@ class CheckpointStore:
             return replace(last, is_new=False)
         moment = self._clock.now()
         described = {
-            "root": str(self._side.tree),
+            "root": self._catalogue.spelled(self._side.tree),
             "number": last.number + 1 if last else 1,
             "reason": reason,
             "run": run,
@@ -377,7 +379,19 @@ async def last_restored(home: Path, repo: Repository | None) -> Path | None:
         with suppress(OSError):
             root = (place / "gitdir").read_text(errors="surrogateescape").removesuffix("\n").removesuffix("/.git")
             found.append(((place / "restore.json").stat().st_mtime_ns, root))
-    return Path(max(found)[1]) if found else None
+    ours = (Path(root) for _, root in sorted(found, reverse=True) if belongs(Path(root), home, repo))
+    return next(ours, None)
+
+
+def belongs(root: Path, home: Path, repo: Repository | None) -> bool:
+    """Whether a tree of which the record in ``home`` knows is one of its project, and there.
+
+    The record of a project that was copied tells of the trees of the first one, too.
+    """
+    if repo is None:
+        return home.parent == root
+    git_dir = git_dir_of(root).resolve()
+    return root.is_dir() and (root == repo.root or repo.common in (git_dir, git_dir.parent.parent))
 
 
 async def find_checkpoints(home: Path, repo: Repository | None) -> tuple[Checkpoint, ...]:

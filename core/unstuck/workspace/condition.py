@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unstuck.workspace.git import Repository, run_git, split_paths
 
-__all__ = ["Tree", "branch_of", "changed_in", "is_locked", "trees", "under_way"]
+__all__ = ["Tree", "branch_of", "changed_in", "git_dir_of", "is_locked", "trees", "under_way"]
 
 _OPERATIONS = (
     ("rebase-merge", "a rebase"),
@@ -57,7 +57,7 @@ async def trees(repo: Repository) -> tuple[Tree, ...]:
         path = Path(fields["worktree"])
         if not found and repo.git_dir == repo.common:
             path = repo.root  # of a submodule git names the git directory instead
-        git_dir = repo.common if not found else _git_dir(path)
+        git_dir = repo.common if not found else git_dir_of(path)
         found.append(Tree(path, git_dir, fields.get("branch", "").removeprefix("refs/heads/") or _left(git_dir)))
     return tuple(found)
 
@@ -69,7 +69,8 @@ async def changed_in(tree: Path) -> tuple[str, ...]:
     return tuple(sorted(row[3:] for row in split_paths(result.out)))
 
 
-def _git_dir(path: Path) -> Path:
+def git_dir_of(path: Path) -> Path:
+    """The git directory of the work tree at ``path``, as its ``.git`` says."""
     try:
         said = (path / ".git").read_text(errors="surrogateescape")
     except OSError:

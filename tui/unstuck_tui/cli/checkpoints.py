@@ -16,7 +16,15 @@ from unstuck.runs.saved import change_row, checkpoint_row, full_row, nobody_at_w
 from unstuck.runs.sizes import sized
 from unstuck.settings import Settings, default_user_file, load_settings
 from unstuck.text import one_line
-from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, Restored, find_checkpoints, last_restored
+from unstuck.workspace.checkpoints import (
+    Change,
+    CheckpointStore,
+    Plan,
+    Restored,
+    belongs,
+    find_checkpoints,
+    last_restored,
+)
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
@@ -80,7 +88,8 @@ def show(id: str, project: Path, as_json: bool) -> None:
     """One checkpoint: what it covers, what it does not, and what changed up to it."""
     place = here(project)
     saved = asyncio.run(saved_as(place, id))
-    changes = asyncio.run(store_of(place, saved.root, _settings(place)).contents(id)) if saved.root.is_dir() else ()
+    is_ours = belongs(saved.root, place.home, place.repository)
+    changes = asyncio.run(store_of(place, saved.root, _settings(place)).contents(id)) if is_ours else ()
     row = full_row(saved, changes)
     if as_json:
         print_json([row])
@@ -175,7 +184,7 @@ def _gaps(row: dict[str, Any]) -> str:
 def _say_cut_off(place: Project) -> None:
     """A restore that was killed is said until somebody ends it either way."""
     root = asyncio.run(last_restored(place.home, place.repository))
-    if root is None or not root.is_dir():
+    if root is None:
         return
     last = store_of(place, root, Settings()).last_restore()
     if last is not None and not last.done:

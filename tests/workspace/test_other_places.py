@@ -1,0 +1,100 @@
+"""Projects that were copied or moved with their record, and git directories that lie where a person's files lie."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from unstuck.errors import ProjectError, WorkspaceError
+from unstuck.workspace.checkpoints import CheckpointStore, belongs, last_restored
+from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.project import locate
+
+
+async def opened(root, clock):
+    repo = await find_repository(root)
+    home = project_home(root, repo)
+    return CheckpointStore(root, home, repo, clock=clock), home, repo
+
+
+@pytest.mark.parametrize("kind", ["project", "plain"])
+async def test_what_was_saved_before_a_copy_is_restored_in_the_copy(request, clock, project_type, tmp_path, kind):
+    """A copied project has its own files set back and undone; not one of the project it was copied from changes."""
+    first = request.getfixturevalue(kind)
+    store, _, _ = await opened(first.root, clock)
+    first.write({"work": "saved\n"})
+    saved = await store.create("a", run="r")
+    first.write({"work": "later\n"})
+    await store.restore(saved.id, run="r")
+    first.write({"work": "mine\n"})
+    before = first.files()
+    copy = project_type(shutil.copytree(first.root, tmp_path / "copy", symlinks=True))
+    store, home, repo = await opened(copy.root, clock)
+    assert await last_restored(home, repo) is None
+    assert [checkpoint.root for checkpoint in await store.list()] == [copy.root] * 2
+    assert not belongs(first.root, home, repo)
+    await store.restore(saved.id, run="r")
+    assert (copy.root / "work").read_text() == "saved\n"
+    assert await last_restored(home, repo) == copy.root
+    assert first.files() == before
+
+
+async def test_what_was_saved_before_a_move_is_still_there(project, clock, tmp_path):
+    """After the directory got another name its checkpoints are restored in it."""
+    store, _, _ = await opened(project.root, clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "later\n"})
+    moved = project.root.rename(tmp_path / "moved")
+    store, _, _ = await opened(moved, clock)
+    await store.restore(saved.id, run="r")
+    assert (moved / "app.py").read_text() == "one\n"
+
+
+async def test_trees_of_a_repository_are_told_from_others(project, clock, tmp_path):
+    """Linked work trees are the project's own; another repository, or a folder that is gone, is not."""
+    project.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
+    project.git("clone", "-q", str(project.root), str(tmp_path / "clone"))
+    _, home, repo = await opened(project.root, clock)
+    found = {place.name: belongs(place, home, repo) for place in (tmp_path / name for name in ("linked", "clone", "no"))}
+    assert found == {"linked": True, "clone": False, "no": False}
+
+
+@pytest.mark.parametrize("where", [".bare", "meta"])
+async def test_a_git_directory_among_the_files_is_not_set_back(plain, clock, where):
+    """Branches, history and index in a folder that is not called .git stay; the checkpoint names what it left out."""
+    layout = ("--bare", where) if where == ".bare" else (f"--separate-git-dir={where}", ".")
+    plain.git("init", "-q", "-b", "main", *layout)
+    plain.write({"notes": "one\n"})
+    store, _, _ = await opened(plain.root, clock)
+    saved = await store.create("a", run="r")
+    assert saved.not_covered == (f"{where}/",)
+    git_dir = plain.root / where
+    tree = plain.git("--git-dir", where, "hash-object", "-t", "tree", "-w", os.devnull).strip()
+    commit = plain.git("--git-dir", where, "commit-tree", "-m", "later", tree).strip()
+    plain.git("--git-dir", where, "update-ref", "refs/heads/main", commit)
+    plain.write({"notes": "two\n"})
+    await store.restore(saved.id, run="r")
+    assert (plain.root / "notes").read_text() == "one\n"
+    assert (git_dir / "refs/heads/main").read_text().strip() == commit
+    assert plain.git("--git-dir", where, "cat-file", "-t", commit) == "commit\n"
+
+
+async def test_a_repository_that_was_just_being_made_is_let_go_of(plain, clock):
+    """What was saved of a bare repository before it was whole is not set back in it afterwards."""
+    plain.write({"server.git/config": "half\n"})
+    store, _, _ = await opened(plain.root, clock)
+    await store.create("half", run="r")
+    plain.git("init", "-q", "--bare", "server.git")
+    saved = await store.create("whole", run="r")
+    assert (saved.files, saved.not_covered) == (0, ("server.git/",))
+
+
+async def test_gits_own_directory_is_no_project(project, clock):
+    """Started inside .git or a bare repository nothing is made there, and the message says where to go."""
+    inside = project.root / ".git" / "refs"
+    with pytest.raises(ProjectError, match=r"\.git is git's own directory .* go to its work tree"):
+        await locate(inside)
+    with pytest.raises(WorkspaceError, match="git's own directory"):
+        await CheckpointStore(inside, inside / "record", None, clock=clock).create("a", run="r")
