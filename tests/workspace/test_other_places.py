@@ -57,7 +57,9 @@ async def test_trees_of_a_repository_are_told_from_others(project, clock, tmp_pa
     project.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
     project.git("clone", "-q", str(project.root), str(tmp_path / "clone"))
     _, home, repo = await opened(project.root, clock)
-    found = {place.name: belongs(place, home, repo) for place in (tmp_path / name for name in ("linked", "clone", "no"))}
+    found = {
+        place.name: belongs(place, home, repo) for place in (tmp_path / name for name in ("linked", "clone", "no"))
+    }
     assert found == {"linked": True, "clone": False, "no": False}
 
 

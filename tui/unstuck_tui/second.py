@@ -44,7 +44,7 @@ class FollowedRun:
 
     def __init__(self, place: Project, run: str, environ: Mapping[str, str], *, clock: Clock | None = None) -> None:
         self.run = run
-        self._place, self._environ = place, environ
+        self.place, self._environ = place, environ
         self._follower = LogFollower(place.runs / run / LOG_NAME)
         self._follower.read()
         self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
@@ -66,7 +66,7 @@ class FollowedRun:
     @property
     def is_live(self) -> bool:
         """Whether some process works it now."""
-        return is_live(self._place, self.run)
+        return is_live(self.place, self.run)
 
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         follower = (see, trouble)
@@ -98,8 +98,8 @@ class FollowedRun:
         row = self.state.tasks.get(task)
         if row is None:
             return "", ""
-        tree = tree_of(self._place, self.run, row, self._environ)
-        return await changes_in(row, store_of(self._place, tree, self._settings))
+        tree = tree_of(self.place, self.run, row, self._environ)
+        return await changes_in(row, store_of(self.place, tree, self._settings))
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
@@ -129,7 +129,7 @@ class FollowedRun:
         return reply
 
     async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        return await request(socket_path(runtime_dir(self._environ), self._place.home), message, timeout=_REPLY_S)
+        return await request(socket_path(runtime_dir(self._environ), self.place.home), message, timeout=_REPLY_S)
 
 
 class SecondApp(UnstuckApp):
