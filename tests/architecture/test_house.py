@@ -84,7 +84,7 @@ def test_check_runs_everything_in_order() -> None:
     command = ["make", "--dry-run", "--no-print-directory", "check"]
     said = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=True).stdout
     steps = ["ruff format --check", "ruff check", "mypy", "lint-imports", "pytest"]
-    places = [re.search(rf"^\S*(?:python -m )?{step}|^\S*/{step}", said, re.MULTILINE) for step in steps]
+    places = [re.search(rf"^(?:[A-Z_]+=\S+ )*(?:\S*(?:python -m )?|\S*/){step}", said, re.MULTILINE) for step in steps]
     assert None not in places
     assert [place.start() for place in places if place] == sorted(place.start() for place in places if place)
 
