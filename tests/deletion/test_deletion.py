@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,7 @@ def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
     os.mkfifo(house.place / "pid")
     process = house.start("run", "--json", "--verify", "true", "--", "sh", "-c", script)
     pid = int((house.place / "pid").read_text(encoding="utf-8"))
+    process.send_signal(signal.SIGSTOP)  # or it would hear of its helper's end, and see to it
     for helper in filter(is_shim, psutil.Process(process.pid).children(recursive=True)):
         helper.kill()
     process.kill()

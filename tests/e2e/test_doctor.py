@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import shutil
+import signal
 import struct
 import subprocess
 import termios
@@ -99,6 +100,7 @@ def test_orphans_are_told(unstuck: Any) -> None:
     process = unstuck.start("run", "--json", "--verify", "true", "--", "sh", "-c", script)
     pid = int((unstuck.seen / "pid").read_text(encoding="utf-8"))
     assert "orphan" not in rows(unstuck)
+    process.send_signal(signal.SIGSTOP)  # or it would hear of its helper's end, and see to it
     for helper in filter(is_shim, psutil.Process(process.pid).children(recursive=True)):
         helper.kill()
     process.kill()

@@ -129,8 +129,11 @@ def _tag(process: psutil.Process) -> str | None:
 
 
 def is_shim(process: psutil.Process) -> bool:
-    """Whether this is the small process that stands between an agent and us."""
-    return str(SHIM) in process.cmdline() and process.name() != FORKS
+    """Whether this is the small process that stands between an agent and us; one that has just ended is none."""
+    try:
+        return str(SHIM) in process.cmdline() and process.name() != FORKS
+    except psutil.Error:
+        return False
 
 
 def is_over(process: psutil.Process) -> bool:

@@ -128,9 +128,9 @@ def failure_lines(state: State, row: TaskRow, seen: Seen | None, *, width: int) 
 
 
 def _asked(state: State, row: TaskRow) -> str:
-    """What this task has asked of people; a question that is still open says itself how long it has been."""
+    """What this task has asked of people; a question that is still open, and the first, says so itself."""
     load = load_of(state, 0.0, task=row.id)
-    if not load.asked:
+    if not load.answered and load.asked < 2:
         return ""
     times = "asked once" if load.asked == 1 else f"asked {load.asked} times"
     answered = f", answered in {span(load.to_answer)}" if load.to_answer is not None else ""
