@@ -11,6 +11,9 @@ WORKERS ?= 3
 BIN := .venv/bin
 APP := .venv/.app
 READY := .venv/.ready
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
+# On all cores at once, which pip does not; some packages bring files that are wrong on purpose.
+COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null || true
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
 # The tests make hundreds of small repositories: in memory, where there is room for them (KB) and programs may be run,
@@ -42,13 +45,14 @@ $(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	    "$$found" -m venv --clear .venv || { \
 	        echo "$$found cannot make a virtual environment: install its venv module (python3-venv)" >&2; exit 1; }; \
 	fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	    --build-constraint constraints.txt --editable .
+	@$(PIP) --no-compile --upgrade pip
+	@$(PIP) --no-compile --build-constraint constraints.txt --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(READY): $(APP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev
+	@$(PIP) --no-compile --group dev
+	@$(COMPILE)
 	@touch $@
 
 # Whoever only wants to see it need not wait for what its tests and its checks need.
@@ -87,7 +91,7 @@ contracts: $(READY) ## which part may import which
 	$(BIN)/lint-imports
 
 bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis for one)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
+	@$(PIP) --group bench
 	$(BIN)/python -m tests.bench $(ARGS)
 
 screenshots: $(READY) ## take pictures of the screen from a small real run, into screenshots/
