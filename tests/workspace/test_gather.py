@@ -161,6 +161,21 @@ async def test_the_commits_that_touched_the_place(project):
     assert "the top" not in history.text
 
 
+async def test_a_repository_that_wants_signatures_shown_runs_nothing(project, tmp_path):
+    """The last commits are told without the program that the repository's settings name for signatures."""
+    program, ran = tmp_path / "gpg", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
+    program.chmod(0o755)
+    project.git("config", "gpg.program", str(program))
+    project.git("config", "log.showSignature", "true")
+    project.write({"app.py": "two\n"})
+    project.git("commit", "-q", "-a", "-S", "-m", "signed")
+    ran.unlink()
+    found = await gather(project.root, location="app.py:1", headline="boom")
+    assert "last commits of app.py:1" in {insight.source for insight in found}
+    assert not ran.exists()
+
+
 async def test_who_calls_the_function_that_failed(project):
     """Its callers, not its definition; nobody asks who calls a test."""
     project.write(

@@ -61,6 +61,7 @@ _SETTINGS = (
     "core.fsmonitor=false",
     "core.fsyncMethod=batch",
     "core.logAllRefUpdates=false",
+    "log.showSignature=false",
     "commit.gpgSign=false",
     "color.ui=false",
     "gc.auto=0",
