@@ -100,3 +100,22 @@ async def test_gits_own_directory_is_no_project(project, clock):
         await locate(inside)
     with pytest.raises(WorkspaceError, match="git's own directory"):
         await CheckpointStore(inside, inside / "record", None, clock=clock).create("a", run="r")
+
+
+async def test_a_clean_up_in_one_work_tree_leaves_the_other_what_it_borrows(project, clock, project_type, tmp_path):
+    """The oldest checkpoints of one tree go; those of another come back whole after git has thrown all else away."""
+    linked = project_type(tmp_path / "linked")
+    project.git("worktree", "add", "-q", "-b", "other", str(linked.root))
+    linked.write({"borrowed.py": "only in this commit\n"})
+    linked.commit("other")
+    theirs, _, _ = await opened(linked.root, clock)
+    saved = await theirs.create("a", run="r")
+    store = await project.store(clock, count=2)
+    for number in range(4):
+        project.write({"work": str(number)})
+        await store.create("a", run="r")
+    linked.git("reset", "-q", "--hard", "main")
+    project.git("reflog", "expire", "--expire=now", "--all")
+    project.git("gc", "-q", "--prune=now")
+    await theirs.restore(saved.id, run="r")
+    assert (linked.root / "borrowed.py").read_text() == "only in this commit\n"

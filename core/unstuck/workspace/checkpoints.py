@@ -24,6 +24,7 @@ from unstuck.workspace.condition import git_dir_of
 from unstuck.workspace.counting import Counted, parse_counts
 from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import Repository, above
+from unstuck.workspace.pins import drop_pins
 from unstuck.workspace.restoring import (
     Change,
     Difference,
@@ -356,7 +357,7 @@ class CheckpointStore:
                 await asyncio.to_thread(self._store.forget_trees)
                 await self._store.prune()
             known = tuple(checkpoint for checkpoint in known if checkpoint not in dropped)
-            await self._store.unpin({checkpoint.base for checkpoint in known} | self._bases())
+            await drop_pins(self._store)
             total = await asyncio.to_thread(self._store.size)
         used.write_text(str(total))
 
@@ -367,9 +368,6 @@ class CheckpointStore:
             if last := read_last(place):
                 ids.update((last.target, last.safety))
         return frozenset(ids)
-
-    def _bases(self) -> set[str]:
-        return {(place / "base").read_text().strip() for place in self._store.trees() if (place / "base").is_file()}
 
 
 async def last_restored(home: Path, repo: Repository | None) -> Path | None:

@@ -14,13 +14,13 @@ from typing import Any
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.catalogue import Catalogue
 from unstuck.workspace.git import Repository, run_git
+from unstuck.workspace.pins import drop_pins, other_bases
 from unstuck.workspace.places import TreePlace
 from unstuck.workspace.store import ObjectStore
 from unstuck.workspace.traces import OwnTree
 
 __all__ = [
-    "LEAVING", "bases_in", "drop_checkpoints", "drop_references", "drop_tree", "erase", "erase_checkpoints",
-    "other_bases", "size_of",
+    "LEAVING", "drop_checkpoints", "drop_references", "drop_tree", "erase", "erase_checkpoints", "size_of",
 ]  # fmt: skip
 
 LEAVING = ".removing-"
@@ -104,8 +104,7 @@ async def drop_checkpoints(home: Path, repo: Repository | None, ids: Collection[
         await Catalogue(store).drop(ids)
         await asyncio.to_thread(store.forget_trees)
         await store.prune()
-    kept = {checkpoint.base for checkpoint in await Catalogue(store).all()}
-    await store.unpin(kept | bases_in(store) | await other_bases(home, repo))
+    await drop_pins(store)
 
 
 async def erase_checkpoints(home: Path, repo: Repository | None) -> None:
@@ -116,27 +115,9 @@ async def erase_checkpoints(home: Path, repo: Repository | None) -> None:
         async with _Alone(store):
             await asyncio.to_thread(erase, folder)
     await asyncio.to_thread(erase, folder.with_name(LEAVING + folder.name))
-    await store.unpin(await other_bases(home, repo))
+    await store.unpin(await store.pinned() - await other_bases(home, repo))
     if repo is not None:
         _leave_folders(repo)
-
-
-def bases_in(store: ObjectStore) -> set[str]:
-    """The commits from which the trees in this store borrow."""
-    return {base.read_text().strip() for base in store.directory.glob("worktrees/*/base")}
-
-
-async def other_bases(home: Path, repo: Repository | None) -> set[str]:
-    """The commits from which the checkpoints of this repository's other work trees borrow; they stay pinned."""
-    if repo is None:
-        return set()
-    first = repo.common / "unstuck"
-    others = [other for other in (first, *first.glob("worktrees/*")) if other != home]
-    found: set[str] = set()
-    for other in others:
-        store = ObjectStore(other, None)
-        found |= bases_in(store) | {checkpoint.base for checkpoint in await Catalogue(store).all()}
-    return found
 
 
 def _leave_folders(repo: Repository) -> None:

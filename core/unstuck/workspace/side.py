@@ -247,7 +247,7 @@ class SideRepository:
         directory, base = await self._checked_out()
         fresh = self.place / "index.fresh"
         fresh.unlink(missing_ok=True)
-        self._begin_at("")
+        self._begin_at(base)  # before it is pinned: who cleans up elsewhere meanwhile reads here what is borrowed
         if not base:
             return
         await self._store.pin(base)
@@ -255,8 +255,9 @@ class SideRepository:
             # With its time: what was written in the same instant as a file is looked at again.
             await asyncio.to_thread(shutil.copy2, directory / "index", fresh)
         if await self._begun(base, fresh):
-            self._begin_at(base)
             fresh.rename(self.place / "index")  # last, so that one half made by a kill is never used
+        else:
+            self._begin_at("")
 
     async def _begun(self, base: str, fresh: Path) -> bool:
         """Make ``fresh`` the index of ``base``. Not where the user's objects are damaged: then all is saved anew."""

@@ -113,14 +113,19 @@ class ObjectStore:
         if self.repo is not None:
             await run_git(self.repo.common, "update-ref", _PINS + commit, commit)
 
-    async def unpin(self, keep: Collection[str]) -> None:
-        """Let go of every pinned commit that is not among ``keep``."""
+    async def pinned(self) -> set[str]:
+        """The commits that are pinned, for this store or for that of another work tree of the repository."""
+        if self.repo is None:
+            return set()
+        listed = await run_git(self.repo.common, "for-each-ref", "--format=%(objectname)", _PINS)
+        return set(listed.out.decode().split())
+
+    async def unpin(self, commits: Collection[str]) -> None:
+        """Let go of these pinned commits."""
         if self.repo is None:
             return
-        listed = await run_git(self.repo.common, "for-each-ref", "--format=%(objectname)", _PINS)
-        for commit in listed.out.decode().split():
-            if commit not in keep:
-                await run_git(self.repo.common, "update-ref", "-d", _PINS + commit)
+        for commit in commits:
+            await run_git(self.repo.common, "update-ref", "-d", _PINS + commit)
 
     async def drop(self, references: Iterable[str]) -> None:
         """Delete ``references``."""

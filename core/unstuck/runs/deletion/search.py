@@ -13,7 +13,7 @@ from unstuck.runs.deletion.inventory import Stays
 from unstuck.runs.deletion.records import describe, folders_of, runs_in
 from unstuck.runs.deletion.stock import socket_of, trees_folder
 from unstuck.workspace.catalogue import Catalogue
-from unstuck.workspace.erasing import other_bases
+from unstuck.workspace.pins import other_bases
 from unstuck.workspace.project import Project
 from unstuck.workspace.store import ObjectStore
 from unstuck.workspace.traces import own_references, own_trees, run_of

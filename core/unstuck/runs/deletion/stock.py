@@ -30,7 +30,8 @@ from unstuck.runs.deletion.records import (
 from unstuck.settings import runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
-from unstuck.workspace.erasing import LEAVING, other_bases, size_of
+from unstuck.workspace.erasing import LEAVING, size_of
+from unstuck.workspace.pins import other_bases
 from unstuck.workspace.project import Project
 from unstuck.workspace.store import ObjectStore
 from unstuck.workspace.traces import (
