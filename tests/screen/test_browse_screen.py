@@ -2,41 +2,356 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import threading
+from pathlib import Path
 from typing import Any
 
+import pytest
+from textual.pilot import Pilot
+
+from unstuck import Supervisor, Task, admit
+from unstuck.clock import ManualClock
+from unstuck.contract import Answer
+from unstuck.record import events as e
+from unstuck.record.remembered import learnt
+from unstuck.runs.remembering import memory_of
+from unstuck.workspace.project import locate
+from unstuck_tui.actions import key_of
+from unstuck_tui.past.index import indexed
+from unstuck_tui.past.view import PastRun
 from unstuck_tui.screens.browse import BrowseScreen
+from unstuck_tui.screens.log import LogScreen
+from unstuck_tui.screens.replay import ReplayApp
+from unstuck_tui.widgets.log_list import LogList
+
+WRONG = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: no total\n'
+
+
+class Stage:
+    """A replay, and the person before it."""
+
+    story = None
+
+    def __init__(self, app: ReplayApp, pilot: Pilot[None]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def text(self) -> str:
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
 
 async def settled(stage: Any) -> None:
-    """Whatever is read or done has come to its end, and is shown."""
-    for _ in range(3):
-        await stage.app.workers.wait_for_complete(
-            [worker for worker in stage.app.workers if worker.group in ("reading", "acting")]
-        )
+    """Whatever is read or done has come as far as it can without the person."""
+    if stage.story is not None:
+        await stage.story.core.journal.committed()
+    while True:
         await stage.pilot.pause()
+        reading = [worker for worker in stage.app.workers if worker.group == "reading"]
+        acting = [] if stage.app.screen.is_modal else [one for one in stage.app.workers if one.group == "acting"]
+        if not reading and not acting:
+            return
+        if reading:
+            await stage.app.workers.wait_for_complete(reading)
 
 
-async def opened(stage: Any, *keys: str) -> BrowseScreen:
+async def opened(stage: Any) -> BrowseScreen:
     """The browse screen, from the main one."""
-    await stage.set_aside()
-    await stage.pilot.press("b")
+    if stage.app.screen.is_modal:
+        await stage.set_aside()
+    await stage.pilot.press(key_of("view.browse"))
     await settled(stage)
     screen = stage.app.screen
     assert isinstance(screen, BrowseScreen)
-    for key in keys:
-        await stage.pilot.press(key)
-        await settled(stage)
     return screen
 
 
-async def test_x(showing: Any) -> None:
-    async with showing(size=(120, 40), story=True) as stage:
-        await opened(stage)
-        print(stage.text)
-        for key in "2345":
-            await stage.pilot.press(key)
-            await settled(stage)
-            print(stage.text)
-        await stage.pilot.press("enter")
+async def press(stage: Any, *actions: str) -> None:
+    """Press the keys that the registry has for these actions, one after the other."""
+    for action in actions:
+        await stage.pilot.press(key_of(action))
         await settled(stage)
-        print(stage.text)
+
+
+async def says(stage: Any, yes: str, typed: str = "") -> None:
+    """Wait until the dialog listens, and choose."""
+    if stage.story is not None:
+        await stage.story.clock.advance(0.3)
+    while not stage.app.screen.is_awake:
+        await stage.pilot.pause(0.01)
+    await stage.pilot.press(yes, *typed, *(["enter"] if typed else []))
+    await settled(stage)
+
+
+async def fails(stage: Any, name: str, output: str) -> None:
+    """An agent has worked on a task, and its check has failed."""
+    if name not in stage.story.core.head.tasks:
+        stage.story.task(name)
+        stage.story.start(name)
+    await stage.story.end(name, 5)
+    stage.story.fails(name, output)
+
+
+def told(stage: Any) -> str:
+    """What was said in passing."""
+    return " ".join(notice.message for notice in stage.app._notifications)
+
+
+async def test_every_tab_says_what_is_there_or_would_be(showing: Any) -> None:
+    """In any terminal each tab has its rows, or says that there are none and what would stand there."""
+    said = {
+        "browse.signatures": ("[1 signatures]", "AssertionError", "seen       4 times"),
+        "browse.checkpoints": ("[2 checkpoints]", "no checkpoints yet", "saved before anything risky"),
+        "browse.memory": ("[3 memory]", "nothing is remembered yet", "Approaches"),
+        "browse.recovery": ("[4 recovery]", "no run was cut off", "what was at work"),
+        "browse.deletion": ("[5 deletion]", "at work", "it is the run on this screen"),
+    }
+    async with showing(story=True) as stage:
+        await opened(stage)
+        for size in ((60, 16), (80, 24), (120, 40), (250, 50)):
+            await stage.pilot.resize_terminal(*size)
+            for action, words in said.items():
+                await press(stage, action)
+                assert all(word in stage.text for word in words), stage.text
+        await press(stage, "browse.next")
+        assert "[1 signatures]" in stage.text
+        await press(stage, "browse.back")
+        assert stage.app.screen is stage.main
+
+
+async def test_a_failure_leads_to_its_occurrences(showing: Any) -> None:
+    """Under each failure stands all that is known of it; enter shows its occurrences in the log, esc leads back."""
+    async with showing(story=True) as stage:
+        screen = await opened(stage)
+        for word in ("expected 200 but got 401", "seen       4 times", "agents     backend-1", "webhook.4"):
+            assert word in stage.text
+        await press(stage, "rows.down", "rows.down")
+        assert "unsupported operand" in stage.text
+        await press(stage, "rows.first", "signatures.log")
+        log = stage.app.screen
+        assert isinstance(log, LogScreen)
+        while "looking" in stage.text or log.query_one(LogList).line_total() == 0:
+            await stage.pilot.pause(0.01)
+        assert "failure:" in stage.text
+        assert log.query_one(LogList).line_total() == 4
+        await stage.pilot.press("escape", "escape")
+        await settled(stage)
+        assert stage.app.screen is screen
+
+
+async def test_a_new_failure_comes_by_itself(showing: Any) -> None:
+    """While the screen is open the list goes on with the run, and the cursor stays on its failure."""
+    async with showing(story=True) as stage:
+        screen = await opened(stage)
+        await press(stage, "rows.down")
+        chosen = screen._tab.key(screen._tab.row)
+        await fails(stage, "search", WRONG)
+        await settled(stage)
+        screen.tick()
+        await settled(stage)
+        assert "no total" not in stage.text
+        assert len(screen._tab.rows) == 4
+        assert screen._tab.key(screen._tab.row) == chosen
+
+
+async def test_one_answer_goes_to_all_who_ask(showing: Any) -> None:
+    """Two tasks ask about the same failure: one choice and one yes answer both; a no leaves both open."""
+    async with showing() as stage:
+        for name in ("cart", "shop"):
+            await fails(stage, name, WRONG)
+            stage.story.asks(name, problem="no total")
+        await stage.settled()
+        await opened(stage)
+        gates = stage.story.core.head.gates
+        await press(stage, "signatures.answer")
+        assert "One answer for 2 questions" in stage.text
+        await says(stage, "2")
+        assert "skip: 2 questions get this answer" in stage.text
+        await says(stage, "n")
+        assert [row.status for row in gates.values()] == ["open", "open"]
+        await press(stage, "signatures.answer")
+        await says(stage, "2")
+        await says(stage, "y")
+        assert [row.answer for row in stage.story.core.head.gates.values()] == [Answer(choice="skip")] * 2
+        assert "2 of 2 are answered" in told(stage)
+
+
+def ended() -> None:
+    """Wait until nobody waits for an editor any more."""
+    for thread in threading.enumerate():
+        if thread.daemon and "(wait)" in thread.name:
+            thread.join()
+
+
+async def test_the_place_is_opened_beside_the_run(
+    showing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor with a window opens at the line; one for the terminal would hold up the run, so the place is copied."""
+    heard = tmp_path / "heard"
+    os.mkfifo(heard)
+    editor = tmp_path / "code"
+    editor.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {heard}\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.setenv("VISUAL", str(editor))
+    async with showing() as stage:
+        cart = stage.story.core.root / "shop" / "cart.py"
+        cart.parent.mkdir()
+        cart.write_text("\n", encoding="utf-8")
+        await fails(stage, "cart", WRONG)
+        stage.story.task("other")
+        await opened(stage)
+        await press(stage, "signatures.edit")
+        assert "is opened in code" in told(stage)
+        assert heard.read_text(encoding="utf-8").split() == ["--goto", f"{cart}:18"]
+        await asyncio.to_thread(ended)
+        monkeypatch.setenv("VISUAL", "vim")
+        await press(stage, "browse.back", "view.browse", "signatures.edit")
+        assert "would hold up the run" in told(stage)
+        copied = stage.story.core.folder / "copied.txt"
+        assert copied.read_text(encoding="utf-8") == f"{cart}:18\n"
+        assert stage.app.clipboard == f"{cart}:18"
+
+
+async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) -> None:
+    """Two marks are compared with each other, one with now; a restore shows its plan, asks, and can be undone."""
+    async with showing() as stage:
+        core = stage.story.core
+        readme, store = core.root / "README.md", core.checkpoints(core.root)
+        readme.write_text("first\n", encoding="utf-8")
+        first = await store.create("baseline", run=core.run, task="web")
+        await stage.story.clock.advance(1)
+        readme.write_text("second\n", encoding="utf-8")
+        second = await store.create("good", run=core.run, task="web")
+        readme.write_text("[bold]third[/bold]\n", encoding="utf-8")
+        await opened(stage)
+        await press(stage, "browse.checkpoints", "checkpoints.diff")
+        assert f"since {second.id} up to now: 1 file, +1 -1" in stage.text
+        assert "+[bold]third[/bold]" in stage.text
+        await press(stage, "checkpoints.mark", "rows.down", "checkpoints.mark", "checkpoints.diff")
+        assert f"since {first.id} up to {second.id}" in stage.text
+        assert "changed    README.md (6 B → 7 B)" in stage.text
+        await press(stage, "browse.back", "checkpoints.restore")
+        assert f"{first.id} sets back in" in stage.text
+        await says(stage, "n")
+        assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
+        await press(stage, "checkpoints.restore")
+        await says(stage, "y")
+        assert readme.read_text(encoding="utf-8") == "first\n"
+        await press(stage, "checkpoints.undo")
+        await says(stage, "y")
+        assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
+
+
+async def test_nothing_is_restored_under_an_agent(showing: Any) -> None:
+    """While an agent works in the tree a restore is refused, with the task that is in the way."""
+    async with showing() as stage:
+        core = stage.story.core
+        await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        (core.root / "README.md").write_text("mine\n", encoding="utf-8")
+        stage.story.task("web")
+        stage.story.start("web")
+        stage.story.spawned("web")
+        await opened(stage)
+        await press(stage, "browse.checkpoints", "checkpoints.restore")
+        assert not stage.app.screen.is_modal
+        assert "web of run" in told(stage)
+        assert (core.root / "README.md").read_text(encoding="utf-8") == "mine\n"
+
+
+async def test_much_of_a_tree_needs_a_typed_yes(showing: Any) -> None:
+    """A restore that takes more than its share wants yes typed; anything else does nothing."""
+    async with showing() as stage:
+        core = stage.story.core
+        await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        for number in range(30):
+            (core.root / f"new{number}").write_text("new\n", encoding="utf-8")
+        await opened(stage)
+        await press(stage, "browse.checkpoints", "checkpoints.restore")
+        assert "That is much of a tree with 31 files" in stage.text
+        await says(stage, "y", "no")
+        assert "nothing is done" in stage.text
+        assert (core.root / "new7").exists()
+        await stage.pilot.press(*["backspace"] * 2, *"yes", "enter")
+        await settled(stage)
+        assert not (core.root / "new7").exists()
+
+
+async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Any) -> None:
+    """An answer becomes a rule that holds; whatever is chosen is forgotten after a yes, and only that."""
+    async with showing() as stage:
+        memory = memory_of(stage.app.view.place)
+        memory.remember(learnt("approach", signature="a-1", approach="use [bold]Decimal[/bold]", outcome="failed"))
+        memory.remember(learnt("answer", signature="a-1", approach="show_me", note="round at the end", task="cart"))
+        memory.sync()
+        await opened(stage)
+        await press(stage, "browse.memory")
+        assert "[bold]Decimal[/bold]" in stage.text
+        await press(stage, "memory.promote")
+        assert "agents are told by themselves: round at the end" in told(stage)
+        assert [entry.note for entry in memory_of(stage.app.view.place).entries("rule")] == ["round at the end"]
+        await press(stage, "rows.last", "memory.promote")
+        assert "cannot be made a rule" in told(stage)
+        await press(stage, "memory.forget")
+        await says(stage, "y")
+        kinds = [entry.kind for entry in memory_of(stage.app.view.place).entries()]
+        assert sorted(kinds) == ["answer", "rule"]
+
+
+async def test_the_live_run_is_not_deleted_from_its_screen(showing: Any) -> None:
+    """Its inventory is shown with sizes; deleting it is refused with the reason, and nothing goes."""
+    async with showing(story=True) as stage:
+        await opened(stage)
+        await press(stage, "browse.deletion", "deletion.look")
+        assert "record with its output, prompts and reports" in stage.text
+        await press(stage, "deletion.delete")
+        assert not stage.app.screen.is_modal
+        assert "cannot be deleted now: it is the run on this screen" in told(stage)
+        assert stage.story.core.folder.is_dir()
+
+
+async def test_hostile_names_stay_text(showing: Any) -> None:
+    """A task, a failure and a checkpoint that are named to act on a terminal or a screen only stand there."""
+    async with showing() as stage:
+        name = "[/nope]\x1b[2J"
+        await fails(stage, name, "Error: [@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \u202e")
+        core = stage.story.core
+        await core.checkpoints(core.root).create(name, run=core.run, task=name)
+        await opened(stage)
+        assert "[@click=app.quit]x[/]" in stage.text
+        await press(stage, "signatures.edit", "signatures.answer", "browse.checkpoints")
+        assert "[/nope]" in stage.text
+        assert "\x1b" not in stage.text
+        assert "\u202e" not in stage.text
+
+
+async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualClock) -> None:
+    """From a replay another run is deleted: what goes is shown, its id typed. A cut-off one stands under recovery."""
+    logs = []
+    for name in ("old", "new"):
+        async with Supervisor.open(repo, clock=clock, start=e.RunStarted(project="shop", kind="plan")) as supervisor:
+            supervisor.add(Task(id=name, prompt=admit("Make it work")))
+            await supervisor.core.journal.committed()
+            logs.append(supervisor.core.journal.path)
+        await clock.advance(60)
+    old, new = (log.parent for log in logs)
+    app = ReplayApp(PastRun(indexed(logs[1]), await locate(repo)))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        stage = Stage(app, pilot)
+        await pilot.press(key_of("view.browse"))
+        await settled(stage)
+        await press(stage, "browse.recovery")
+        assert f"unstuck run --resume {new.name}" in stage.text
+        await press(stage, "browse.deletion", "deletion.delete")
+        assert "it is the run on this screen" in told(stage)
+        await press(stage, "rows.down", "deletion.delete")
+        assert f"run {old.name} would be deleted" in stage.text
+        await says(stage, "y", "another")
+        assert old.is_dir()
+        await pilot.press(*["backspace"] * 7, *old.name, "enter")
+        await settled(stage)
+        assert not old.exists()
+        assert new.is_dir()
+        assert "a search has found nothing of it" in told(stage)

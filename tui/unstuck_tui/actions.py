@@ -173,7 +173,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("checkpoints.restore", "r", "act('checkpoints', 'restore')", "restore",
         "Set the files back to it: first shows what would change, and asks.", "checkpoints", True),
     Action("checkpoints.undo", "u", "act('checkpoints', 'undo')", "undo",
-        "Take the last restore back: first shows what would change, and asks.", "checkpoints", True),
+        "Take back the last restore in its tree: first shows what would change, and asks.", "checkpoints", True),
     Action("memory.forget", "f", "act('memory', 'forget')", "forget", "Forget it, after a question.", "memory", True),
     Action("memory.promote", "p", "act('memory', 'promote')", "promote",
         "Make an answer a rule: agents are told it by themselves.", "memory", True),

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +129,8 @@ def _for_tmux(argument: str) -> str:
 def _start(command: Sequence[str]) -> None:
     """Start a program that outlives us, and has nothing of our terminal."""
     nothing = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    editor = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    threading.Thread(target=editor.wait, daemon=True).start()
 
 
 def _copied(app: App[Any], view: RunView, place: Place, why: str) -> str:

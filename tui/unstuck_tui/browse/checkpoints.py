@@ -34,7 +34,8 @@ class CheckpointsTab(Tab[Row]):
     """All checkpoints of the project and of its tasks' work trees, the newest first."""
 
     name: ClassVar[str] = "checkpoints"
-    empty: ClassVar[str] = "no checkpoints yet: the files are saved before anything risky, and stand here then"
+    empty: ClassVar[str] = "no checkpoints yet"
+    would: ClassVar[str] = "The files are saved before anything risky: to look at, and to go back to."
     columns = COLUMNS
 
     def __init__(self, world: World) -> None:
@@ -106,20 +107,16 @@ class CheckpointsTab(Tab[Row]):
             await self._set_back(store, root, plan, ())
 
     async def do_undo(self, row: Row) -> None:
-        """Take the last restore back: its plan first, then a yes."""
-        place = self.world.place
-        root = await last_restored(place.home, place.repository)
-        nothing = UsageError("there is no restore to undo in this project")
-        if root is None:
-            raise nothing
-        settings = await self._settings()
-        store = store_of(place, root, settings)
-        last = store.last_restore()
+        """Take back the last restore in its tree, whoever has done that: the plan first, then a yes."""
+        store, settings = await self._store(row)
+        root, last = row["root"], store.last_restore()
         if last is None:
-            raise nothing
-        async with kept_free(place, root):
+            raise UsageError("no restore was done in this tree, so there is none to take back")
+        async with kept_free(self.world.place, root):
             plan = await store.plan(last.safety, paths=last.paths)
-        if await self._agreed(plan, root, settings, f"Take back the restore to {last.target}?"):
+        whose = await store.get(last.safety)
+        by_hand = "" if whose.run == _BY_HAND else f"It was run {whose.run} that went back, not a person."
+        if await self._agreed(plan, root, settings, f"Take back the restore to {last.target}?", by_hand):
             await self._set_back(store, root, plan, last.paths, undo=True)
 
     async def _set_back(
@@ -134,13 +131,14 @@ class CheckpointsTab(Tab[Row]):
         self.world.screen.tell(_receipt(done))
         self.world.screen.again()
 
-    async def _agreed(self, plan: Plan, root: Path, settings: Settings, title: str) -> bool:
+    async def _agreed(self, plan: Plan, root: Path, settings: Settings, title: str, warning: str = "") -> bool:
         rows = [change_row(change, PLANNED) for change in plan.changes]
         said = plan_words(plan.checkpoint, one_line(str(root)), rows, plan.under_way)
         if not plan.changes:
             self.world.screen.tell("Nothing to do: the files are the same.")
             return False
         much = not plan.is_within(settings.restore_share)
+        said += [warning] if warning else []
         said += [f"That is much of a tree with {plan.files} files."] if much else []
         return await self.world.screen.agreed(
             title, said, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"

@@ -29,6 +29,7 @@ class DeletionTab(Tab[Row]):
 
     name: ClassVar[str] = "deletion"
     empty: ClassVar[str] = "no runs here yet"
+    would: ClassVar[str] = "Every run, with what deleting it would destroy."
     columns = RUNS
 
     def __init__(self, world: World) -> None:

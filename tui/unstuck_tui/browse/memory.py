@@ -22,7 +22,8 @@ class MemoryTab(Tab[Row]):
     """The newest first."""
 
     name: ClassVar[str] = "memory"
-    empty: ClassVar[str] = "nothing is remembered yet: approaches that were tried, insights and your answers come here"
+    empty: ClassVar[str] = "nothing is remembered yet"
+    would: ClassVar[str] = "Approaches that were tried, insights, your answers and the rules made of them."
     columns = COLUMNS
 
     def key(self, row: Row) -> str:

@@ -22,7 +22,8 @@ class RecoveryTab(Tab[CutOff]):
     """Of the newest hundred runs, the newest first. What becomes of a task is chosen when its run is resumed."""
 
     name: ClassVar[str] = "recovery"
-    empty: ClassVar[str] = "no run was cut off: the tasks of one that was stand here, with what was at work"
+    empty: ClassVar[str] = "no run was cut off"
+    would: ClassVar[str] = "The tasks of a run that was cut off: what was at work, and how one goes on."
     columns = CUT_OFF
 
     def key(self, row: CutOff) -> str:

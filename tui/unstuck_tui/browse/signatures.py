@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unstuck.record.load import seconds_of
 from unstuck.record.state import State
@@ -26,14 +26,15 @@ from unstuck_tui.render.browse.signatures import (
 )
 from unstuck_tui.render.rows import Cell
 
-__all__ = ["SignaturesTab"]
+__all__ = ["SignaturesTab", "listed"]
 
 
 class SignaturesTab(Tab[Failure]):
     """The run's own failures, alike ones together; of a replay those up to the moment that is shown."""
 
     name: ClassVar[str] = "signatures"
-    empty: ClassVar[str] = "no failure yet: each one stands here once, with how often it came and what got past it"
+    empty: ClassVar[str] = "no failure yet"
+    would: ClassVar[str] = "Each failure of the run, once: how often it came, how far it got, what got past it."
     columns = COLUMNS
     follows = True
 
@@ -52,7 +53,7 @@ class SignaturesTab(Tab[Failure]):
         worked = await asyncio.to_thread(learnt_in, view.place) if view.place is not None else {}
         begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
         rows = list(rows_of([(state.run.id, seen)], worked))
-        return await asyncio.to_thread(_failures, rows, found, _agents(state), begin, end)
+        return await asyncio.to_thread(listed, rows, found, _agents(state), begin, end)
 
     def cells(self, row: Failure, width: int) -> Sequence[Cell]:
         return failure_cells(row, width)
@@ -97,9 +98,10 @@ def _agents(state: State) -> dict[str, str]:
     return {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
 
 
-def _failures(
-    rows: Sequence[Mapping[str, object]], found: Mapping[str, Seen], agents: Mapping[str, str], begin: float, end: float
+def listed(
+    rows: Sequence[Mapping[str, Any]], found: Mapping[str, Seen], agents: Mapping[str, str], begin: float, end: float
 ) -> list[Failure]:
+    """``rows`` with what was ``found`` of each from ``begin`` to ``end`` (seconds since 1970), and whose ``agents``."""
     identities = [str(row["signature"]) for row in rows]
     known = {identity: seen.signature for identity, seen in found.items() if seen.signature is not None}
     groups = groups_of(identities, known)
@@ -110,7 +112,6 @@ def _failures(
     failures = []
     for identity, row in zip(identities, rows, strict=True):
         seen, tasks = found.get(identity, Seen()), row["tasks"]
-        assert isinstance(tasks, list)
         failures.append(
             Failure(
                 row=row,

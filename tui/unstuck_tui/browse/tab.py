@@ -66,11 +66,13 @@ class Tab(Generic[Row]):
     """One tab: its ``rows``, with a cursor. Subclasses say how they are read and drawn.
 
     Nothing is read before the tab is shown for the first time. Its actions are the methods whose names begin with
-    ``do_``. One that ``follows`` is read again when the run has gone on.
+    ``do_``. Where there are no rows ``empty`` says so, and ``would`` what would stand there. One that ``follows`` is
+    read again when the run has gone on.
     """
 
     name: ClassVar[str]
     empty: ClassVar[str]
+    would: ClassVar[str]
     columns: ClassVar[Sequence[Column]]
     follows: ClassVar[bool] = False
 

@@ -93,6 +93,9 @@ class Asker:
             return
         if self._is_asking:
             return
+        if len(gates) == 1:
+            self.ask(gates[0])
+            return
         self._is_asking = True
         try:
             rows = [row for gate in gates if (row := self._tracker.state.gates.get(gate)) and row.status == "open"]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 from textual import events, on
 from textual.app import ComposeResult
 
+from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
 from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.browse.checkpoints import CheckpointsTab
@@ -20,7 +21,8 @@ from unstuck_tui.browse.signatures import SignaturesTab
 from unstuck_tui.browse.tab import Tab, World
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.confirm import ConfirmDialog
-from unstuck_tui.render.browse.columns import tab_cells
+from unstuck_tui.render.browse.columns import tab_cells, would_lines
+from unstuck_tui.render.format import width_of
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.view import RunView
@@ -54,12 +56,12 @@ class _Tabs(Lines):
         tab = self._rows.tab
         return tab_cells([one.name for one in _TABS], tab.name, tab.note or f"{len(tab.rows):,}", width)
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         begin = 0
-        for place, tab in enumerate(_TABS):
-            begin += len(tab.name) + 5
+        for place, cell in enumerate(self.line_cells(0, self.size.width)[: len(_TABS)]):
+            begin += width_of(cell.text)
             if event.x < begin:
-                self.screen.action_turn_to(place)  # type: ignore[attr-defined]
+                await self.run_action(f"screen.turn_to({place})")
                 return
 
 
@@ -139,9 +141,9 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self._tell_about()
 
     def _tell_about(self) -> None:
-        page, row = self.query_one("#about", Page), self._tab.row
-        width = max(20, page.scrollable_content_region.width)
-        page.fill(self._tab.about(row, width) if row is not None else (), anew=True)
+        page, tab = self.query_one("#about", Page), self._tab
+        row, width = tab.row, max(20, page.scrollable_content_region.width)
+        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=True)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._tell_about)
@@ -179,7 +181,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         """Do what the shown tab can do with the row under its cursor."""
         if self._is_acting:
             self.tell("Something is being done still.")
-        elif self._tab.row is None and name != "undo":
+        elif self._tab.row is None:
             self.tell("There is no row to do it with.")
         else:
             self._is_acting = True
@@ -208,7 +210,9 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     async def agreed(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
         """Whether the person says yes to this; where ``typed`` is given, by typing it."""
-        dialog = ConfirmDialog(title, said, yes, clock=self._view.clock, typed=typed, hint=hint)
+        # In a replay it is the person's time that passes, not the run's.
+        clock = SystemClock() if self._view.is_past else self._view.clock
+        dialog = ConfirmDialog(title, said, yes, clock=clock, typed=typed, hint=hint)
         said_yes = await self.app.push_screen_wait(dialog)
         return said_yes is True
 

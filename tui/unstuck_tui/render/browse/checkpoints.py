@@ -17,7 +17,7 @@ __all__ = ["COLUMNS", "PLANNED", "checkpoint_about", "checkpoint_cells", "covera
 
 Row = Mapping[str, Any]
 COLUMNS = (
-    Column("TIME", 11),
+    Column("TIME", 14),
     Column("TASK", 10, share=2),
     Column("REASON", 14, share=3),
     Column("RUNG", 8, least=84),
@@ -42,7 +42,7 @@ def coverage(row: Row) -> str:
 def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[Cell, ...]:
     """One line of the list."""
     texts = {
-        "TIME": when(row["created"]),
+        "TIME": when(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
         "REASON": str(row["reason"]),
         "RUNG": rung or "-",
@@ -92,10 +92,10 @@ def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
 
 
-def when(time: str) -> str:
+def when(time: str, *, seconds: bool = False) -> str:
     """Day and time where the person is: ``11-22 08:30``."""
     try:
-        return f"{time[5:10]} {time_of_day(time.replace('Z', '+00:00'))}"
+        return f"{time[5:10]} {time_of_day(time, seconds=seconds)}"
     except ValueError:
         return "-"
 

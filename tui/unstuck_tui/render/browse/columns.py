@@ -9,11 +9,12 @@ from unstuck_tui.render.format import fit, width_of, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone
 
-__all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells"]
+__all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells", "would_lines"]
 
 _MARGIN = 2
 _BARS = "▁▂▃▄▅▆▇█"
 _NAME = 10
+_AROUND, _LEAST_NOTE = 5, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ def row_cells(
     cells = [Cell(fit(sign, _MARGIN), "work")]
     room = width - _MARGIN
     for column, own in _widths(columns, width):
-        text = f"{fit(texts.get(column.name, ''), own, right=column.right)} "
-        cells.append(Cell(text if own < room else fit(text, room), tones.get(column.name, "plain")))
+        own = min(own, room)
+        text = fit(texts.get(column.name, ""), own, right=column.right) + " " * (own < room)
+        cells.append(Cell(text, tones.get(column.name, "plain")))
         room -= own + 1
         if room <= 0:
             break
@@ -67,6 +69,11 @@ def field_lines(name: str, text: object, width: int, *, most: int = 3, tone: Ton
     return [(Cell(f"  {head} ", "quiet"), Cell(line, tone)) for head, line in zip(names, found, strict=True)]
 
 
+def would_lines(said: str, width: int) -> list[tuple[Cell, ...]]:
+    """What would stand in an empty list."""
+    return [(Cell(f"  {line}", "quiet"),) for line in wrapped(said, max(8, width - _MARGIN - 1), 4)]
+
+
 def spark(times: Sequence[float], begin: float, end: float, width: int) -> str:
     """How often something was from ``begin`` to ``end`` (seconds), in ``width`` cells; the highest one is full."""
     counts = [0] * width
@@ -78,12 +85,13 @@ def spark(times: Sequence[float], begin: float, end: float, width: int) -> str:
 
 
 def tab_cells(names: Sequence[str], shown: str, note: str, width: int) -> tuple[Cell, ...]:
-    """The tabs by their numbers, the shown one in brackets, and a ``note`` where there is room."""
+    """The tabs by their numbers, the shown one in brackets and, where there is little room, it alone by its name."""
     cells = []
     room = width
+    is_narrow = sum(len(name) + _AROUND for name in names) + _LEAST_NOTE > width
     for number, name in enumerate(names, 1):
         is_shown = name == shown
-        text = f" [{number} {name}]" if is_shown else f"  {number} {name} "
+        text = f" [{number} {name}]" if is_shown else f"  {number} " if is_narrow else f"  {number} {name} "
         text = text if width_of(text) <= room else fit(text, room)
         cells.append(Cell(text, "work" if is_shown else "quiet"))
         room -= width_of(text)

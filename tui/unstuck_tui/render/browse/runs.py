@@ -31,11 +31,12 @@ CUT_OFF = (
 RUNS = (
     Column("RUN", 15),
     Column("STARTED", 11),
-    Column("STATE", 14),
+    Column("STATE", 10, share=1),
     Column("KIND", 8, least=84),
-    Column("TASKS", 20, share=1),
+    Column("TASKS", 10, share=4),
 )
 _LIVE = "at work"
+_AT_WORK = ("running", "blocked", "draining")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +57,8 @@ class CutOff:
 
 
 def cut_off_in(run: str, state: State) -> list[CutOff]:
-    """The tasks of ``run`` that were not over, in the order of its plan; none where it has come to its end."""
-    if state.run.state == "ended":
+    """The tasks of ``run`` that were not over, in the order of its plan; none where it came to an end or was parked."""
+    if state.run.state not in _AT_WORK:
         return []
     return [_cut_off(run, state, row) for row in state.tasks.values() if row.state != "ended"]
 

@@ -1,0 +1,180 @@
+"""What the browse screen draws, and how an editor is called: without an app."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from unstuck.record.reader import RunReader
+from unstuck.runs.alike import groups_of
+from unstuck.runs.deletion.inventory import Inventory, Item
+from unstuck.runs.failures import rows_of
+from unstuck.text import admit
+from unstuck_tui.browse.signatures import listed
+from unstuck_tui.editing import Place, command_for, located
+from unstuck_tui.past.occurrences import Occurrences
+from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words
+from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
+from unstuck_tui.render.browse.memory import memory_about, memory_cells
+from unstuck_tui.render.browse.runs import cut_off_about, cut_off_cells, cut_off_in, inventory_about, run_cells
+from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_cells, gates_about
+
+HOSTILE = "[/nope]\x1b[2Jred\u202e\x07 漢字漢字漢字漢字漢字漢字漢字"
+WIDTHS = (20, 60, 80, 120, 250)
+
+
+def checkpoint(**fields: Any) -> dict[str, Any]:
+    row = {"id": "chk-1", "created": "2026-11-22T08:30:00Z", "reason": HOSTILE, "run": "r1", "task": HOSTILE}
+    more = {"tree": f"/tmp/{HOSTILE}", "files": 41, "size": 2048, "ignored": 2}
+    return row | more | {"not_covered": [{"path": HOSTILE, "why": "too large"}]} | fields
+
+
+def remembered(**fields: Any) -> dict[str, Any]:
+    row = {"memory": "a1", "kind": "rule", "outcome": "", "signature": HOSTILE, "approach": HOSTILE, "cause": HOSTILE}
+    return row | {"note": HOSTILE, "task": HOSTILE, "run": "r1", "when": "2026-11-22T08:30:00", "holds": True} | fields
+
+
+def a_failure(**fields: Any) -> Any:
+    row = {"signature": "abc", "count": 3, "first": "2026-11-22T08:00:00Z", "last": "never", "error_type": HOSTILE}
+    more = {"location": HOSTILE, "headline": HOSTILE, "tasks": [HOSTILE], "rung": "asked", "worked": HOSTILE}
+    return listed([row | more | fields], {}, {HOSTILE: HOSTILE}, 0.0, 1.0)[0]
+
+
+def a_cut_off(log: Path) -> Any:
+    state, _ = RunReader(log.parent).state()
+    return next(row for row in cut_off_in("r1", state) if row.task == "cart")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_line_fits_and_nothing_foreign_acts(past_log: Path, width: int) -> None:
+    """However narrow it is and whatever an agent has said, a line is no wider than its list, and its margin is ours."""
+    inventory = Inventory(name="r1", run="r1", items=(Item(kind="logs", name=HOSTILE, holds=HOSTILE),))
+    change = {"path": HOSTILE, "status": "changed", "before": 1, "after": 2}
+    run = {"run": "r1", "started": "2026-11-22T08:00:00Z", "state": "ended", "kind": HOSTILE, "tasks": {HOSTILE: 1}}
+    rows = [
+        failure_cells(a_failure(), width),
+        checkpoint_cells(checkpoint(), width, rung="retry", marked=False),
+        memory_cells(remembered(), width),
+        cut_off_cells(a_cut_off(past_log), width),
+        run_cells(run, width, live=""),
+        heading_cells(COLUMNS, width),
+    ]
+    for row in rows:
+        assert sum(cell_len(cell.text) for cell in row) <= width
+    pages = [
+        failure_about(a_failure(), width),
+        checkpoint_about(checkpoint(), width),
+        diff_lines("chk-1 up to now", [change], admit(f"diff --git a b\n+{HOSTILE}"), width),
+        memory_about(remembered(), width),
+        cut_off_about(a_cut_off(past_log), width),
+        inventory_about(inventory, HOSTILE, width),
+    ]
+    for row in (*rows, *(line for page in pages for line in page)):
+        text = "".join(cell.text for cell in row)
+        assert text[:2].strip() == ""
+        assert text.isprintable()
+        assert cell_len(text) <= max(width, 24)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_tabs_fit(width: int) -> None:
+    """The shown tab is named however little room there is."""
+    names = ("signatures", "checkpoints", "memory", "recovery", "deletion")
+    cells = tab_cells(names, "deletion", "7", width)
+    assert sum(cell_len(cell.text) for cell in cells) == width
+    assert width < 60 or "[5 deletion]" in "".join(cell.text for cell in cells)
+
+
+def test_the_curve_shows_when() -> None:
+    """Most at the end is a full bar there, and nothing at all is a flat line."""
+    assert spark([0.0, 9.0, 9.5, 9.9], 0.0, 10.0, 5) == "▄▁▁▁█"
+    assert spark([], 0.0, 10.0, 5) == "▁▁▁▁▁"
+    assert spark([5.0], 5.0, 5.0, 3).count("█") == 1
+
+
+def test_occurrences_are_those_of_the_log(past_log: Path) -> None:
+    """Each failure has as many as the run counts, with their records; looked at again there are no more."""
+    state, _ = RunReader(past_log.parent).state()
+    occurrences = Occurrences(past_log)
+    for _ in range(2):
+        found = occurrences.look()
+        assert {name: len(seen.times) for name, seen in found.items()} == {
+            row.identity: row.count for row in state.signatures.values()
+        }
+    webhook = next(seen for seen in found.values() if seen.last[0].task == "webhook")
+    assert [one.attempt for one in webhook.last] == ["webhook.1", "webhook.2", "webhook.3", "webhook.4"]
+
+
+def test_alike_failures_stand_together(past_log: Path) -> None:
+    """The same words at another status are a failure of their own, and stand below the one that they are like."""
+    state, _ = RunReader(past_log.parent).state()
+    found = Occurrences(past_log).look()
+    known = {name: seen.signature for name, seen in found.items() if seen.signature is not None}
+    (first, signature), *others = known.items()
+    groups = groups_of([*known, "twin", "unknown"], known | {"twin": signature})
+    assert groups == {first: first, **{name: name for name, _ in others}, "twin": first, "unknown": "unknown"}
+    rows = list(rows_of([("r1", state.signatures.values())], {}))
+    twin = dict(rows[0]) | {"signature": "twin"}
+    shown = listed([*rows, twin], found | {"twin": found[rows[0]["signature"]]}, {}, 0.0, 1.0)
+    assert [failure.identity for failure in shown][:2] == [rows[0]["signature"], "twin"]
+    assert "└" in "".join(cell.text for cell in failure_cells(shown[1], 120))
+
+
+def test_all_who_ask_about_a_failure_are_found(past_log: Path) -> None:
+    """Whoever stands before this failure with an open question is found, and nobody else."""
+    state, _ = RunReader(past_log.parent).state()
+    identity = next(row.identity for row in state.signatures.values() if "webhook" in row.tasks)
+    assert gates_about(state, identity) == []
+    row = state.gates["g1"]
+    state.gates["g1"] = replace(row, gate=replace(row.gate, status="open"))
+    assert gates_about(state, identity) == ["g1"]
+    assert gates_about(state, "another") == []
+
+
+def test_a_plan_says_every_file() -> None:
+    """What a restore would do is told by file with sizes, a long one by its first two hundred."""
+    rows = [{"path": f"f{number}", "status": "changes", "before": 1, "after": 2} for number in range(201)]
+    said = plan_words("chk-1", "/shop", rows, "rebase")
+    assert said[0] == "chk-1 sets back in /shop: 201 files changes"
+    assert "a rebase is under way" in said[1]
+    assert "f199 (1 B → 2 B)" in said[-2]
+    assert said[-1] == "and 1 more"
+    assert "nothing, the files are the same" in plan_words("chk-1", "/shop", [], "")[0]
+
+
+@pytest.mark.parametrize(
+    ("environ", "line", "command"),
+    [
+        ({"EDITOR": "vim"}, 7, ["vim", "+7", "/f"]),
+        ({"EDITOR": "vim", "VISUAL": "/usr/bin/code -w"}, 7, ["/usr/bin/code", "-w", "--goto", "/f:7"]),
+        ({"EDITOR": "hx"}, 7, ["hx", "/f:7"]),
+        ({"EDITOR": "kate"}, 7, ["kate", "--line", "7", "/f"]),
+        ({"EDITOR": "unheard-of"}, 7, ["unheard-of", "/f"]),
+        ({"EDITOR": "vim"}, 0, ["vim", "/f"]),
+        ({"EDITOR": "a 'b"}, 7, []),
+        ({}, 7, []),
+    ],
+)
+def test_each_editor_is_told_the_line_in_its_own_way(environ: dict[str, str], line: int, command: list[str]) -> None:
+    """Known editors open at the line, others the file; nothing is a shell's to read."""
+    assert command_for(environ, Place(Path("/f"), line)) == command
+
+
+def test_only_files_of_the_task_are_opened(repo: Path, tmp_path: Path) -> None:
+    """A place is found in the task's tree, from where the agent stood or from the top; no way leads out of it."""
+    (repo / "shop").mkdir()
+    (repo / "shop" / "cart.py").write_text("", encoding="utf-8")
+    outside = tmp_path / "secret"
+    outside.write_text("", encoding="utf-8")
+    (repo / "link").symlink_to(outside)
+    folders = [repo / "shop"]
+    cart = repo / "shop" / "cart.py"
+    assert located(folders, "cart.py:18") == Place(cart, 18)
+    assert located(folders, "shop/cart.py:18:3") == Place(cart, 18)
+    assert located(folders, f"{cart}") == Place(cart, 0)
+    for location in ("../../secret:1", "link:1", f"{outside}:1", "/etc/passwd:1", "nothing.py:1", "", ":3", "a\0b:1"):
+        assert located(folders, location) is None
