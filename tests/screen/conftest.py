@@ -19,6 +19,7 @@ from unstuck.clock import ManualClock
 from unstuck.diagnosis import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
+from unstuck.settings import ScreenSettings
 from unstuck.supervision.gates import CHOICES
 from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp
@@ -224,6 +225,7 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
         *,
         story: bool = False,
         before: Callable[[Story], Awaitable[None]] | None = None,
+        settings: ScreenSettings | None = None,
     ) -> AsyncIterator[Stage]:
         start = e.RunStarted(project="shop", kind="plan")
         async with Supervisor.open(repo, clock=clock, person=True, start=start) as supervisor:
@@ -233,7 +235,7 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
                 await told.core.journal.committed()
             if before is not None:
                 await before(told)
-            app = UnstuckApp(LiveRun(supervisor))
+            app = UnstuckApp(LiveRun(supervisor), settings)
             async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
                 stage = Stage(told, app, pilot)
                 await stage.settled()

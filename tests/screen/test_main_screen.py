@@ -555,13 +555,16 @@ async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch:
 
 
 async def test_the_theme_changes_by_key(showing: Showing) -> None:
-    """One key goes from dark to light and back."""
+    """One key goes from dark to light, on to the terminal's own colours, and back."""
     async with showing() as stage:
         assert stage.app.current_theme.dark
         await stage.press("app.theme")
         assert not stage.app.current_theme.dark
         await stage.press("app.theme")
+        assert stage.app.native_ansi_color
+        await stage.press("app.theme")
         assert stage.app.current_theme.dark
+        assert not stage.app.native_ansi_color
 
 
 async def test_a_screen_that_fails_takes_nothing_with_it(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -425,3 +425,39 @@ def test_an_evaluator_is_named_by_the_user_alone(load: Load) -> None:
     assert "evaluator" in str(refused(load, own="evaluator: rm -rf /"))
     assert load(own="recovery: retry").recovery == "retry"
     assert "recovery" in str(refused(load, own="recovery: done"))
+
+
+def test_the_screen_is_set_by_its_person_alone(load: Load) -> None:
+    """How the screen looks, what its keys do and what it runs is taken from the user's own file and environment."""
+    settings = load(
+        user="notify: off\ntitle: off\ntheme: light\nkeys: {task.open: o}\n",
+        environ={"UNSTUCK_NOTIFY": "command", "UNSTUCK_NOTIFY_COMMAND": "[notify-send, unstuck]"},
+    )
+    assert (settings.notify, settings.notify_command) == ("command", ("notify-send", "unstuck"))
+    assert (settings.title, settings.theme, dict(settings.keys)) == (False, "light", {"task.open": "o"})
+    assert not {"notify", "keys", "theme"} & settings.frozen().keys()
+
+
+@pytest.mark.parametrize("source", ["own", "flags"])
+def test_nobody_else_sets_the_screen(load: Load, source: str) -> None:
+    """A file of the project, or a plan, names no command for notifications and changes no key."""
+    given = {"own": {"own": "notify_command: [sh, -c, evil]\n"}, "flags": {"notify_command": ["sh"]}}[source]
+    assert "is a matter of your screen, not of a run: set it in your own settings" in str(refused(load, **given))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("notify: loud", "must be 'off', 'bell', 'osc9', 'osc99', 'osc777' or 'command', not 'loud'"),
+        ("notify_command: notify-send x", "must be a list such as [notify-send, unstuck], not 'notify-send x'"),
+        ("theme: solarized", "must be 'dark', 'light' or 'ansi', not 'solarized'"),
+        ("title: perhaps", "must be on or off, not 'perhaps'"),
+        ("dialogs: never", "must be 'pop' or 'list', not 'never'"),
+        ("keys: {task.open: [o]}", "must name a key in quotes for each action"),
+    ],
+)
+def test_a_wrong_setting_of_the_screen_says_what_is_allowed(load: Load, text: str, said: str) -> None:
+    """One line with the file, its line, the key and what may stand there."""
+    problem = refused(load, user=f"\n{text}\n")
+    assert said in str(problem)
+    assert "user.yaml:2: " in str(problem)

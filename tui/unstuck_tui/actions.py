@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from textual.binding import Binding, BindingType
 
-__all__ = ["ACTIONS", "AREA_NAMES", "Action", "Area", "actions_of", "bindings_of", "key_of", "keys_of", "spoken"]
+__all__ = [
+    "ACTIONS",
+    "AREA_NAMES",
+    "Action",
+    "Area",
+    "actions_of",
+    "bindings_of",
+    "key_of",
+    "keys_now",
+    "keys_of",
+    "remap",
+    "spoken",
+]  # fmt: skip
 
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
@@ -88,7 +100,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("view.previous", "shift+tab", "app.focus_previous", "previous pane", "To the pane before.", "main"),
     Action("app.suspend", "ctrl+z", "suspend", "suspend",
         "To the shell and back with fg; not while the run goes on.", "app"),
-    Action("app.theme", "ctrl+t", "theme", "light or dark", "Change between a dark and a light screen.", "app"),
+    Action("app.theme", "ctrl+t", "theme", "colours",
+        "The next of: dark, light, the terminal's own 16 colours.", "app"),
     Action("app.palette", "ctrl+p", "command_palette", "palette", "Search everything that can be done.", "app"),
     Action("table.down", "j,down", "cursor(1)", "down", "The next row.", "table"),
     Action("table.up", "k,up", "cursor(-1)", "up", "The row before.", "table"),
@@ -279,9 +292,26 @@ def _binding(action: Action) -> Binding:
     )
 
 
+_remapped: dict[str, str] = {}
+
+
+def remap(keys: Mapping[str, str]) -> None:
+    """From now on these actions have other keys, by their ids; all others have their own.
+
+    For the whole process: one person sits before it, and whatever names a key names the one that works.
+    """
+    _remapped.clear()
+    _remapped.update(keys)
+
+
+def keys_now(action: Action) -> str:
+    """The keys of ``action`` with a comma between them: the person's own, where there are some."""
+    return _remapped.get(action.id, action.keys)
+
+
 def key_of(id: str) -> str:
     """The first key of an action."""
-    return next(action.keys.split(",")[0] for action in ACTIONS if action.id == id)
+    return next(keys_now(action).split(",")[0] for action in ACTIONS if action.id == id)
 
 
 _SPOKEN = {
@@ -302,4 +332,4 @@ def _spoken(key: str) -> str:
 
 def keys_of(actions: Iterable[Action]) -> list[tuple[str, str]]:
     """(keys as people write them, what they do) for help."""
-    return [(" ".join(map(_spoken, action.keys.split(","))), action.help) for action in actions]
+    return [(" ".join(map(_spoken, keys_now(action).split(","))), action.help) for action in actions]

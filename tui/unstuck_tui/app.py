@@ -10,6 +10,7 @@ from textual.app import App
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
+from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of, key_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.screens.fitting import is_below
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
     from unstuck.supervision.standstill import Standstill
 
-__all__ = ["UnstuckApp"]
+__all__ = ["THEMES", "UnstuckApp"]
+
+THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
+"""What the setting ``theme`` may be; the last has no colours but the terminal's own sixteen."""
 
 
 def _commands() -> type[Provider]:
@@ -41,14 +45,17 @@ class UnstuckApp(App[None], inherit_bindings=False):
     COMMANDS = {_commands}  # noqa: RUF012
     TITLE = "unstuck"
 
-    def __init__(self, view: RunView) -> None:
+    def __init__(self, view: RunView, settings: ScreenSettings | None = None) -> None:
         super().__init__()
         self.failure: Exception | None = None
         self.view = view
+        self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
-        self.asker = Asker(self, self.tracker, view)
+        self.asker = Asker(self, self.tracker, view, pops=self.settings.dialogs == "pop")
+        self.theme = THEMES[self.settings.theme]
 
     def on_mount(self) -> None:
+        self.set_keymap(dict(self.settings.keys))
         self.push_screen(self.main_screen())
         if self.view.recovery is not None:
             self.run_worker(self._recover(self.view.recovery), group="recovery")
@@ -123,8 +130,9 @@ class UnstuckApp(App[None], inherit_bindings=False):
             self.action_suspend_process()
 
     def action_theme(self) -> None:
-        """Change between dark and light."""
-        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+        """The next of dark, light, and the terminal's own colours."""
+        names = list(THEMES.values())
+        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
 
     def action_help(self) -> None:
         """What the keys do where the focus is."""

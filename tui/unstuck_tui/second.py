@@ -18,7 +18,7 @@ from unstuck.record.state import State
 from unstuck.runs.looking import answer_message, is_live
 from unstuck.runs.recovering import tree_of
 from unstuck.runs.saved import store_of
-from unstuck.settings import Settings, runtime_dir
+from unstuck.settings import ScreenSettings, Settings, runtime_dir
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.looking import changes_in
 from unstuck.workspace.project import Project
@@ -135,8 +135,8 @@ class FollowedRun:
 class SecondApp(UnstuckApp):
     """The main screen on a followed run. Leaving it changes nothing."""
 
-    def __init__(self, view: FollowedRun) -> None:
-        super().__init__(view)
+    def __init__(self, view: FollowedRun, settings: ScreenSettings | None = None) -> None:
+        super().__init__(view, settings)
         self._followed = view
         self._was_live = True
         self.trouble: RecordError | None = None

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 from unstuck.errors import UnstuckError
+from unstuck.settings import ScreenSettings
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app import UnstuckApp
@@ -33,8 +34,8 @@ class Lines(Protocol):
 class Showing:
     """Shows a run while it goes on. ``lines`` is quiet as long as the screen is there."""
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
+    def __init__(self, lines: Lines, settings: ScreenSettings | None = None) -> None:
+        self._lines, self._settings = lines, settings
         self._app: UnstuckApp | None = None
 
     def hears(self, name: str) -> bool:
@@ -47,7 +48,7 @@ class Showing:
     async def attached(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Show the run; once it is over, stay until the person leaves. A run that was stopped closes its screen."""
         self._lines.is_quiet = True
-        self._app = app = UnstuckApp(LiveRun(supervisor))
+        self._app = app = UnstuckApp(LiveRun(supervisor), self._settings)
         app.driver_class = TerminalDriver
         showing = asyncio.create_task(self._show(app, supervisor))
         try:

@@ -15,6 +15,7 @@ from unstuck.settings.models import (
     TimerSettings,
 )
 from unstuck.settings.places import runtime_dir, state_dir
+from unstuck.settings.screen import ScreenSettings
 
 __all__ = [
     "DEFAULT_TIMEOUTS",
@@ -23,6 +24,7 @@ __all__ = [
     "EvaluatorSettings",
     "FailureHandlerSettings",
     "KnownWay",
+    "ScreenSettings",
     "Settings",
     "TimerSettings",
     "default_user_file",

@@ -14,6 +14,7 @@ from unstuck.settings.models import BudgetSettings, Settings, plain_name
 from unstuck.settings.patterns import runs_away
 from unstuck.settings.problems import printable, settings_error, shown
 from unstuck.settings.reading import line_of, read_mapping, read_value
+from unstuck.settings.screen import SCREEN_NAMES
 
 __all__ = ["default_user_file", "load_settings"]
 
@@ -21,7 +22,7 @@ _PREFIX = "UNSTUCK_"
 # What the supervisor tells its agents, where its own places lie, and how many rounds the project's tests run.
 _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
-_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts")
+_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")
 # What is kept of the record and of saved files, what reaches the user's branch, and who judges a run that was cut off
 # is not for the one whose doings they are.
@@ -33,12 +34,16 @@ _USERS_ONLY = (
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """What one source says; ``trusted`` where only the user can have written it, not an agent."""
+    """What one source says; ``trusted`` where only the user can have written it, not an agent.
+
+    ``own``: it holds for the user in every project, not for one run.
+    """
 
     source: str
     values: dict[str, Any]
     trusted: bool
     file: Path | None = None
+    own: bool = False
 
 
 def default_user_file() -> Path:
@@ -49,7 +54,7 @@ def default_user_file() -> Path:
 
 
 def load_settings(
-    project: Path,
+    project: Path | None,
     *,
     user_file: Path | None,
     environ: Mapping[str, str],
@@ -59,7 +64,8 @@ def load_settings(
     """Defaults < user file < ``.claude/config.yaml`` < ``unstuck.yaml`` < ``UNSTUCK_*`` < ``overrides``.
 
     Mappings are merged key by key, lists are replaced. Keys of ``overrides`` may be dotted; None means not given, and
-    ``override_source`` is what they are called in messages. A file that is not there is no error. Raises SettingsError.
+    ``override_source`` is what they are called in messages. A file that is not there is no error; without a ``project``
+    only what is the user's own counts. Raises SettingsError.
     """
     merged: dict[str, Any] = {}
     for layer in _layers(project, user_file, environ, overrides, override_source):
@@ -87,24 +93,25 @@ def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _layers(
-    project: Path,
+    project: Path | None,
     user_file: Path | None,
     environ: Mapping[str, str],
     overrides: Mapping[str, Any],
     override_source: str,
 ) -> Iterator[_Layer]:
     if user_file is not None:
-        yield _Layer(str(user_file), read_mapping(user_file), trusted=True, file=user_file)
-    shared = project / ".claude" / "config.yaml"
-    ours = {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
-    yield _Layer(str(shared), ours, trusted=False, file=shared)
-    own = project / "unstuck.yaml"
-    yield _Layer(str(own), read_mapping(own), trusted=False, file=own)
+        yield _Layer(str(user_file), read_mapping(user_file), trusted=True, file=user_file, own=True)
+    if project is not None:
+        shared = project / ".claude" / "config.yaml"
+        ours = {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
+        yield _Layer(str(shared), ours, trusted=False, file=shared)
+        own = project / "unstuck.yaml"
+        yield _Layer(str(own), read_mapping(own), trusted=False, file=own)
     for variable in sorted(environ):
         key = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
             value = _value(environ[variable].strip(), variable)
-            yield _Layer(variable, _nested(key.lower().split("__"), value), trusted=True)
+            yield _Layer(variable, _nested(key.lower().split("__"), value), trusted=True, own=True)
     for dotted, value in overrides.items():
         if value is not None:
             yield _Layer(override_source, _nested(dotted.split("."), value), trusted=True)
@@ -130,6 +137,9 @@ def _checked(layer: _Layer) -> dict[str, Any]:
     for name in _USERS_ONLY if not layer.trusted else ():
         if name in values:
             raise SettingsError(source, name, "cannot be set by a file of the project, which an agent can edit")
+    for name in SCREEN_NAMES if not layer.own else ():
+        if name in values:
+            raise SettingsError(source, name, "is a matter of your screen, not of a run: set it in your own settings")
     for name in _MAPPINGS:
         if isinstance(values.get(name), dict):
             values[name] = _plain(source, values[name], name)

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.problems import settings_error, shown
+from unstuck.settings.screen import SCREEN_NAMES, ScreenSettings
 from unstuck.settings.templates import Rung, checked_templates
 
 __all__ = [
@@ -227,7 +228,7 @@ Prompts = Annotated[dict[Rung, Words], AfterValidator(checked_templates)]
 Timers = Annotated[Mapping[GateName, TimerSettings], BeforeValidator(_with_plain_names)]
 
 
-class Settings(_Frozen):
+class Settings(ScreenSettings):
     """Everything a user may set. Times are seconds, ``output_limit`` (per attempt) and ``prompt_limit`` bytes.
 
     ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
@@ -286,8 +287,8 @@ class Settings(_Frozen):
         return self.timeouts.get(plain_name(agent_type), self.agent_timeout)
 
     def frozen(self) -> dict[str, Any]:
-        """A JSON-able copy, complete, for the first event of a run."""
-        return self.model_dump(mode="json")
+        """A JSON-able copy for the first event of a run: complete but for what is a matter of the screen."""
+        return self.model_dump(mode="json", exclude=set(SCREEN_NAMES))
 
     @classmethod
     def thaw(cls, frozen: Mapping[str, Any]) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,11 @@ def read_mapping(path: Path) -> dict[str, Any]:
     return value
 
 
-def line_of(path: Path, key: str) -> int:
-    """The line, from 1, on which the setting ``key`` (dotted) or the last part of it that is there stands; else 0."""
+def line_of(path: Path, key: str | Sequence[str]) -> int:
+    """The line, from 1, on which the setting ``key`` (dotted, or its parts) or the last part that is there stands.
+
+    It is 0 where none does.
+    """
     import yaml
 
     try:
@@ -40,7 +44,8 @@ def line_of(path: Path, key: str) -> int:
     except (yaml.YAMLError, SettingsError, RecursionError):
         return 0
     line = 0
-    for part in key.split(".") if key else ():
+    parts = (key.split(".") if key else ()) if isinstance(key, str) else key
+    for part in parts:
         found = _below(node, part)
         if found is None:
             break

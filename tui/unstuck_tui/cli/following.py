@@ -44,10 +44,11 @@ async def second_screen(
     run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["as_json"] or not can_show(dict(os.environ)):
         return await _lines(run, output, whole=bool(options["as_json"]))
+    from unstuck_tui.preferences import preferences
     from unstuck_tui.second import SecondApp
     from unstuck_tui.showing import shown_alone
 
-    app = SecondApp(run)
+    app = SecondApp(run, preferences(os.environ))
     await shown_alone(app)
     if app.trouble is not None:
         raise app.trouble

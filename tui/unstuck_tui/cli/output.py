@@ -30,12 +30,13 @@ def answers_in(file: Path | None) -> AnswerRules | None:
 
 
 def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Output) -> Beside | None:
-    """The screen, where one is wanted and there is a terminal to show it on."""
+    """The screen, where one is wanted and there is a terminal to show it on. Raises SettingsError."""
     if options["headless"] or options.get("plain") or options["as_json"] or not can_show(dict(environ)):
         return None
+    from unstuck_tui.preferences import preferences
     from unstuck_tui.showing import Showing
 
-    return Showing(output)
+    return Showing(output, preferences(environ))
 
 
 class Output:

@@ -31,11 +31,13 @@ def command(run: str, project: Path) -> None:
         raise UsageError(f"a replay needs a terminal; `unstuck show {run}` says how the run ended")
     from unstuck_tui.past.index import indexed
     from unstuck_tui.past.view import PastRun
+    from unstuck_tui.preferences import preferences
     from unstuck_tui.screens.replay import ReplayApp
     from unstuck_tui.showing import shown_alone
 
+    settings = preferences(os.environ)
     index = indexed(place.runs / run / LOG_NAME)
-    asyncio.run(shown_alone(ReplayApp(PastRun(index, place))))
+    asyncio.run(shown_alone(ReplayApp(PastRun(index, place), settings)))
     if index.damage is not None:
         complain(f"{index.damage}; shown was what stood before")
         raise click.exceptions.Exit(index.damage.exit_code)

@@ -31,12 +31,12 @@ __all__ = ["Asker"]
 
 
 class Asker:
-    """Tell it of every key and every frame."""
+    """Tell it of every key and every frame. ``pops``: whether a question may come up by itself."""
 
-    def __init__(self, app: App[None], tracker: Tracker, view: RunView) -> None:
+    def __init__(self, app: App[None], tracker: Tracker, view: RunView, *, pops: bool = True) -> None:
         self._app, self._tracker, self._view = app, tracker, view
         self._unsent = view.log.parent / UNSENT_NAME
-        self._asking = Asking()
+        self._asking, self._pops = Asking(), pops
         self._last_key: float | None = None
         self._drafts: Drafts = {}
         self._is_asking = self._is_leaving = False
@@ -67,7 +67,7 @@ class Asker:
             busy=self._is_busy(),
             last_key=self._last_key,
         )
-        if gate:
+        if gate and self._pops:
             self.ask(gate)
 
     def ask_next(self, task: str = "") -> None:

@@ -11,6 +11,7 @@ from textual.widgets import Input, Static, TextArea
 from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
+from unstuck_tui.actions import key_of, spoken
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.questions import Option, Question, to_answer
 from unstuck_tui.dialogs.unsent import Drafts
@@ -18,11 +19,6 @@ from unstuck_tui.widgets.fields import LineField, LinesField
 
 __all__ = ["GateDialog"]
 
-_HINTS = {
-    "lines": "ctrl+s sends · enter makes a new line · esc back to the choices, your text is kept",
-    "line": "enter sends · esc back to the choices, your text is kept",
-    "duration": "enter sends: 90 (seconds), 15m, 1h30m · esc back to the choices",
-}
 _HOW_MUCH = {"lines": "What should the agent do?", "line": "The other approach, in a sentence", "duration": "15m"}
 
 
@@ -98,7 +94,7 @@ class GateDialog(Dialog[Answer, Option]):
             line.placeholder = _HOW_MUCH[option.takes]
             line.display = True
             self.set_focus(line)
-        self.say(f"{option.label}: {_HINTS[option.takes]}")
+        self.say(f"{option.label}: {_hint(option.takes)}")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._written(event)
@@ -142,7 +138,7 @@ class GateDialog(Dialog[Answer, Option]):
         """
         if self.is_typing:
             self._overtaken = reason
-            self.complain(f"{reason} Your text is kept; esc closes this.")
+            self.complain(f"{reason} Your text is kept; {spoken('dialog.back')} closes this.")
             return False
         self._leave()
         return True
@@ -175,3 +171,13 @@ class GateDialog(Dialog[Answer, Option]):
 
     def _draft(self, option: Option) -> tuple[str, str]:
         return self.question.gate.task, option.name
+
+
+def _hint(takes: str) -> str:
+    """How what is typed is sent, and left."""
+    send, back = key_of("dialog.send"), f"{spoken('dialog.back')} back to the choices"
+    return {
+        "lines": f"{send} sends · enter makes a new line · {back}, your text is kept",
+        "line": f"enter sends · {back}, your text is kept",
+        "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
+    }[takes]

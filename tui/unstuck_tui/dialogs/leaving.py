@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from unstuck.clock import Clock
 from unstuck.record.state import State
-from unstuck_tui.actions import actions_of, bindings_of
+from unstuck_tui.actions import actions_of, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.view import agents_at_work
@@ -30,10 +30,10 @@ class LeavingDialog(Dialog[Leaving, Listed]):
     def __init__(self, state: State, *, clock: Clock) -> None:
         self._working, self._asked = agents_at_work(state), len(state.open_gates())
         choices = [
-            Listed(name=action.id.partition(".")[2], key=action.keys, label=action.label, touches=action.help)
+            Listed(name=action.id.partition(".")[2], key=spoken(action.id), label=action.label, touches=action.help)
             for action in actions_of("quit")
         ]
-        super().__init__("Leave the screen?", choices, clock=clock, hint="esc stays")
+        super().__init__("Leave the screen?", choices, clock=clock, hint=f"{spoken('dialog.back')} stays")
 
     def compose_reading(self) -> ComposeResult:
         count = len(self._working)

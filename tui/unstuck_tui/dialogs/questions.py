@@ -14,7 +14,7 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.supervision.stepping_in import HELD
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
-from unstuck_tui.actions import Area, actions_of
+from unstuck_tui.actions import Area, actions_of, key_of, spoken
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.render.format import span, time_of_day
 
@@ -73,7 +73,7 @@ def question_of(state: State, row: GateRow) -> Question:
         where=one_line(str(gate.context.get("location") or "")),
         facts=tuple((label, text) for label, text in _facts(state, row) if text),
         options=tuple(_options(state, row)),
-        leaving=f"esc leaves it open: {_MEANWHILE[_standing(gate)]}",
+        leaving=f"{spoken('dialog.back')} leaves it open: {_MEANWHILE[_standing(gate)]}",
     )
 
 
@@ -237,7 +237,7 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
             continue  # an agent that is still at work is another question than one that is not
         yield Option(
             name=name,
-            key=action.keys.partition(",")[0],
+            key=key_of(action.id),
             label=action.label,
             touches=_touches(state, row, name) or _does(gate, name) or action.help,
             choice=choice,

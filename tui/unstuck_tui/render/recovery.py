@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
-from unstuck_tui.actions import actions_of
+from unstuck_tui.actions import actions_of, spoken
 from unstuck_tui.render.format import fit, span, time_of_day, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone
@@ -140,7 +140,7 @@ def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list
         if name in task.refused or name in task.possible:
             mark = "›" if name == chosen else " "
             about = f"not possible: {task.refused[name]}" if name in task.refused else action.help
-            lines.append(fit(f"{mark} {action.keys} {action.label:<{_CHOICE}} {about}", width).rstrip())
+            lines.append(fit(f"{mark} {spoken(action.id)} {action.label:<{_CHOICE}} {about}", width).rstrip())
     return lines
 
 

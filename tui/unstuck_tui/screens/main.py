@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
@@ -55,7 +55,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield self._table
         yield Detail(self._tracker, self._view, id="detail")
         yield from self.compose_more()
-        yield LineField(placeholder="words to look for, or !words to hide; enter keeps, esc forgets", id="filter")
+        yield LineField(
+            placeholder=f"words to look for, or !words to hide; enter keeps, {spoken('view.back')} forgets", id="filter"
+        )
         yield KeyHints(show_command_palette=True)
         yield SmallNotice(id="small", markup=False)
 

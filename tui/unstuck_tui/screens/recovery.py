@@ -13,7 +13,7 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
 from unstuck.supervision.standstill import Standstill
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.actions import bindings_of, spoken
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.render.recovery import (
     choice_lines,
@@ -32,8 +32,6 @@ from unstuck_tui.widgets.small import SmallNotice
 __all__ = ["RecoveryScreen"]
 
 _LOOK_S = 0.5
-_HINT = "enter: do it all · c: check · a: all go on · esc: leave, nothing is decided"
-_WITH_PROPOSALS = "enter: do it all · c: check · a: all go on · e: as proposed · esc: leave"
 
 
 class TaskList(Lines, can_focus=True):
@@ -179,7 +177,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self._say("facts", "\n".join(facts_lines(task, width)) if task is not None else "")
         self._say("choices", "\n".join(choice_lines(task, self.choice_of(task), width)) if task is not None else "")
         said = self._standstill.evaluating
-        hint = _WITH_PROPOSALS if any(task.proposal for task in facts.tasks) else _HINT
+        hint = _hint(any(task.proposal for task in facts.tasks))
         self._say("hint", (f"{said}\n" if said else "") + (hint if self.is_awake else ""))
 
     def _say(self, id: str, text: str) -> None:
@@ -261,3 +259,12 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         if not self._is_over:
             self._is_over = True
             self.dismiss(decided)
+
+
+def _hint(proposed: bool) -> str:
+    """What the keys do; with proposals there is one more, and less room."""
+    begin, check, everything, leave = (spoken(f"standstill.{name}") for name in ("begin", "check", "all", "leave"))
+    said = f"{begin}: do it all · {check}: check · {everything}: all go on · "
+    if proposed:
+        return f"{said}{spoken('standstill.propose')}: as proposed · {leave}: leave"
+    return f"{said}{leave}: leave, nothing is decided"

@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
+from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker
@@ -147,8 +148,8 @@ _OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
 class ReplayApp(UnstuckApp):
     """The same app on a run of the past."""
 
-    def __init__(self, run: PastRun) -> None:
-        super().__init__(run)
+    def __init__(self, run: PastRun, settings: ScreenSettings | None = None) -> None:
+        super().__init__(run, settings)
         self._run = run
 
     def main_screen(self) -> MainScreen:

@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 
 from unstuck.record.envelope import Record
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.actions import bindings_of, spoken
 from unstuck_tui.past.lines import LogLines
 from unstuck_tui.render.log import record_cells
 from unstuck_tui.render.rows import Cell
@@ -54,7 +54,11 @@ class LogList(Lines, can_focus=True):
         return record_cells(self._log.record(self._line(index)), width)
 
     def nothing_here(self) -> str:
-        return "  nothing here" if self.found is None else "  no record is like that; esc shows all of them again"
+        return (
+            "  nothing here"
+            if self.found is None
+            else f"  no record is like that; {spoken('logs.back')} shows all of them again"
+        )
 
     def is_cursor(self, index: int) -> bool:
         return index == self._cursor

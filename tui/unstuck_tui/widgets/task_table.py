@@ -10,7 +10,7 @@ from textual import events
 from textual.message import Message
 
 from unstuck.record.state import State
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.actions import bindings_of, spoken
 from unstuck_tui.render.format import fit, flat
 from unstuck_tui.render.order import Sorting, arranged, next_sorting
 from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells
@@ -90,7 +90,9 @@ class TaskTable(Lines, can_focus=True):
         return len(self._order)
 
     def nothing_here(self) -> str:
-        return "  no task passes the filter; esc forgets it" if self._state.tasks else "  no tasks yet"
+        return (
+            f"  no task passes the filter; {spoken('view.back')} forgets it" if self._state.tasks else "  no tasks yet"
+        )
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         row = self._state.tasks.get(self._order[index])

@@ -1,0 +1,100 @@
+"""Keys of a person's own: which are taken, and what is said about those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck.errors import SettingsError
+from unstuck_tui.actions import actions_of, key_of, keys_of, remap, spoken
+from unstuck_tui.keymap import KeysProblem, checked_keys
+from unstuck_tui.preferences import preferences
+from unstuck_tui.widgets.task_table import TaskTable
+
+
+@pytest.fixture(autouse=True)
+def own_keys_end() -> Iterator[None]:
+    """What a test has remapped holds for no other one."""
+    yield
+    remap({})
+
+
+def test_keys_are_taken_as_people_write_them() -> None:
+    """A sign, a named key, one with ctrl, and several with a comma between them."""
+    taken = checked_keys({"task.open": "o, f5", "app.palette": "ctrl+k", "table.filter": "+", "app.help": ","})
+    assert taken == {"task.open": "o,f5", "app.palette": "ctrl+k", "table.filter": "plus", "app.help": "comma"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"task.opn": "o"}, "no such action; did you mean task.open?"),
+        ({"zzz": "o"}, "no such action; the ids are in the help"),
+        ({"task.open": "hyper+o"}, "no key is called 'hyper+o'; allowed are one character, enter"),
+        ({"task.open": ""}, "no key is called ''"),
+        ({"task.open": "s"}, "s is the key of table.sort (sort) already; give table.sort another one as well"),
+        ({"task.open": "q"}, "q is the key of app.quit (quit) already"),
+        ({"task.open": "o", "table.sort": "o"}, "o is the key of table.sort (sort) already"),
+        ({"stuck.skip": "1"}, "1 is the key of stuck.show_me (Show me how) already"),
+        ({"stuck.skip": "ctrl+c"}, "ctrl+c is the key of app.interrupt"),
+    ],
+)
+def test_what_cannot_be_a_key_is_said(keys: dict[str, str], said: str) -> None:
+    """An action or key that there is not, or a key that something else has where both would work, is named."""
+    with pytest.raises(KeysProblem, match=r"^.") as problem:
+        checked_keys(keys)
+    assert said in str(problem.value)
+
+
+def test_two_actions_may_change_places() -> None:
+    """A key is free once its own action has another one."""
+    assert checked_keys({"table.sort": "a", "gate.answer": "s"}) == {"table.sort": "a", "gate.answer": "s"}
+
+
+def test_a_key_may_mean_something_else_where_it_cannot_be_met() -> None:
+    """What answers a question has nothing to do with what the log does."""
+    assert checked_keys({"logs.follow": "1", "stuck.skip": "f"})
+
+
+def test_every_key_there_is_could_have_been_set() -> None:
+    """No action's own keys are refused when somebody sets them as they are."""
+    ids = actions_of("app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog")
+    assert checked_keys({action.id: action.keys for action in ids})
+
+
+def test_a_wrong_key_names_its_file_and_line(tmp_path: Path) -> None:
+    """Nothing starts with a wrong key: one line says where it stands and what is allowed."""
+    file = tmp_path / "config.yaml"
+    file.write_text("theme: light\nkeys:\n  table.sort: f5\n  task.open: nokey\n", encoding="utf-8")
+    with pytest.raises(SettingsError) as problem:
+        preferences({}, file)
+    assert str(problem.value).startswith(f"{file}:4: keys.task.open: no key is called 'nokey'; allowed are")
+    with pytest.raises(SettingsError, match=r"^UNSTUCK_KEYS: keys\.task\.open: no key is called 'nokey'"):
+        preferences({"UNSTUCK_KEYS": "{task.open: nokey}"}, tmp_path / "none.yaml")
+
+
+def test_what_names_a_key_names_the_one_that_works(tmp_path: Path) -> None:
+    """Help and hints say the person's own key."""
+    file = tmp_path / "config.yaml"
+    file.write_text('keys: {task.open: "o", app.help: "h"}\n', encoding="utf-8")
+    preferences({}, file)
+    assert (key_of("task.open"), spoken("app.help")) == ("o", "h")
+    assert ("o", "Show the selected task's attempts, failure and output.") in keys_of(actions_of("table"))
+
+
+async def test_a_key_of_ones_own_works_and_the_old_one_does_not(showing: Any, tmp_path: Path) -> None:
+    """The footer shows the new key, it opens the task, and the one before does nothing any more."""
+    file = tmp_path / "config.yaml"
+    file.write_text('keys: {task.open: "o"}\ntheme: ansi\ndialogs: list\n', encoding="utf-8")
+    async with showing(story=True, settings=preferences({}, file)) as stage:
+        assert not stage.app.screen.is_modal  # the question waits in the list
+        assert "o open" in stage.text
+        await stage.pilot.press("enter")
+        await stage.settled()
+        assert isinstance(stage.app.focused, TaskTable)
+        await stage.pilot.press("o")
+        await stage.settled()
+        assert not isinstance(stage.app.focused, TaskTable)

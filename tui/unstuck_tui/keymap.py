@@ -1,0 +1,111 @@
+"""Other keys for actions, as a person sets them: which there are, and which would be in each other's way. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from unstuck_tui.actions import ACTIONS, Action, Area, spoken
+
+__all__ = ["KeysProblem", "checked_keys"]
+
+_NAMED = frozenset((
+    "enter", "escape", "tab", "space", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown", "up",
+    "down", "left", "right", "comma", *(f"f{number}" for number in range(1, 25)),
+))  # fmt: skip
+_WITH = re.compile(r"(?:(?:ctrl|shift|alt)\+)*")
+_SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
+    "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
+    "main": ("table", "attention", "detail"), "log": ("logs",), "logs": ("log",),
+    "dialog": ("choices",), "choices": ("dialog",),
+}  # fmt: skip
+"""Beside which areas the keys of an area work, but for its own and those that work everywhere."""
+
+
+class KeysProblem(ValueError):
+    """``id``, an action as somebody has named it, cannot have the keys that were given to it."""
+
+    def __init__(self, id: str, problem: str) -> None:
+        self.id = id
+        super().__init__(problem)
+
+
+def checked_keys(keys: Mapping[str, str]) -> dict[str, str]:
+    """The keys of these actions in Textual's names, with a comma between them. Raises KeysProblem."""
+    known = {action.id: action for action in ACTIONS}
+    for id in keys:
+        if id not in known:
+            raise KeysProblem(id, _no_such_action(id, known))
+    named = {id: ",".join(_names(id, text)) for id, text in keys.items()}
+    for id in named:
+        _refuse_conflict(known[id], named)
+    return named
+
+
+def _no_such_action(id: str, known: Mapping[str, Action]) -> str:
+    near = get_close_matches(id, known, 1)
+    if near:
+        return f"no such action; did you mean {near[0]}?"
+    areas = sorted({known_id.partition(".")[0] for known_id in known})
+    return f"no such action; the ids are in the help ({spoken('app.help')}), such as task.open, and begin with " + (
+        ", ".join(areas)
+    )
+
+
+def _names(id: str, text: str) -> Iterator[str]:
+    """Each key of ``text`` by Textual's name for it; a comma alone is the comma."""
+    for key in [text] if text == "," else [part.strip() for part in text.split(",")]:
+        modifiers = _WITH.match(key)
+        assert modifiers is not None
+        plain = key[modifiers.end() :]
+        if plain.lower() in _NAMED:
+            yield modifiers[0] + plain.lower()
+        elif len(plain) == 1 and plain.isprintable() and plain != " ":
+            yield modifiers[0] + _named(plain)
+        elif _is_name(plain):
+            yield modifiers[0] + plain
+        else:
+            raise KeysProblem(
+                id,
+                f"no key is called {key[:40]!r}; allowed are one character, enter, escape, tab, space, backspace, "
+                "delete, insert, home, end, pageup, pagedown, up, down, left, right, f1 to f24, these with ctrl+, "
+                "shift+ or alt+ before them, and several with a comma between",
+            )
+
+
+def _named(character: str) -> str:
+    from textual.keys import _character_to_key
+
+    return _character_to_key(character)
+
+
+def _is_name(key: str) -> bool:
+    """Whether it is a sign by its name, such as ``question_mark``."""
+    from textual.keys import KEY_NAME_REPLACEMENTS, key_to_character
+
+    return len(key) > 1 and (key in KEY_NAME_REPLACEMENTS.values() or key_to_character(key) is not None)
+
+
+def _refuse_conflict(action: Action, remapped: Mapping[str, str]) -> None:
+    own = remapped[action.id].split(",")
+    for other in ACTIONS:
+        if other.id == action.id or not _meet(action, other):
+            continue
+        shared = [key for key in remapped.get(other.id, other.keys).split(",") if key in own]
+        if shared:
+            also = "" if other.id in remapped else f"; give {other.id} another one as well"
+            raise KeysProblem(action.id, f"{shared[0]} is the key of {other.id} ({other.label}) already{also}")
+
+
+def _meet(one: Action, other: Action) -> bool:
+    """Whether the keys of both can work at the same moment. What moves through a replay comes before all panes."""
+    areas = {one.area, other.area}
+    if len(areas) == 1 or any(action.area == "app" and action.everywhere for action in (one, other)):
+        return True
+    is_dialog = bool(areas & {"dialog", "choices"})
+    if any(action.does.startswith("choose(") for action in (one, other)):
+        return is_dialog
+    if "app" in areas:
+        return not is_dialog
+    return other.area in _SEEN_WITH.get(one.area, ())

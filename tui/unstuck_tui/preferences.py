@@ -1,0 +1,37 @@
+"""What a person has set about the screen, read and checked before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from unstuck.errors import SettingsError
+from unstuck.settings import ScreenSettings, default_user_file, load_settings
+from unstuck.settings.reading import line_of
+from unstuck_tui.actions import remap
+from unstuck_tui.keymap import KeysProblem, checked_keys
+
+__all__ = ["preferences"]
+
+
+def preferences(environ: Mapping[str, str], user_file: Path | None = None) -> ScreenSettings:
+    """The screen's settings from the person's own file and environment; their keys hold from now on.
+
+    Raises SettingsError, with the file and line, also for an action or a key that there is not.
+    """
+    file = user_file or default_user_file()
+    settings = load_settings(None, user_file=file, environ=environ, overrides={})
+    try:
+        keys = checked_keys(settings.keys)
+    except KeysProblem as problem:
+        raise SettingsError(_source(problem.id, file, environ), f"keys.{problem.id}", str(problem)) from None
+    remap(keys)
+    return settings.model_copy(update={"keys": keys})
+
+
+def _source(id: str, file: Path, environ: Mapping[str, str]) -> str:
+    """Where the keys of the action ``id`` stand."""
+    if id in environ.get("UNSTUCK_KEYS", ""):
+        return "UNSTUCK_KEYS"
+    line = line_of(file, ("keys", id))
+    return f"{file}:{line}" if line else str(file)
