@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from unstuck import Report
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
+from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import ACTIONS, Action, actions_of, key_of
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.screens.help import HelpScreen
@@ -531,6 +532,20 @@ async def test_light_and_dark_can_be_read(showing: Showing, theme: str) -> None:
         table = stage.main.query_one(TaskTable).region
         strips = stage.app.screen._compositor.render_strips()[table.y : table.bottom]
         assert all(_contrast(part.style) >= 4 for strip in strips for part in strip if part.text.strip())
+
+
+async def test_the_terminals_own_colours_are_the_only_ones(showing: Showing) -> None:
+    """With the ANSI theme every word has one of the sixteen colours, and none lies on the same one."""
+    async with showing(story=True, settings=ScreenSettings(theme="ansi")) as stage:
+        for _ in range(2):
+            strips = stage.app.screen._compositor.render_strips()
+            styles = [part.style for strip in strips for part in strip if part.text.strip() and part.style]
+            assert len(styles) > 40
+            for style in styles:
+                assert {color.type.name for color in (style.color, style.bgcolor)} <= {"DEFAULT", "STANDARD"}
+                assert style.color != style.bgcolor or style.color.is_default
+            if stage.app.screen.is_modal:
+                await stage.set_aside()
 
 
 async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["THEMES", "UnstuckApp"]
 
 THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
-"""What the setting ``theme`` may be; the last has no colours but the terminal's own sixteen."""
+"""What the setting ``theme`` may be; the last has no colours but the terminal's own sixteen, and none without those."""
 
 
 def _commands() -> type[Provider]:
@@ -52,7 +52,8 @@ class UnstuckApp(App[None], inherit_bindings=False):
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
         self.asker = Asker(self, self.tracker, view, pops=self.settings.dialogs == "pop")
-        self.theme = THEMES[self.settings.theme]
+        self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
+        self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
 
     def on_mount(self) -> None:
         self.set_keymap(dict(self.settings.keys))
@@ -131,8 +132,9 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def action_theme(self) -> None:
         """The next of dark, light, and the terminal's own colours."""
-        names = list(THEMES.values())
-        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+        # Whoever takes the palette's own way may have chosen one that is not among them.
+        now = self._themes.index(self.theme) if self.theme in self._themes else -1
+        self.theme = self._themes[(now + 1) % len(self._themes)]
 
     def action_help(self) -> None:
         """What the keys do where the focus is."""

@@ -76,6 +76,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #choices > .option-list--option-highlighted { background: $primary 20%; color: $foreground; }
         #choices:light > .option-list--option-highlighted { background: $primary 10%; }
         #choices:nocolor > .option-list--option-highlighted { background: $foreground; color: $background; }
+        #choices:ansi > .option-list--option-highlighted { background: ansi_blue; color: ansi_bright_white; }
+        &:ansi { background: transparent; }
         #more { height: 1; color: $text-warning; display: none; }
         #trouble { height: auto; max-height: 3; color: $text-error; display: none; }
         #hint { height: auto; color: $text-muted; }

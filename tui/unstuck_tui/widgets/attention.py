@@ -28,7 +28,7 @@ class AttentionList(Lines, can_focus=True):
     AREA = "attention"
     BINDINGS = bindings_of("attention")
     DEFAULT_CSS = """
-    AttentionList { height: 0; background: $error 8%; }
+    AttentionList { height: 0; background: $error 8%; &:ansi { background: ansi_default; } }
     """
 
     class Chosen(Message):

@@ -144,5 +144,8 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
     def _cursor_style(self) -> Style:
         name = "lines--cursor-focused" if self.has_focus else "lines--cursor"
         style = self.get_component_rich_style(name)
+        if self.app.native_ansi_color:
+            # The terminal's sixteen are no shades: one of them below another may be the same.
+            return Style(bold=True, reverse=self.has_focus, underline=not self.has_focus)
         # Without colours the selected line has to differ all the same.
         return Style(bgcolor=style.bgcolor, bold=True, reverse=self.app.no_color and self.has_focus)
