@@ -167,3 +167,14 @@ def test_the_load_is_the_same_from_a_snapshot(story: Story) -> None:
     assert again is not None
     assert again == story.state == copied(story.state)
     assert load_of(again, story.until(9)) == load_of(story.state, story.until(9))
+
+
+def test_notifications_count_for_the_run_and_their_tasks(story: Story) -> None:
+    """Two notifications are two pages of the run, and one of the task that only the first was about."""
+    story.begin(0, "a", "b")
+    for minute, tasks in ((10, ("a", "b")), (20, ("b",))):
+        sent = e.NotificationSent(kind="needs_you", way="bell", tasks=tasks, text=Clean("2 need you"))
+        story.tell(minute, sent)
+    assert load_of(story.state, story.until(60)).pages == 2
+    assert load_of(story.state, story.until(60), task="a").pages == 1
+    assert copied(story.state).pages == story.state.pages

@@ -98,6 +98,10 @@ def _parts(state: State, until: float, zone: tzinfo | None, task: str | None) ->
         moment = seconds_of(decision.time)
         if moment is not None and task in (None, decision.task):
             yield moment, Load(decided=Counter([decision.by]))
+    for page in state.pages.values():
+        moment = seconds_of(page.time)
+        if moment is not None and (task is None or task in page.tasks):
+            yield moment, Load(pages=1)
     for spans in _held(gates, until).values():
         for begin, stop in _united(spans):
             for day_begin, day_end in _days(begin, stop, zone):

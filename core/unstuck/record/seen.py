@@ -1,11 +1,11 @@
-"""Rows for looking back: a failure with all its occurrences in a run, and what was decided without a question."""
+"""Rows for looking back: a failure with its occurrences in a run, what was decided without a question, and pages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["RUNGS", "Decided", "DecidedBy", "SignatureRow"]
+__all__ = ["RUNGS", "Decided", "DecidedBy", "Page", "SignatureRow"]
 
 RUNGS = ("first", "waits", "retry", "pivot", "research", "asked")
 """How far a failure got, the least first."""
@@ -41,3 +41,11 @@ class Decided:
     event: str
     by: DecidedBy
     task: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A notification that went out: its ``time`` (ISO 8601) and the ``tasks`` it was about."""
+
+    time: str
+    tasks: tuple[str, ...] = ()

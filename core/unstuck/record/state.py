@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from unstuck.contract import Actor, Answer, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
 from unstuck.diagnosis import Diagnosis
 from unstuck.escalation.climb import Climb
-from unstuck.record.seen import Decided, SignatureRow
+from unstuck.record.seen import Decided, Page, SignatureRow
 
 __all__ = [
     "FOLD",
@@ -29,7 +29,7 @@ __all__ = [
     "load",
 ]
 
-FOLD = 2
+FOLD = 3
 """Counts up whenever the same records come to other rows: a snapshot of other rows is not used."""
 
 TaskState = Literal[
@@ -260,7 +260,8 @@ class State:
     """A run as its log tells it. ``unknown`` counts events of a later version.
 
     ``seq`` and ``mono`` are the number and the monotonic time of its last record. ``signatures`` are the failures by
-    their identity, ``decided`` (by the number of their record) what was decided without a question.
+    their identity, ``decided`` (by the number of their record) what was decided without a question,
+    ``pages`` (likewise) the notifications that went out.
     """
 
     seq: int = 0
@@ -271,6 +272,7 @@ class State:
     gates: dict[str, GateRow] = field(default_factory=dict)
     signatures: dict[str, SignatureRow] = field(default_factory=dict)
     decided: dict[int, Decided] = field(default_factory=dict)
+    pages: dict[int, Page] = field(default_factory=dict)
     unknown: int = 0
 
     def open_gates(self) -> tuple[GateRow, ...]:
@@ -305,4 +307,5 @@ def copied(state: State) -> State:
         gates=dict(state.gates),
         signatures=dict(state.signatures),
         decided=dict(state.decided),
+        pages=dict(state.pages),
     )

@@ -11,12 +11,13 @@ from rich.cells import cell_len
 
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.record.usage import Usage
+from unstuck.text import one_line
 from unstuck_tui.render.format import clock, fit, flat, span
 from unstuck_tui.render.lines import broken
 from unstuck_tui.render.rows import Cell, time_left
 from unstuck_tui.render.words import GROUPS, Tone
 
-__all__ = ["Attention", "attention_cells", "attentions", "header_line", "spent_of"]
+__all__ = ["Attention", "asked_about", "attention_cells", "attentions", "ended_as", "header_line", "spent_of"]
 
 _ENDED = {
     "succeeded": "every task succeeded",
@@ -31,21 +32,22 @@ _LEAST_NAME = 16
 _SHORT_NAME = 7
 _SPOKEN = ("needs you", "working", "done", "failed")
 _BLOCKS_NAMED = 3
+_LONGEST_ASKED = 160
 
 
 def header_line(
-    run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int, name: str = ""
+    run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int, name: str = "", muted: str = ""
 ) -> tuple[Cell, ...]:
     """``name`` (else the project's) and run, time gone by, how many tasks are in which state, and what it cost.
 
-    ``elapsed`` is in seconds.
+    ``elapsed`` is in seconds; ``muted`` says of what no notifications go out.
     """
     spent = spent_of(run)
     cost = (Cell("   "), Cell(spent)) if spent else ()
     plain = tuple(_countings(counts))
     ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
     right = next((cells for cells in ways if _length(cells) <= width - _LEAST_NAME), ways[-1])
-    left = _name(run, name or run.project, elapsed, max(0, width - _length(right) - 3))
+    left = _name(run, name or run.project, elapsed, max(0, width - _length(right) - 3), muted)
     blank = Cell(" " * max(2, width - _length(left) - _length(right) - 1))
     return _cut((*left, blank, *right), width)
 
@@ -76,7 +78,7 @@ def _length(cells: Iterable[Cell]) -> int:
     return sum(cell_len(cell.text) for cell in cells)
 
 
-def _name(run: RunRow, name: str, elapsed: float, room: int) -> tuple[Cell, ...]:
+def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tuple[Cell, ...]:
     """The longest way to say which run this is that fits into ``room``."""
     state, tone = _run_state(run)
     project, time = fit(name, min(24, cell_len(flat(name)))), clock(elapsed)
@@ -86,14 +88,19 @@ def _name(run: RunRow, name: str, elapsed: float, room: int) -> tuple[Cell, ...]
         f" {project} · {time}",
         f" {time}",
     )
-    said = f"  {state}" if state else ""
+    said = "".join(f"  {part}" for part in (state, muted) if part)
     way = next((way for way in ways if cell_len(way + said) <= room), ways[-1])
     return (Cell(way), Cell(said, tone)) if said else (Cell(way),)
 
 
+def ended_as(exit_reason: str) -> str:
+    """How a run came to its end, in words."""
+    return _ENDED.get(exit_reason, exit_reason)
+
+
 def _run_state(run: RunRow) -> tuple[str, Tone]:
     if run.state == "ended" or run.state == "parked":
-        return _ENDED.get(run.exit_reason, run.exit_reason), "good" if run.exit_code == 0 else "wait"
+        return ended_as(run.exit_reason), "good" if run.exit_code == 0 else "wait"
     if run.state == "draining":
         return "stopping", "wait"
     if run.state == "blocked":
@@ -205,6 +212,11 @@ def _question(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
         return "goes round in circles", str(context.get("problem") or context.get("error_signature") or "")
     said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
     return "", str(said or kind.replace("_", " "))
+
+
+def asked_about(kind: str, context: Mapping[str, Any]) -> str:
+    """What is asked, and why or what about, in one line."""
+    return one_line(": ".join(filter(None, _question(kind, context))), _LONGEST_ASKED)
 
 
 def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:

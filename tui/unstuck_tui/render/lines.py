@@ -436,4 +436,5 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.TaskEnded: _task_ended,
     e.ResultIntegrated: _integrated,
     e.StopReceipt: _stopped,
+    e.NotificationSent: lambda event, record: f"  notification ({event.way}): {event.text}",
 }

@@ -11,7 +11,7 @@ from functools import partial
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.rows import Handlers, change_attempt, on
-from unstuck.record.seen import RUNGS, Decided, DecidedBy, SignatureRow
+from unstuck.record.seen import RUNGS, Decided, DecidedBy, Page, SignatureRow
 from unstuck.record.state import State
 
 __all__ = ["HANDLERS"]
@@ -98,6 +98,11 @@ def _decided_about(state: State, record: Record, event: e.RecoveryDecided | e.Wo
 def _stop_requested(state: State, record: Record, event: e.StopRequested) -> None:
     if not event.attempt_id:
         _decided(state, record, "timer" if record.actor == "timer" else "policy")
+
+
+@_on(e.NotificationSent)
+def _notified(state: State, record: Record, event: e.NotificationSent) -> None:
+    state.pages[record.seq] = Page(time=record.time, tasks=event.tasks)
 
 
 def _decided(state: State, record: Record, by: DecidedBy) -> None:
