@@ -11,7 +11,11 @@ async def test_pages_are_turned_with_their_keys(showing: Any) -> None:
     """2 shows the ladder, 1 the timeline again; the title says which page it is and which there are."""
     async with showing(story=True) as stage:
         await stage.set_aside()
-        await stage.press("table.down", "page.ladder")
+        await stage.press("table.down")
+        await stage.pilot.press("2")
+        await stage.pilot.pause()
+        assert "4 attempts so far" in stage.text
+        await stage.press("page.ladder")
         assert "[2 ladder]" in stage.text
         assert "▸ L4 asks you" in stage.text
         assert "waits for you" in stage.text

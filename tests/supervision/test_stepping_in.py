@@ -137,9 +137,9 @@ async def test_what_cannot_be_held_is_said(desk: Any) -> None:
         seq = at.supervisor.core.head.seq
         with pytest.raises(UsageError, match="there is no task nothing"):
             await at.supervisor.hold("nothing")
-        with pytest.raises(UsageError, match="later is ready"):
+        with pytest.raises(UsageError, match="no agent works at later"):
             await at.supervisor.step_in("later", Answer(choice="skip"))
-        with pytest.raises(UsageError, match="later is ready"):
+        with pytest.raises(UsageError, match="no agent works at later"):
             await at.supervisor.extend("later", 60.0)
         assert at.supervisor.core.head.seq == seq
 

@@ -57,7 +57,7 @@ async def _asked(core: Core, task: str, question: Question | None) -> str:
         return gate.id
     questioned = core.questioned.get(row.attempt)
     if question is None or row.state != "running" or questioned is None:
-        raise UsageError(f"{task} is {row.state}: no agent works at it that could be held")
+        raise UsageError(f"no agent works at {task} at the moment")
     if not is_asking(core, row.attempt):
         questioned(question)
     if asking := core.asking.get(row.attempt) or core.asking.get(""):

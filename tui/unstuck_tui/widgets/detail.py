@@ -174,7 +174,8 @@ class Detail(Vertical):
         self._page = name
         for other in _PAGES:
             self.query_one(f"#{other}").set_class(other == name, "-shown")
-        self.draw()
+        # How wide it is shows only once it has its place.
+        self.call_after_refresh(self.draw)
         self._compare()
         return self.query_one(f"#{name}", Page)
 
