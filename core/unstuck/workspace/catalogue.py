@@ -101,8 +101,8 @@ class Catalogue:
 
     async def drop(self, ids: Collection[str]) -> None:
         """Let go of these checkpoints, and of references that never became one. Needs the store alone."""
-        for id in ids:
-            self._file(id).unlink(missing_ok=True)
+        for file in (*self._folder.glob(".*"), *map(self._file, ids)):  # those of a kill while one was written, too
+            file.unlink(missing_ok=True)
         listed = (await self._store.git("for-each-ref", "--format=%(refname)", _PREFIX)).out.decode().split()
         await self._store.drop(name for name in listed if not self._file(name.removeprefix(_PREFIX)).exists())
 
