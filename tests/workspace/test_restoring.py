@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, last_restored
 from unstuck.workspace.git import project_home
+from unstuck.workspace.restoring import inside
 from unstuck.workspace.undoing import LastRestore, write_last
 
 
@@ -135,12 +137,13 @@ async def test_a_cut_off_restore_may_be_undone_at_once(project, store):
 
 async def test_the_newest_restore_of_all_trees_is_known(project, store):
     """A command that is to undo finds the tree in which the last restore was done."""
-    home = project_home(project.root, await project.repository())
-    assert await last_restored(home, None) is None
+    repo = await project.repository()
+    home = project_home(project.root, repo)
+    assert await last_restored(home, repo) is None
     saved = await store.create("a", run="r")
     project.write({"app.py": "x"})
     await store.restore(saved.id, run="r")
-    assert await last_restored(home, None) == project.root
+    assert await last_restored(home, repo) == project.root
 
 
 @pytest.mark.parametrize("what", ["merge", "rebase", "cherry-pick"])
@@ -262,3 +265,49 @@ async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project, store)
     assert (project.root / "a" / "x" / "z").read_text() == "saved"
     await store.undo(run="r")
     assert project.files() == before
+
+
+async def test_a_plan_that_is_out_of_date_is_not_carried_out(project, store):
+    """What I changed while the plan stood there to be agreed to stays as it is: I am told to look again."""
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "two\n"})
+    plan = await store.plan(saved.id)
+    project.write({"lib/util.py": "mine\n"})
+    before = project.files()
+    with pytest.raises(WorkspaceError, match="no longer as they were when the plan was made"):
+        await store.restore(saved.id, run="r", plan=plan)
+    assert project.files() == before
+    done = await store.restore(saved.id, run="r", plan=await store.plan(saved.id))
+    assert [change.path for change in done.changes] == ["app.py", "lib/util.py"]
+
+
+async def test_a_private_file_stays_private(project, store):
+    """A file that only I may read has its content set back, and is still for me alone, run or not as it was then."""
+    project.write({"key": "secret\n", "tool": "run\n"})
+    (project.root / "tool").chmod(0o700)
+    saved = await store.create("a", run="r")
+    project.write({"key": "other\n", "tool": "other\n"})
+    for name in ("key", "tool"):
+        (project.root / name).chmod(0o600)
+    await store.restore(saved.id, run="r")
+    assert {name: project.files()[name] for name in ("key", "tool")} == {
+        "key": (0o600, b"secret\n"),
+        "tool": (0o700, b"run\n"),
+    }
+    assert not (await store.plan(saved.id)).changes
+
+
+@pytest.mark.parametrize(
+    ("path", "spelled"),
+    [("./a", ("a",)), ("a/", ("a",)), ("b/../a", ("a",)), (".", ()), ("/t/a//b", ("a/b",)), ("..a", ("..a",))],
+)
+def test_paths_may_be_spelled_in_any_way(path, spelled):
+    """With a dot, a slash at the end, or from the root of all files: it is the same file."""
+    assert inside(Path("/t"), [path]) == spelled
+
+
+@pytest.mark.parametrize("path", ["", "..", "../x", "/etc/passwd", "a/../../t2"])
+def test_what_lies_outside_is_refused_by_name(path):
+    """An empty name is not taken for the whole tree, and nothing outside of it is looked for."""
+    with pytest.raises(WorkspaceError, match="is no file or folder inside /t"):
+        inside(Path("/t"), [path])

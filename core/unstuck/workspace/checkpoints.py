@@ -30,6 +30,9 @@ from unstuck.workspace.restoring import (
     Difference,
     Plan,
     changes,
+    inside,
+    keep_modes,
+    modes_of,
     obstacles,
     parse_differences,
     sizes_of,
@@ -136,26 +139,27 @@ class CheckpointStore:
     async def plan(self, id: str, *, paths: Collection[str] = ()) -> Plan:
         """What ``restore`` would do to the files; changes nothing. Raises CheckpointUnknown."""
         async with self._side.held():
-            plan = (await self._move(await self.get(id), paths)).plan
+            plan = (await self._move(await self.get(id), inside(self._side.tree, paths))).plan
             return replace(plan, under_way=await self._side.under_way())
 
-    async def restore(self, id: str, *, run: str, paths: Collection[str] = ()) -> Restored:
+    async def restore(self, id: str, *, run: str, paths: Collection[str] = (), plan: Plan | None = None) -> Restored:
         """Set the files back to checkpoint ``id``, after saving what is there now; with ``paths`` only these.
 
         A path is a file, or a folder with all that is in it, relative to the tree. Nothing is deleted or overwritten
-        that the safety checkpoint does not hold. Run again after a kill, it ends in the same state. Raises
-        CheckpointUnknown.
+        that the safety checkpoint does not hold. Run again after a kill, it ends in the same state. Given the ``plan``
+        that was agreed to, it is refused where by now it would do something else. Raises CheckpointUnknown.
         """
+        paths = inside(self._side.tree, paths)
         async with self._side.held():
-            return await self._restore(await self.get(id), run, tuple(sorted(paths)))
+            return await self._restore(await self.get(id), run, paths, plan)
 
-    async def undo(self, *, run: str) -> Restored:
+    async def undo(self, *, run: str, plan: Plan | None = None) -> Restored:
         """Take the last restore back, also one that was cut off. An undo can be undone. Raises WorkspaceError."""
         async with self._side.held():
             last = read_last(self._side.place)
             if last is None:
                 raise WorkspaceError("there is no restore to undo in this tree")
-            return await self._restore(await self.get(last.safety), run, last.paths)
+            return await self._restore(await self.get(last.safety), run, last.paths, plan)
 
     def worker(self) -> str:
         """The task that works in the tree, as far as its checkpoints say; empty where none does."""
@@ -189,7 +193,7 @@ class CheckpointStore:
         """What became of the files from ``a`` to ``b``, or to the tree as it is. Raises CheckpointUnknown."""
         async with self._side.held():
             old, new = await self._both(a, b)
-            differences = await self._compare(old, new, paths)
+            differences = await self._compare(old, new, inside(self._side.tree, paths))
             return changes(self._side.tree, differences, (), await sizes_of(self._side.reading, differences))
 
     async def counted(self, a: str, b: str | None = None) -> tuple[Counted, ...]:
@@ -212,7 +216,7 @@ class CheckpointStore:
         async with self._side.held():
             old, new = await self._both(a, b)
             options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv")
-            result = await self._side.reading(*options, old, new, "--", *paths)
+            result = await self._side.reading(*options, old, new, "--", *inside(self._side.tree, paths))
             return admit(result.out, limit=_DIFF_LIMIT)
 
     async def delete(self, id: str) -> None:
@@ -232,8 +236,10 @@ class CheckpointStore:
         options = ("--literal-pathspecs", "diff-tree", "-r", "-z", "--no-renames", "--raw")
         return parse_differences((await self._side.git(*options, old, new, "--", *paths)).out)
 
-    async def _restore(self, target: Checkpoint, run: str, paths: tuple[str, ...]) -> Restored:
+    async def _restore(self, target: Checkpoint, run: str, paths: tuple[str, ...], plan: Plan | None) -> Restored:
         move, last = await self._move(target, paths), read_last(self._side.place)
+        if plan is not None and plan.changes != move.plan.changes:
+            raise WorkspaceError("the files are no longer as they were when the plan was made: look at a new one")
         again = last is not None and not last.done and (last.target, last.paths) == (target.id, paths)
         # What was there before a restore that was cut off undoes it, not what it had half done.
         first = await self._known(last.safety) if again and last is not None else None
@@ -254,7 +260,9 @@ class CheckpointStore:
         safety = await self._record(now, known, reason, run, target.task, target.id, anew=not same)
         undoes = first or safety
         write_last(self._side.place, LastRestore(target.id, undoes.id, paths))
+        modes = modes_of(self._side.tree, move.plan.changes)
         await self._side.move(now.tree, move.goal)
+        keep_modes(self._side.tree, modes)
         self._finish(target, undoes, paths)
         return Restored(undoes, move.plan.changes)
 
@@ -291,7 +299,7 @@ class CheckpointStore:
         known = {*await self._side.names(goal, paths), *await self._side.names(now.tree, paths)}
         folders = {folder for path in known for folder in above(path)}
         for path in paths:
-            if path.rstrip("/") not in known | folders:
+            if path not in known | folders:
                 raise WorkspaceError(f"{target.id} has no file {one_line(path)}, and neither has the tree now")
         return paths
 

@@ -13,7 +13,10 @@ from unstuck.errors import WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.git import Result
 
-__all__ = ["Change", "Difference", "Plan", "changes", "obstacles", "parse_differences", "sizes_of"]
+__all__ = [
+    "Change", "Difference", "Plan", "changes", "inside", "keep_modes", "modes_of", "obstacles", "parse_differences",
+    "sizes_of",
+]  # fmt: skip
 
 Status = Literal["change", "return", "disappear"]
 _STATUS: dict[str, Status] = {"A": "return", "D": "disappear"}
@@ -151,3 +154,31 @@ def _mode(place: Path) -> int | None:
         return place.lstat().st_mode
     except OSError:
         return None
+
+
+def inside(tree: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    """``paths`` as git spells them, sorted: none where the whole ``tree`` is among them. Raises WorkspaceError."""
+    found = set()
+    for path in paths:
+        spelled = os.path.relpath(tree / path, tree) if path else ".."
+        if spelled == ".." or spelled.startswith("../"):
+            raise WorkspaceError(f"{one_line(path) or 'an empty name'} is no file or folder inside {tree}")
+        found.add(spelled)
+    return () if "." in found else tuple(sorted(found))
+
+
+def modes_of(tree: Path, changes: Iterable[Change]) -> dict[str, int]:
+    """The permissions of the files that a restore overwrites: a checkpoint knows of no more than whether one is run."""
+    modes = {change.path: _mode(tree / change.path) for change in changes if change.status == "change"}
+    return {path: mode & 0o777 for path, mode in modes.items() if mode is not None and stat.S_ISREG(mode)}
+
+
+def keep_modes(tree: Path, modes: Mapping[str, int]) -> None:
+    """Give the files their permissions back, to be run or not as they are now: what is private stays private."""
+    for path, before in modes.items():
+        now = _mode(tree / path)
+        if now is None or not stat.S_ISREG(now):
+            continue
+        runs = (before & 0o444) >> 2 if now & 0o100 else 0
+        if (wanted := before & 0o666 | runs) != now & 0o777:
+            (tree / path).chmod(wanted)

@@ -143,7 +143,7 @@ def restore(id: str, project: Path, paths: tuple[str, ...], yes: bool, as_json: 
     with nobody_at_work(place, saved.root):
         plan = asyncio.run(store.plan(id, paths=paths))
         if _agreed(plan, saved.root, _settings(place), yes, as_json):
-            _report(asyncio.run(store.restore(id, run="manual", paths=paths)), as_json)
+            _report(asyncio.run(store.restore(id, run="manual", paths=paths, plan=plan)), as_json)
 
 
 @command.command(name="undo")
@@ -163,7 +163,7 @@ def undo(project: Path, yes: bool, as_json: bool) -> None:
     with nobody_at_work(place, root):
         plan = asyncio.run(store.plan(last.safety, paths=last.paths))
         if _agreed(plan, root, _settings(place), yes, as_json):
-            _report(asyncio.run(store.undo(run="manual")), as_json)
+            _report(asyncio.run(store.undo(run="manual", plan=plan)), as_json)
 
 
 def _settings(place: Project) -> Settings:
