@@ -235,7 +235,7 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
                 await told.core.journal.committed()
             if before is not None:
                 await before(told)
-            app = UnstuckApp(LiveRun(supervisor), settings)
+            app = UnstuckApp(LiveRun(supervisor), settings or ScreenSettings(notify="off"))
             async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
                 stage = Stage(told, app, pilot)
                 await stage.settled()

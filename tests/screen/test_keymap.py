@@ -61,7 +61,7 @@ def test_a_key_may_mean_something_else_where_it_cannot_be_met() -> None:
 
 def test_every_key_there_is_could_have_been_set() -> None:
     """No action's own keys are refused when somebody sets them as they are."""
-    ids = actions_of("app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog")
+    ids = actions_of("app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog", "standstill")
     assert checked_keys({action.id: action.keys for action in ids})
 
 
@@ -79,9 +79,9 @@ def test_a_wrong_key_names_its_file_and_line(tmp_path: Path) -> None:
 def test_what_names_a_key_names_the_one_that_works(tmp_path: Path) -> None:
     """Help and hints say the person's own key."""
     file = tmp_path / "config.yaml"
-    file.write_text('keys: {task.open: "o", app.help: "h"}\n', encoding="utf-8")
+    file.write_text('keys: {task.open: "o", app.help: "H"}\n', encoding="utf-8")
     preferences({}, file)
-    assert (key_of("task.open"), spoken("app.help")) == ("o", "h")
+    assert (key_of("task.open"), spoken("app.help")) == ("o", "H")
     assert ("o", "Show the selected task's attempts, failure and output.") in keys_of(actions_of("table"))
 
 

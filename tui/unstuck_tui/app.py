@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual import events
+from textual import events, on
 from textual.app import App
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
 from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of, key_of
+from unstuck_tui.copying import copy
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.outward import Outward, run_program
 from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.signals import clipboard
+from unstuck_tui.terminal import TerminalDriver
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
 
@@ -52,6 +58,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
         self.asker = Asker(self, self.tracker, view, pops=self.settings.dialogs == "pop")
+        self.outward = Outward(self, self.tracker, view, self.settings)
         self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
         self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
 
@@ -63,7 +70,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def main_screen(self) -> MainScreen:
         """What is shown first."""
-        return MainScreen(self.view, self.tracker, self.asker)
+        return MainScreen(self.view, self.tracker, self.asker, self.outward)
 
     def _handle_exception(self, error: Exception) -> None:
         self.failure = self.failure or error
@@ -84,8 +91,11 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
+        if isinstance(event, events.AppFocus | events.AppBlur):
+            self.outward.focus(isinstance(event, events.AppFocus))
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.asker.key()
+            self.outward.key()
             if await self._acts_on(event.key):
                 return
         await super().on_event(event)
@@ -135,6 +145,34 @@ class UnstuckApp(App[None], inherit_bindings=False):
         # Whoever takes the palette's own way may have chosen one that is not among them.
         now = self._themes.index(self.theme) if self.theme in self._themes else -1
         self.theme = self._themes[(now + 1) % len(self._themes)]
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self._clipboard = text
+        self.write(clipboard(text, in_tmux=bool(os.environ.get("TMUX"))))
+
+    # --- what reaches a person who looks elsewhere -------------------------------------------------------------------
+
+    def write(self, sequence: str) -> None:
+        """Send ``sequence`` to the terminal."""
+        if self._driver is not None:
+            self._driver.write(sequence)
+
+    def retitle(self, text: str) -> None:
+        """Let the terminal's title be ``text`` until the screen is left; empty: its own."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.show_title(text)
+
+    def run_beside(self, words: tuple[str, ...]) -> None:
+        """Run a program for a notification; that it does not work is said."""
+
+        async def run() -> None:
+            await run_program(words, lambda line: self.notify(line, severity="warning", timeout=20, markup=False))
+
+        self.run_worker(run(), group="notifications")
+
+    @on(GateDialog.Copied)
+    def _copied(self, event: GateDialog.Copied) -> None:
+        copy(self, event.text, self.view.log.parent)
 
     def action_help(self) -> None:
         """What the keys do where the focus is."""

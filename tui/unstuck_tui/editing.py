@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shlex
 import subprocess
@@ -14,11 +13,11 @@ from typing import Any, NamedTuple
 
 from textual.app import App, SuspendNotSupported
 
+from unstuck_tui.copying import take_along
 from unstuck_tui.view import RunView
 
 __all__ = ["Place", "command_for", "has_window", "located", "opened"]
 
-COPIED_NAME = "copied.txt"
 _LINES = re.compile(r":(\d{1,9})(?::\d{1,9})?$")
 _COLON = frozenset({"hx", "helix", "subl", "zed"})
 _GOTO = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
@@ -135,12 +134,5 @@ def _start(command: Sequence[str]) -> None:
 
 def _copied(app: App[Any], view: RunView, place: Place, why: str) -> str:
     """Copy the place; a terminal may ignore that, so it stands in a file, too."""
-    app.copy_to_clipboard(str(place))
-    file = view.log.parent / COPIED_NAME
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as written:
-            written.write(f"{place}\n")
-    except OSError:
-        return f"{why}: {place} is copied."
-    return f"{why}: {place} is copied, and stands in {file}."
+    file = take_along(app, str(place), view.log.parent)
+    return f"{why}: {place} is copied, and stands in {file}." if file else f"{why}: {place} is copied."

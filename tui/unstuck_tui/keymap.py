@@ -15,9 +15,13 @@ _NAMED = frozenset((
     "down", "left", "right", "comma", *(f"f{number}" for number in range(1, 25)),
 ))  # fmt: skip
 _WITH = re.compile(r"(?:(?:ctrl|shift|alt)\+)*")
+_TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "deletion")
 _SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
     "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
     "main": ("table", "attention", "detail"), "log": ("logs",), "logs": ("log",),
+    "browse": ("rows", *_TABS), "rows": ("browse", *_TABS),
+    "signatures": ("browse", "rows"), "checkpoints": ("browse", "rows"), "memory": ("browse", "rows"),
+    "deletion": ("browse", "rows"),
     "dialog": ("choices",), "choices": ("dialog",),
 }  # fmt: skip
 """Beside which areas the keys of an area work, but for its own and those that work everywhere."""
@@ -105,7 +109,7 @@ def _meet(one: Action, other: Action) -> bool:
         return True
     is_dialog = bool(areas & {"dialog", "choices"})
     if any(action.does.startswith("choose(") for action in (one, other)):
-        return is_dialog
+        return is_dialog or areas == {"recovery", "standstill"}
     if "app" in areas:
-        return not is_dialog
+        return not is_dialog and "standstill" not in areas
     return other.area in _SEEN_WITH.get(one.area, ())

@@ -21,9 +21,10 @@ from unstuck.runs.saved import store_of
 from unstuck.settings import ScreenSettings, Settings, runtime_dir
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.looking import changes_in
+from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp
-from unstuck_tui.view import limits_of
+from unstuck_tui.view import NoticeKind, limits_of
 
 __all__ = ["FollowedRun", "SecondApp"]
 
@@ -116,6 +117,9 @@ class FollowedRun:
 
     async def stop(self, reason: str) -> object:
         raise UnstuckError("this is a second screen: the run is stopped where it is worked")
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        """Not recorded: the log belongs to the process that works the run."""
 
     async def _said(self, message: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -26,6 +26,7 @@ from textual.message import Message
 
 from unstuck.text import sanitise
 from unstuck_tui.incoming import Incoming
+from unstuck_tui.signals import TITLE_BACK, TITLE_KEPT, title
 
 __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
 
@@ -145,6 +146,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         loop = asyncio.get_running_loop()
         self._is_suspended = False
+        self._title = self._title_of_screen = ""
         self._end, self._ending = os.pipe()
 
         def later(call: Callable[[], object]) -> Callable[[], None]:
@@ -190,6 +192,26 @@ class TerminalDriver(LinuxDriver):
         if not (isinstance(message, events.Key) and message.is_printable and not sanitise(message.character or "")):
             super().process_message(message)
 
+    def show_title(self, text: str) -> None:
+        """Let the terminal's title be ``text``; it has its own again when the screen is left. Empty: its own."""
+        if not text:
+            self._give_title_back()
+        else:
+            self.write(("" if self._title else TITLE_KEPT) + title(text))
+            self._title = text
+
+    def _give_title_back(self) -> None:
+        if self._title:
+            self.write(TITLE_BACK)
+            self._title = ""
+
+    def stop_application_mode(self) -> None:
+        """Leave the terminal as it was found."""
+        kept = self._title
+        self._give_title_back()
+        self._title_of_screen = kept
+        super().stop_application_mode()
+
     def suspend_application_mode(self) -> None:
         """Give the terminal back; all that was written is out before the process stands still."""
         self._is_suspended = True
@@ -202,6 +224,7 @@ class TerminalDriver(LinuxDriver):
         if self._is_suspended:
             self._is_suspended = False
             self.start_application_mode()  # type: ignore[no-untyped-call]
+            self.show_title(self._title_of_screen)
         self._repaint()
 
     def close(self) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from unstuck.clock import Clock
 from unstuck.contract import Answer
+from unstuck.errors import UnstuckError
 from unstuck.escalation.levels import Limits
 from unstuck.record.envelope import Record
+from unstuck.record.events import NotificationSent
 from unstuck.record.state import State
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
+from unstuck.text import Clean
 from unstuck.workspace.project import Project
 
-__all__ = ["LiveRun", "RunView", "agents_at_work", "limits_of"]
+__all__ = ["LiveRun", "NoticeKind", "RunView", "agents_at_work", "limits_of"]
+
+NoticeKind = Literal["needs_you", "resolved", "run"]
 
 
 class RunView(Protocol):
@@ -97,6 +103,9 @@ class RunView(Protocol):
 
     async def stop(self, reason: str) -> object:
         """End every agent of the run; it can be resumed."""
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        """A notification about ``tasks`` went out by ``way``; recorded where this process works the run."""
 
 
 class LiveRun:
@@ -179,6 +188,13 @@ class LiveRun:
 
     async def stop(self, reason: str) -> None:
         await self._supervisor.stop(reason)
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        if self.held:
+            return  # it would wait with all that matters more
+        about = tasks[0] if len(tasks) == 1 else ""
+        with suppress(UnstuckError):
+            self._core.append(NotificationSent(kind=kind, way=way, tasks=tasks, text=text), task=about)
 
 
 def limits_of(rules: Limits, window: int) -> dict[str, int]:

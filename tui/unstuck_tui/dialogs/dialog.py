@@ -193,6 +193,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def action_send(self) -> None:
         """Nothing to send here."""
 
+    def action_copy(self) -> None:
+        """Nothing to copy here."""
+
     def action_read(self, pages: int) -> None:
         """Turn the page of what there is to read."""
         reading = self.query_one(Reading)

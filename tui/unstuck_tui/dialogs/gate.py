@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -12,6 +14,7 @@ from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
 from unstuck_tui.actions import key_of, spoken
+from unstuck_tui.copying import question_text
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.questions import Option, Question, to_answer
 from unstuck_tui.dialogs.unsent import Drafts
@@ -27,6 +30,12 @@ class GateDialog(Dialog[Answer, Option]):
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
     """
+
+    @dataclass
+    class Copied(Message):
+        """Somebody wants the question as text."""
+
+        text: str
 
     DEFAULT_CSS = """
     GateDialog {
@@ -130,6 +139,10 @@ class GateDialog(Dialog[Answer, Option]):
         self.complain("")
         self.say(self.question.leaving)
         self.set_focus(self.query_one(Choices))
+
+    def action_copy(self) -> None:
+        """Let the app copy what is asked."""
+        self.post_message(self.Copied(question_text(self.question)))
 
     def overtake(self, reason: str) -> bool:
         """The gate has its answer from elsewhere; whether the dialog closes.

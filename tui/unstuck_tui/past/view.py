@@ -14,11 +14,12 @@ from unstuck.record.fold import fold
 from unstuck.record.state import State
 from unstuck.settings import Settings
 from unstuck.supervision.core import limits_of as rules_of
+from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.history import History
 from unstuck_tui.past.film import Film, Moment
 from unstuck_tui.past.index import LogIndex
-from unstuck_tui.view import limits_of
+from unstuck_tui.view import NoticeKind, limits_of
 
 __all__ = ["PAST", "PastClock", "PastRun"]
 
@@ -135,3 +136,6 @@ class PastRun:
 
     async def stop(self, reason: str) -> object:
         raise UnstuckError(PAST)
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        raise NotImplementedError("nobody is told of the past")

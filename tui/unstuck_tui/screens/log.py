@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from unstuck.errors import RecordError
 from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.copying import copy, record_text
 from unstuck_tui.past.lines import LogLines
 from unstuck_tui.past.query import Query, QueryProblem, query_of
 from unstuck_tui.render.log import record_lines, title_cells
@@ -225,6 +226,11 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         if not self._words:
             self.remove_class("-filtering")
         self.set_focus(self._list)
+
+    def action_copy(self) -> None:
+        """Copy the record under the cursor."""
+        if (record := self._list.record) is not None:
+            copy(self.app, record_text(record), self._view.log.parent)
 
     def action_back(self) -> None:
         """Leave what is open: the record, the words, then the log."""

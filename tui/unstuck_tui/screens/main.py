@@ -11,7 +11,10 @@ from textual.geometry import Size
 from textual.widgets import Input
 
 from unstuck_tui.actions import Area, bindings_of, spoken
+from unstuck_tui.copying import copy, failure_text, question_text
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.outward import Outward
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.pace import Pace
@@ -43,13 +46,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     BINDINGS = bindings_of("main")
     CSS_PATH = "main.tcss"
 
-    def __init__(self, view: RunView, tracker: Tracker, asker: Asker) -> None:
+    def __init__(self, view: RunView, tracker: Tracker, asker: Asker, outward: Outward) -> None:
         super().__init__()
-        self._view, self._tracker, self._asker = view, tracker, asker
+        self._view, self._tracker, self._asker, self._outward = view, tracker, asker, outward
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
-        yield RunHeader(self._tracker, id="header")
+        yield RunHeader(self._tracker, muted=lambda: self._outward.muted.said, id="header")
         yield AttentionList(self._tracker, id="attention")
         yield Heading(self._table, id="heading")
         yield self._table
@@ -102,6 +105,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             attention.show()
         self.query_one(Detail).show(changes)
         self._asker.frame()
+        self._outward.frame()
 
     def tick(self) -> None:
         """A second has passed: show what has changed, and every clock."""
@@ -111,6 +115,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.query_one(AttentionList).show()
         self.query_one(Detail).tick(changes)
         self._asker.frame()
+        self._outward.frame()
 
     # --- the layout --------------------------------------------------------------------------------------------------
 
@@ -187,6 +192,29 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         from unstuck_tui.screens.log import LogScreen
 
         self.app.push_screen(LogScreen(self._view, task=self._table.selected))
+
+    def action_copy(self) -> None:
+        """Copy the question under the cursor, else the selected task's failure, else its question."""
+        attention, state = self.query_one(AttentionList), self._tracker.state
+        row = state.tasks.get(self._table.selected)
+        gate = attention.gate if attention.has_focus else ""
+        if not gate and row is not None and row.diagnosis is not None:
+            copy(self.app, failure_text(row.diagnosis), self._view.log.parent)
+        elif found := state.gates.get(gate or (row.gate if row is not None else "")):
+            copy(self.app, question_text(question_of(state, found)), self._view.log.parent)
+        else:
+            self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
+
+    def action_mute(self) -> None:
+        """No notifications of these tasks; if none of them gives any, all of them do again."""
+        self._outward.muted.turn(self._table.chosen)
+        self._table.unmark()
+        self.query_one(RunHeader).show()
+
+    def action_mute_all(self) -> None:
+        """No notifications at all, or again some."""
+        self._outward.muted.everything = not self._outward.muted.everything
+        self.query_one(RunHeader).show()
 
     def action_browse(self) -> None:
         """Failures, checkpoints, memory, and runs."""

@@ -12,6 +12,7 @@ from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.outward import Outward
 from unstuck_tui.past.index import last_of, next_of
 from unstuck_tui.past.player import Player
 from unstuck_tui.past.view import PastRun
@@ -34,8 +35,8 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     OWN: ClassVar[tuple[Area, ...]] = ("replay", "main")
     BINDINGS = [*bindings_of("replay"), *bindings_of("main")]  # noqa: RUF012
 
-    def __init__(self, run: PastRun, tracker: Tracker, asker: Asker) -> None:
-        super().__init__(run, tracker, asker)
+    def __init__(self, run: PastRun, tracker: Tracker, asker: Asker, outward: Outward) -> None:
+        super().__init__(run, tracker, asker, outward)
         self._run = run
         self._scrubber = Scrubber(run, id="scrubber")
         self._player = Player(run)
@@ -153,4 +154,4 @@ class ReplayApp(UnstuckApp):
         self._run = run
 
     def main_screen(self) -> MainScreen:
-        return ReplayScreen(self._run, self.tracker, self.asker)
+        return ReplayScreen(self._run, self.tracker, self.asker, self.outward)

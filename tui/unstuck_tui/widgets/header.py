@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from unstuck_tui.render.header import header_line
 from unstuck_tui.render.rows import Cell
@@ -19,9 +19,9 @@ class RunHeader(Lines):
     RunHeader { height: 1; background: $panel; overflow: hidden; }
     """
 
-    def __init__(self, tracker: Tracker, *, id: str | None = None) -> None:
+    def __init__(self, tracker: Tracker, *, muted: Callable[[], str] = str, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._tracker = tracker
+        self._tracker, self._muted = tracker, muted
         self._shown: tuple[Cell, ...] = ()
 
     def line_total(self) -> int:
@@ -39,5 +39,10 @@ class RunHeader(Lines):
     def _cells(self, width: int) -> tuple[Cell, ...]:
         tracker = self._tracker
         return header_line(
-            tracker.state.run, tracker.counts, name=tracker.title, elapsed=tracker.elapsed(), width=width
+            tracker.state.run,
+            tracker.counts,
+            name=tracker.title,
+            elapsed=tracker.elapsed(),
+            width=width,
+            muted=self._muted(),
         )

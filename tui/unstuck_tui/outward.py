@@ -1,0 +1,181 @@
+"""What reaches a person who does not look at the screen: the terminal's title, and notifications."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from asyncio.subprocess import DEVNULL
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from unstuck.record.state import State
+from unstuck.settings import ScreenSettings
+from unstuck.text import one_line
+from unstuck_tui.paging import Page, Pager, alarms_of, run_over
+from unstuck_tui.signals import notification
+from unstuck_tui.tracker import Tracker
+from unstuck_tui.view import RunView
+
+__all__ = ["ALONE_S", "Hand", "Muted", "Outward", "run_program", "title_of", "words_of"]
+
+ALONE_S = 60.0
+"""Where the terminal does not say whether it is focused, whoever presses no key for so long is taken for away."""
+_PROGRAM_S = 10.0
+_LONGEST = 200
+
+
+class Hand(Protocol):
+    """How the app reaches the terminal and its person."""
+
+    def write(self, sequence: str) -> None:
+        """Send ``sequence`` to the terminal."""
+
+    def retitle(self, text: str) -> None:
+        """Let the terminal's title be ``text`` until the screen is left."""
+
+    def run_beside(self, words: tuple[str, ...]) -> None:
+        """Run this program beside everything else."""
+
+
+class Muted:
+    """Of which tasks no notifications go out; all of them, and those of the run, where ``everything`` is muted."""
+
+    def __init__(self) -> None:
+        self.everything = False
+        self.tasks: set[str] = set()
+
+    def __call__(self, task: str) -> bool:
+        return self.everything or task in self.tasks
+
+    def turn(self, tasks: Sequence[str]) -> None:
+        """Mute ``tasks``; where all of them are muted already, none of them any more."""
+        if self.tasks.issuperset(tasks):
+            self.tasks.difference_update(tasks)
+        else:
+            self.tasks.update(tasks)
+
+    @property
+    def said(self) -> str:
+        """What is muted, in a few words; empty where nothing is."""
+        if self.everything:
+            return "muted"
+        names = sorted(self.tasks)
+        return f"muted: {names[0]}{f' +{len(names) - 1}' if len(names) > 1 else ''}" if names else ""
+
+
+class Outward:
+    """Look at it every frame, and tell it of every key and of what the terminal says about its focus."""
+
+    def __init__(
+        self,
+        hand: Hand,
+        tracker: Tracker,
+        view: RunView,
+        settings: ScreenSettings,
+        *,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._hand, self._tracker, self._view, self._settings = hand, tracker, view, settings
+        self._in_tmux = bool(environ.get("TMUX"))
+        self._pager = Pager()
+        self._title = ""
+        self._number = 0
+        self._is_focused: bool | None = None
+        self._last_key = tracker.clock.monotonic()
+        self.muted = Muted()
+
+    def key(self) -> None:
+        """The person has pressed a key."""
+        self._last_key = self._tracker.clock.monotonic()
+        if self._is_focused is False:
+            self._is_focused = True
+
+    def focus(self, is_focused: bool) -> None:
+        """The terminal has said so."""
+        self._is_focused = is_focused
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the person looks elsewhere."""
+        if self._is_focused is None:
+            return self._tracker.clock.monotonic() - self._last_key >= ALONE_S
+        return not self._is_focused
+
+    def frame(self) -> None:
+        """The state may have changed: say so where it has to be said."""
+        if self._view.is_past:
+            return
+        self._show_title()
+        standstill = self._view.recovery
+        if self._settings.notify == "off" or (standstill is not None and not standstill.is_over):
+            return
+        state = self._tracker.state
+        alarms = alarms_of(state, self._tracker.gates)
+        now = self._tracker.clock.monotonic()
+        for page in self._pager.look(alarms, run_over(state), now=now, is_away=self.is_away, is_muted=self.muted):
+            self._send(page)
+
+    def _show_title(self) -> None:
+        title = title_of(self._tracker.state, len(self._tracker.gates)) if self._settings.title else ""
+        if title != self._title:
+            self._title = title
+            self._hand.retitle(title)
+
+    def _send(self, page: Page) -> None:
+        self._number += 1
+        text = one_line(page.text, _LONGEST)
+        if self._settings.notify == "command":
+            if not self._settings.notify_command:
+                return
+            self._hand.run_beside(words_of(self._settings.notify_command, text))
+        else:
+            self._hand.write(notification(self._settings.notify, text, number=self._number, in_tmux=self._in_tmux))
+        self._view.notified(page.kind, self._settings.notify, page.tasks, text)
+
+
+def title_of(state: State, asked: int) -> str:
+    """What the terminal's title says while ``asked`` questions wait."""
+    run = state.run
+    if asked:
+        what = "1 needs you" if asked == 1 else f"{asked} need you"
+    elif run.state == "blocked":
+        what = "blocked"
+    else:
+        what = run_over(state)
+    said = "unstuck" + (f": {what}" if what else "")
+    return f"{said} · {one_line(run.project, 60)}" if run.project else said
+
+
+def words_of(command: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """The words of the program that takes ``text``: where ``{text}`` stands, else as the last one.
+
+    A text that begins with a hyphen would be an option to many.
+    """
+    said = text.lstrip("-") or "unstuck"
+    if any("{text}" in word for word in command):
+        return tuple(word.replace("{text}", said) for word in command)
+    return (*command, said)
+
+
+async def run_program(words: tuple[str, ...], complain: Callable[[str], None]) -> None:
+    """Run the program for a notification; ``complain`` is told in a line why it did not work."""
+    try:
+        program = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        complain(f"notify_command: {one_line(words[0], 60)} cannot be run: {reason}")
+        return
+    try:
+        async with asyncio.timeout(_PROGRAM_S):
+            code = await program.wait()
+    except TimeoutError:
+        complain(f"notify_command: {one_line(words[0], 60)} took longer than {_PROGRAM_S:.0f} s and was ended")
+    else:
+        if code:
+            complain(f"notify_command: {one_line(words[0], 60)} ended with {code}")
+    finally:
+        if program.returncode is None:
+            with suppress(ProcessLookupError):
+                program.kill()
+            await program.wait()
