@@ -61,7 +61,9 @@ def test_a_key_may_mean_something_else_where_it_cannot_be_met() -> None:
 
 def test_every_key_there_is_could_have_been_set() -> None:
     """No action's own keys are refused when somebody sets them as they are."""
-    ids = actions_of("app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog", "standstill")
+    ids = actions_of(
+        "app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog", "standstill"
+    )
     assert checked_keys({action.id: action.keys for action in ids})
 
 
