@@ -64,7 +64,7 @@ test: $(READY) ## run the tests and show the ten slowest
 	@echo '== tests'
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-agents: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
+# On the disk: Codex runs commands where it does not see programs in /dev.
 agents: $(READY) ## real agents against a scripted model; installs them (UNSTUCK_AGENTS_DIR=DIR keeps them between runs)
 	$(BIN)/python -m pytest -n 0 -m agents --timeout 900 tests/real_agents $(ARGS)
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.agents
 TASK = "Write the greeting that everybody waits for."
 APPROACH = "Say hello in greeting dot txt"
 VERIFY = "grep hello greeting.txt"
-SHORT_LADDER = "failure_handler: {max_retries: 1, max_pivots: 1, max_research: 1}\n"
+SHORT_LADDER = "failure_handler: {max_retries: 1, max_pivots: 1, max_research: 0}\n"
 
 
 def stubborn(asked: Asked) -> Turn:
