@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +71,13 @@ class Session:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             yield process
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # the program itself is a child of its package's wrapper
             process.communicate()
 
     def done(self, process: subprocess.Popen[bytes]) -> str:
@@ -92,6 +96,7 @@ def trust(lab: Lab) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        start_new_session=True,
     )
     assert server.stdin is not None
     assert server.stdout is not None
@@ -106,7 +111,7 @@ def trust(lab: Lab) -> None:
     (place,) = ask(2, "hooks/list", {"cwds": [str(lab.repo)]})["data"]
     state = {hook["key"]: {"enabled": True, "trusted_hash": hook["currentHash"]} for hook in place["hooks"]}
     ask(3, "config/batchWrite", {"edits": [{"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}]})
-    server.kill()
+    os.killpg(server.pid, signal.SIGKILL)
     server.communicate()
 
 
