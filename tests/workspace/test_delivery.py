@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -375,3 +376,15 @@ async def test_a_change_that_git_was_told_to_overlook_is_not_overwritten(project
     assert "app.py" in str(caught.value)
     assert photograph(project)[0] == before[0]
     assert project.git("ls-files", "-v", "app.py")[0] in "Sh"
+
+
+async def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(project, delivery):
+    """What git would read for ever, in the place of a file that it was told to overlook, is refused and stays."""
+    project.git("update-index", "--skip-worktree", "app.py")
+    (project.root / "app.py").unlink()
+    os.mkfifo(project.root / "app.py")
+    async with asyncio.timeout(60):
+        with pytest.raises(DeliveryRefused) as caught:
+            await delivery.deliver("merge")
+    assert "app.py" in str(caught.value)
+    assert (project.root / "app.py").is_fifo()

@@ -159,8 +159,7 @@ class Delivery:
     async def _differs(tree: Path, row: _Row) -> bool:
         if not os.path.lexists(tree / row.path):
             return False  # left out of a sparse checkout
-        found = await run_git(tree, "hash-object", "--", row.path, check=False, user_config=True)
-        return found.code != 0 or found.line != row.old
+        return await _blob_at(tree, row.path) != row.old
 
     async def _go(self, move: _Move, lock: int) -> None:
         if move.tree is None:
@@ -249,16 +248,25 @@ class Delivery:
             return True
         if row.kind == "D":
             return False
-        if file.is_symlink():
-            target = await run_git(tree, "cat-file", "blob", row.new, check=False)
-            return os.fsencode(os.readlink(file)) == target.out
-        found = await run_git(tree, "hash-object", "--", row.path, check=False, user_config=True)
-        if found.code == 0 and found.line == row.new:
+        if await _blob_at(tree, row.path) == row.new:
             return True
+        if file.is_symlink() or not file.is_file():
+            return False
         whole = await run_git(
             tree, "cat-file", "--filters", f"--path={row.path}", row.new, check=False, user_config=True
         )
-        return whole.code == 0 and file.is_file() and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
+        return whole.code == 0 and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
+
+
+async def _blob_at(tree: Path, path: str) -> str:
+    """The id that git gives to a file as it is, a link for where it leads; empty for what git does not take."""
+    file = tree / path
+    if file.is_symlink():
+        target = os.fsencode(os.readlink(file))
+        return (await run_git(tree, "hash-object", "--stdin", stdin=target)).line
+    if not file.is_file():
+        return ""  # git would wait at a pipe for ever
+    return (await run_git(tree, "hash-object", "--", path, check=False, user_config=True)).line
 
 
 async def _tags(tree: Path) -> dict[str, str]:
