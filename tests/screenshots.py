@@ -69,11 +69,14 @@ async def main_screens(supervisor: Supervisor) -> None:
 
 
 async def stuck_screens(supervisor: Supervisor) -> None:
-    """The stuck task's question, and its detail where that has a screen of its own."""
+    """The stuck task's question, the failures of the run, and its detail where that has a screen of its own."""
     async with showing(supervisor, (120, 40)) as pilot:
         await pilot.press(key_of("table.first"), key_of("table.down"), key_of("gate.answer"))
         await pilot.pause(1.0)
         await shot(pilot, "stuck")
+        await pilot.press(key_of("dialog.back"), key_of("view.browse"))
+        await pilot.pause(1.0)
+        await shot(pilot, "browse")
     async with showing(supervisor, (80, 24)) as pilot:
         await pilot.press(key_of("table.first"), key_of("table.down"), key_of("task.open"))
         await shot(pilot, "detail")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from unstuck import Supervisor, Task, admit
+from unstuck import Guidance, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.record import events as e
@@ -333,6 +333,8 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
     for name in ("old", "new"):
         async with Supervisor.open(repo, clock=clock, start=e.RunStarted(project="shop", kind="plan")) as supervisor:
             supervisor.add(Task(id=name, prompt=admit("Make it work")))
+            guidance = Guidance(attempt="1", number=1, level="first", text=admit("Make it work"), workdir=repo)
+            supervisor.core.append(e.AttemptStarted(guidance=guidance, limit_s=900), task=name, attempt="1")
             await supervisor.core.journal.committed()
             logs.append(supervisor.core.journal.path)
         await clock.advance(60)
@@ -344,6 +346,9 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
         await settled(stage)
         await press(stage, "browse.recovery")
         assert f"unstuck run --resume {new.name}" in stage.text
+        await press(stage, "cut_off.look")
+        assert "cut off    attempt 1 of default" in stage.text
+        assert "check      it has none" in stage.text
         await press(stage, "browse.deletion", "deletion.delete")
         assert "it is the run on this screen" in told(stage)
         await press(stage, "rows.down", "deletion.delete")
@@ -355,3 +360,26 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
         assert not old.exists()
         assert new.is_dir()
         assert "a search has found nothing of it" in told(stage)
+
+
+async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None:
+    """The list is that of the moment that is shown, nobody can be answered there, and without a project it says so."""
+    index = indexed(past_log)
+    run = PastRun(index)
+    app = ReplayApp(run)
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        stage = Stage(app, pilot)
+        await run.go_to(index.failures[0])
+        await pilot.press(key_of("view.browse"))
+        await settled(stage)
+        assert "seen       once" in stage.text
+        assert stage.text.count("occurred") == 1
+        await press(stage, "signatures.answer")
+        assert "Nobody asks about this failure now" in told(stage)
+        await press(stage, "browse.checkpoints")
+        assert "this log lies outside its project" in stage.text
+        await press(stage, "browse.back")
+        await run.go_to(len(index))
+        await pilot.press(key_of("view.browse"))
+        await settled(stage)
+        assert "seen       4 times" in stage.text

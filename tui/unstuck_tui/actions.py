@@ -26,7 +26,7 @@ Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
     "decide", "replay", "log", "logs", "standstill",
-    "browse", "rows", "signatures", "checkpoints", "memory", "deletion", "confirm",
+    "browse", "rows", "signatures", "checkpoints", "memory", "cut_off", "deletion", "confirm",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -44,6 +44,7 @@ AREA_NAMES: dict[Area, str] = {
     "signatures": "Signatures",
     "checkpoints": "Checkpoints",
     "memory": "Memory",
+    "cut_off": "Recovery",
     "deletion": "Deletion",
 }
 
@@ -196,7 +197,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.forget", "f", "act('memory', 'forget')", "forget", "Forget it, after a question.", "memory", True),
     Action("memory.promote", "p", "act('memory', 'promote')", "promote",
         "Make an answer a rule: agents are told it by themselves.", "memory", True),
-    Action("deletion.look", "enter", "act('deletion', 'look')", "what would go",
+    Action("cut_off.look", "enter", "act('recovery', 'look')", "what it left",
+        "What it has left: files, processes, checkpoints, its check.", "cut_off", True),
+    Action("deletion.look", "enter", "act('deletion', 'look')", "inventory",
         "What a deletion of this run would destroy, with sizes.", "deletion", True),
     Action("deletion.delete", "D", "act('deletion', 'delete')", "delete",
         "Delete this run: shows what would go, and wants its name typed.", "deletion", True),

@@ -67,10 +67,13 @@ def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
     return RunReader(place.runs / run).state()
 
 
-def run_rows(place: Project) -> Iterator[dict[str, Any]]:
-    """One row for each run, oldest first; a log that cannot be read says so in its row."""
+def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
+    """One row for each run, oldest first, or for so many of the ``newest``.
+
+    A log that cannot be read says so in its row.
+    """
     now = SystemClock().now()
-    for run in run_names(place.runs):
+    for run in run_names(place.runs)[-newest:]:
         try:
             state, damage = state_of(place, run)
         except RecordError as error:

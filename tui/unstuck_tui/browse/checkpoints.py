@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from unstuck.errors import UsageError
 from unstuck.runs.saved import change_row, checkpoint_row, kept_free, store_of
-from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.settings import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
@@ -145,14 +145,8 @@ class CheckpointsTab(Tab[Row]):
         )
 
     async def _store(self, row: Row) -> tuple[CheckpointStore, Settings]:
-        settings = await self._settings()
+        settings = await self.world.settings()
         return store_of(self.world.place, row["root"], settings), settings
-
-    async def _settings(self) -> Settings:
-        root, environ = self.world.place.root, dict(self.world.environ)
-        return await asyncio.to_thread(
-            lambda: load_settings(root, user_file=default_user_file(), environ=environ, overrides={})
-        )
 
 
 def _cut_off(place: Project, root: Path | None) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from unstuck.record.lock import read_holder
 from unstuck.runs.deletion.destroying import destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.stock import take_stock
-from unstuck.runs.looking import is_live, run_rows
+from unstuck.runs.live import live_run
+from unstuck.runs.looking import run_rows
 from unstuck.workspace.project import Project
-from unstuck_tui.browse.tab import Line, Tab, World
+from unstuck_tui.actions import spoken
+from unstuck_tui.browse.tab import Line, Tab, World, beside
 from unstuck_tui.render.browse.columns import field_lines
 from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
 from unstuck_tui.render.deletion import inventory_lines, receipt_lines
@@ -21,11 +22,11 @@ from unstuck_tui.render.rows import Cell
 __all__ = ["DeletionTab"]
 
 Row = Mapping[str, Any]
-Result = TypeVar("Result")
+_RUNS = 200
 
 
 class DeletionTab(Tab[Row]):
-    """All runs, the newest first. Looking at one only takes stock of it."""
+    """The newest two hundred runs, the newest first. Looking at one only takes stock of it."""
 
     name: ClassVar[str] = "deletion"
     empty: ClassVar[str] = "no runs here yet"
@@ -54,7 +55,9 @@ class DeletionTab(Tab[Row]):
             return inventory_about(self._stock[run], self._refused(run), width)
         lines = field_lines("run", run, width) + field_lines("started", row.get("started"), width)
         lines += field_lines("not now", self._refused(run), width, tone="wait")
-        return lines + field_lines("size", "enter takes stock of what would go, with sizes", width, tone="quiet")
+        return lines + field_lines(
+            "size", f"{spoken('deletion.look')} takes stock of what would go, with sizes", width, tone="quiet"
+        )
 
     def _refused(self, run: str) -> str:
         """Why this run cannot be deleted from here; empty where it can."""
@@ -89,27 +92,22 @@ class DeletionTab(Tab[Row]):
             return
         if await self.world.screen.agreed(f"Delete {run}?", said, "Delete it", typed=inventory.name):
             place, environ = self.world.place, self.world.environ
-            done = await _beside(destroy(place, environ, inventory, lose=lose))
+            done = await beside(destroy(place, environ, inventory, lose=lose))
             self.world.screen.tell("\n".join(receipt_lines(done)), trouble=bool(done.left))
             self.world.screen.again()
 
     async def _take(self, run: str) -> Inventory:
-        found = await _beside(take_stock(self.world.place, self.world.environ, run))
+        found = await beside(take_stock(self.world.place, self.world.environ, run))
         self._stock[run] = found.inventory
         return found.inventory
 
 
-async def _beside(work: Coroutine[Any, Any, Result]) -> Result:
-    """Do ``work`` in a loop of its own: it looks at files by the thousand."""
-    return await asyncio.to_thread(asyncio.run, work)
-
-
 def _read(place: Project) -> tuple[list[Row], str]:
-    rows: list[Row] = list(run_rows(place))
+    rows: list[Row] = list(run_rows(place, newest=_RUNS))
     return rows[::-1], _live_in(place)
 
 
 def _live_in(place: Project) -> str:
     """The run that is live in the project; empty where none is."""
-    holder = read_holder(place.home / "lock")
-    return holder.run if holder is not None and holder.run and is_live(place, holder.run) else ""
+    holder = live_run(place)
+    return holder.run if holder is not None else ""

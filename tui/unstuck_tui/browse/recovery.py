@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from unstuck.record.runs import run_names
 from unstuck.runs.looking import is_live, states_of
+from unstuck.runs.recovering import what_is_left
+from unstuck.supervision.reconstruction import TaskRecovery
 from unstuck.workspace.project import Project
-from unstuck_tui.browse.tab import Line, Tab
+from unstuck_tui.browse.tab import Line, Tab, World, beside
 from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_cells, cut_off_in
 from unstuck_tui.render.rows import Cell
 
@@ -26,17 +28,31 @@ class RecoveryTab(Tab[CutOff]):
     would: ClassVar[str] = "The tasks of a run that was cut off: what was at work, and how one goes on."
     columns = CUT_OFF
 
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._left: dict[str, TaskRecovery] = {}
+
     def key(self, row: CutOff) -> str:
         return f"{row.run} {row.task}"
 
     async def read(self) -> Sequence[CutOff]:
+        self._left.clear()
         return await asyncio.to_thread(_read, self.world.place)
 
     def cells(self, row: CutOff, width: int) -> Sequence[Cell]:
         return cut_off_cells(row, width)
 
     def about(self, row: CutOff, width: int) -> Sequence[Line]:
-        return cut_off_about(row, width)
+        return cut_off_about(row, width, self._left.get(self.key(row)))
+
+    async def do_look(self, row: CutOff) -> None:
+        """Look at what its run has left; nothing is run and nothing decided."""
+        settings = await self.world.settings()
+        facts = await beside(what_is_left(self.world.place, row.run, settings, self.world.environ))
+        self._left |= {f"{row.run} {task.task}": task for task in facts.tasks}
+        if facts.of(row.task) is None:
+            self.world.screen.tell(f"No attempt of {row.task} was at work: it goes on by itself.")
+        self.world.screen.redraw()
 
 
 def _read(place: Project) -> list[CutOff]:

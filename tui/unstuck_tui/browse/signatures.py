@@ -53,7 +53,8 @@ class SignaturesTab(Tab[Failure]):
         worked = await asyncio.to_thread(learnt_in, view.place) if view.place is not None else {}
         begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
         rows = list(rows_of([(state.run.id, seen)], worked))
-        return await asyncio.to_thread(listed, rows, found, _agents(state), begin, end)
+        until = state.seq if view.is_past else 0
+        return await asyncio.to_thread(listed, rows, found, _agents(state), begin, end, until)
 
     def cells(self, row: Failure, width: int) -> Sequence[Cell]:
         return failure_cells(row, width)
@@ -99,9 +100,17 @@ def _agents(state: State) -> dict[str, str]:
 
 
 def listed(
-    rows: Sequence[Mapping[str, Any]], found: Mapping[str, Seen], agents: Mapping[str, str], begin: float, end: float
+    rows: Sequence[Mapping[str, Any]],
+    found: Mapping[str, Seen],
+    agents: Mapping[str, str],
+    begin: float,
+    end: float,
+    until: int = 0,
 ) -> list[Failure]:
-    """``rows`` with what was ``found`` of each from ``begin`` to ``end`` (seconds since 1970), and whose ``agents``."""
+    """``rows`` with what was ``found`` of each from ``begin`` to ``end`` (seconds since 1970), and whose ``agents``.
+
+    ``until`` is the last record that counts, 0 where all do.
+    """
     identities = [str(row["signature"]) for row in rows]
     known = {identity: seen.signature for identity, seen in found.items() if seen.signature is not None}
     groups = groups_of(identities, known)
@@ -117,9 +126,9 @@ def listed(
                 row=row,
                 agents=tuple(sorted({agents[task] for task in tasks if agents.get(task)})),
                 speaker=groups[identity],
-                spark=spark(seen.times, begin, end, SPARK),
+                spark=spark([time for time in seen.times if not until or time <= end], begin, end, SPARK),
                 alike=tuple(headlines[other] for other in members[groups[identity]] if other != identity),
-                occurrences=tuple(reversed(seen.last)),
+                occurrences=tuple(one for one in reversed(seen.last) if not until or one.seq <= until),
             )
         )
     return ordered(failures)

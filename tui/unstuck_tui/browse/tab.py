@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import App
 
 from unstuck.errors import UnstuckError, UsageError
+from unstuck.settings import Settings, default_user_file, load_settings
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.columns import Column, heading_cells
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.view import RunView
 
-__all__ = ["Line", "Shows", "Tab", "World"]
+__all__ = ["Line", "Shows", "Tab", "World", "beside"]
 
 Line = tuple[Cell, ...]
 Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+
+async def beside(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do ``work`` in a thread, in a loop of its own: it looks at files by the thousand."""
+    return await asyncio.to_thread(asyncio.run, work)
 
 
 class Shows(Protocol):
@@ -60,6 +68,13 @@ class World:
         if self.view.place is None:
             raise UsageError("this log lies outside its project, so there is nothing else to show")
         return self.view.place
+
+    async def settings(self) -> Settings:
+        """What holds in the project now. Raises UnstuckError."""
+        root, environ = self.place.root, dict(self.environ)
+        return await asyncio.to_thread(
+            lambda: load_settings(root, user_file=default_user_file(), environ=environ, overrides={})
+        )
 
 
 class Tab(Generic[Row]):

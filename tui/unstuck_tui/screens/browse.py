@@ -68,8 +68,17 @@ class _Tabs(Lines):
 class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     """A tab that is not shown costs nothing: there is one list, and it draws the tab that is."""
 
-    AREAS: ClassVar[tuple[Area, ...]] = ("browse", "signatures", "checkpoints", "memory", "deletion", "rows", "detail")
-    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "deletion", "browse")
+    AREAS: ClassVar[tuple[Area, ...]] = (
+        "browse",
+        "signatures",
+        "checkpoints",
+        "memory",
+        "cut_off",
+        "deletion",
+        "rows",
+        "detail",
+    )
+    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "browse")
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """
     BrowseScreen { layout: vertical; }

@@ -8,10 +8,12 @@ from typing import Any
 
 from unstuck.record.state import State
 from unstuck.runs.deletion.inventory import Inventory
+from unstuck.supervision.reconstruction import TaskRecovery, was_cut_off
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.deletion import inventory_lines
 from unstuck_tui.render.format import fit
+from unstuck_tui.render.recovery import facts_of
 from unstuck_tui.render.rows import Cell, error_name
 from unstuck_tui.render.words import Tone
 
@@ -57,10 +59,11 @@ class CutOff:
 
 
 def cut_off_in(run: str, state: State) -> list[CutOff]:
-    """The tasks of ``run`` that were not over, in the order of its plan; none where it came to an end or was parked."""
-    if state.run.state not in _AT_WORK:
-        return []
-    return [_cut_off(run, state, row) for row in state.tasks.values() if row.state != "ended"]
+    """The tasks of ``run`` that were not over, in the order of its plan; of one that ended, what was at work then."""
+    died = state.run.state in _AT_WORK
+    return [
+        _cut_off(run, state, row) for row in state.tasks.values() if (died and row.state != "ended") or was_cut_off(row)
+    ]
 
 
 def _cut_off(run: str, state: State, row: Any) -> CutOff:
@@ -96,8 +99,8 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
     return row_cells(CUT_OFF, texts, width, tones=tones)
 
 
-def cut_off_about(row: CutOff, width: int) -> list[tuple[Cell, ...]]:
-    """What is known of a task that was cut off, and how one goes on."""
+def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) -> list[tuple[Cell, ...]]:
+    """What is known of a task that was cut off, with ``facts`` also what it has left, and how one goes on."""
     attempt = f"{row.attempt}, begun {when(row.last)}; nobody has seen its end" if row.attempt else ""
     checkpoint = "" if row.checkpoint == "none" else row.checkpoint
     lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was cut off", width)
@@ -106,6 +109,8 @@ def cut_off_about(row: CutOff, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("where", row.where, width)
     lines += field_lines("saved", checkpoint, width)
     lines += field_lines("question", f"{row.question}, still open" if row.question else "", width, tone="ask")
+    for label, text in facts_of(facts) if facts is not None else ():
+        lines += field_lines(label.lower(), text, width)
     return lines + field_lines("go on", f"unstuck run --resume {row.run}", width)
 
 
