@@ -119,3 +119,43 @@ async def test_a_clean_up_in_one_work_tree_leaves_the_other_what_it_borrows(proj
     project.git("gc", "-q", "--prune=now")
     await theirs.restore(saved.id, run="r")
     assert (linked.root / "borrowed.py").read_text() == "only in this commit\n"
+
+
+async def test_what_was_ignored_when_nothing_had_changed_is_not_taken_away(project, clock):
+    """Saved again with one more ignored file, the checkpoint knows of it, and a restore leaves it there."""
+    store = await project.store(clock)
+    first = await store.create("a", run="r")
+    project.write({"later.log": "mine\n"})
+    (project.root / "build").mkdir()
+    (project.root / "build" / "link").symlink_to(project.root)
+    again = await store.create("b", run="r")
+    assert (again.id, again.is_new, again.ignored) == (first.id, False, ("build/", "later.log"))
+    project.write({".gitignore": "", "app.py": "two\n"})
+    done = await store.restore(first.id, run="r")
+    assert [change.path for change in done.changes] == [".gitignore", "app.py"]
+    assert (project.root / "later.log").read_text() == "mine\n"
+
+
+async def test_nothing_returns_into_what_is_another_repository_by_now(project, clock):
+    """A saved folder that is a repository of its own by now is left alone, and named: an undo could not clear it."""
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    shutil.rmtree(project.root / "lib")
+    await store.create("b", run="r")
+    project.git("init", "-q", "lib")
+    project.write({"lib/own.py": "own\n"})
+    before = project.files()
+    with pytest.raises(WorkspaceError, match="another repository stands in the way of the restore: move lib/ away"):
+        await store.restore(saved.id, run="r")
+    assert project.files() == before
+
+
+async def test_a_file_added_inside_another_repository_changes_no_coverage(project, clock):
+    """What my index has of a repository inside the tree does not make the rest of it look like mine the second time."""
+    project.write({".gitignore": "added.py\n", "other/added.py": "1\n", "other/rest.py": "2\n"})
+    project.git("add", "-f", "other/added.py")
+    project.git("init", "-q", "other")
+    store = await project.store(clock)
+    saved = [await store.create("a", run="r") for _ in range(2)]
+    assert [checkpoint.not_covered for checkpoint in saved] == [("other/",), ("other/",)]
+    assert not saved[1].is_new

@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,6 +94,15 @@ class Catalogue:
         finally:
             fresh.unlink(missing_ok=True)
         raise AssertionError("ids do not end")
+
+    def ignoring(self, checkpoint: Checkpoint, ignored: Sequence[str]) -> Checkpoint:
+        """Describe a checkpoint anew: saved again, the same files were there, and these besides, which are ignored."""
+        file, fresh = self._file(checkpoint.id), self._folder / f".{secrets.token_hex(8)}"
+        known = json.loads(file.read_text(encoding="ascii"))
+        known |= {"ignored": ignored, "ignored_count": max(len(ignored), known["ignored_count"])}
+        fresh.write_text(json.dumps(known), encoding="ascii")
+        fresh.replace(file)
+        return self._read(checkpoint.id, known)
 
     def spelled(self, root: Path) -> str:
         """How ``root`` is written down: seen from the record in it, with which it may be moved or copied."""

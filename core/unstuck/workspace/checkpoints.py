@@ -285,6 +285,9 @@ class CheckpointStore:
             goal = await self._side.mixed(goal, now.tree, spared)
             differences = await self._compare(now.tree, goal)
         returning = [entry.path for entry in differences if entry.status == "return"]
+        last = read_last(self._side.place)
+        if last is None or last.safety != target.id:  # an undo takes away nothing that is not in its own plan
+            _refuse_into(now, returning)
         covered = await self._side.covered() if returning else frozenset()
         lost = {entry.path for entry in differences if entry.status == "disappear"}
         if returning and folds_case(self._side.tree) and (both := clash((covered - lost) | set(returning))):
@@ -321,6 +324,8 @@ class CheckpointStore:
         own = self._own(known)
         last = own[-1] if own else None
         if last and not anew and (last.tree, last.left_out) == (now.tree, now.left_out):
+            if more := _outside(now.ignored, last.ignored):
+                last = await asyncio.to_thread(self._catalogue.ignoring, last, _in_folders((*last.ignored, *more)))
             return replace(last, is_new=False)
         moment = self._clock.now()
         described = {
@@ -410,6 +415,21 @@ def _spared(target: Checkpoint, differences: Collection[Difference]) -> list[str
     lost = [entry.path for entry in differences if entry.status == "disappear"]
     ignored = frozenset(target.ignored) if lost else frozenset()
     return [path for path in lost if not ignored.isdisjoint((path, *(f"{folder}/" for folder in above(path))))]
+
+
+def _refuse_into(now: Snapshot, returning: Collection[str]) -> None:
+    """Raise WorkspaceError where something would return into another repository: an undo could not take it out."""
+    repositories = {entry.path for entry in now.left_out if entry.why == "repository"}
+    for path in returning if repositories else ():
+        if inside_of := repositories.intersection(f"{folder}/" for folder in above(path)):
+            what = one_line(min(inside_of))
+            raise WorkspaceError(f"another repository stands in the way of the restore: move {what} away first")
+
+
+def _outside(ignored: Collection[str], known: Collection[str]) -> list[str]:
+    """Those of ``ignored`` that are neither known to be ignored nor in a folder that is."""
+    names = frozenset(known)
+    return [path for path in ignored if names.isdisjoint((path, *(f"{folder}/" for folder in above(path))))]
 
 
 def _opened(tree: Path, ignored: Collection[str], coming: Collection[str]) -> tuple[str, ...]:

@@ -296,7 +296,9 @@ class SideRepository:
             begun = frozenset(path for path in await self.covered() if path.startswith(tops))
             strangers = frozenset(path for path in found.untracked if not path.startswith(tops))
             found = replace(found, removed=found.removed | begun, untracked=strangers, nested=found.nested | bare)
-        candidates = found.present | tracked
+        # One file in the index from inside another repository would make all that is in there look like our own.
+        others = tuple(found.nested)
+        candidates = found.present | frozenset(path for path in tracked if not path.startswith(others))
         left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
         names = {entry.path for entry in left_out}
         present = candidates - names - found.removed
@@ -383,7 +385,10 @@ def _is_full(error: GitError) -> bool:
 
 def _is_empty(place: Path) -> bool:
     """Whether it is a folder with nothing in it but such folders."""
-    return place.is_dir() and not place.is_symlink() and not any(files for _, _, files in os.walk(place))
+    if place.is_symlink() or not place.is_dir():
+        return False
+    links = (os.path.islink(os.path.join(top, name)) for top, names, _ in os.walk(place) for name in names)
+    return not any(files for _, _, files in os.walk(place)) and not any(links)
 
 
 def _is_file(place: Path) -> bool:
