@@ -159,3 +159,15 @@ async def test_a_file_added_inside_another_repository_changes_no_coverage(projec
     saved = [await store.create("a", run="r") for _ in range(2)]
     assert [checkpoint.not_covered for checkpoint in saved] == [("other/",), ("other/",)]
     assert not saved[1].is_new
+
+
+async def test_an_ignored_folder_in_the_place_of_a_file_is_named(project, clock):
+    """What the checkpoint does not hold is said also where a saved file was before."""
+    project.write({"data": "file\n"})
+    store = await project.store(clock)
+    await store.create("a", run="r")
+    (project.root / "data").unlink()
+    project.write({".gitignore": "data/\n", "data/cache": "1\n"})
+    assert (await store.create("b", run="r")).ignored == ("data/",)
+    project.write({".gitignore": "*.log\n", "data/x.log": "1\n"})
+    assert (await store.create("c", run="r")).ignored == ("data/x.log",)

@@ -30,7 +30,7 @@ from unstuck.workspace.coverage import (
     refuse_huge,
 )
 from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
-from unstuck.workspace.staging import stage, survey
+from unstuck.workspace.staging import Scan, stage, survey
 from unstuck.workspace.store import ObjectStore
 
 __all__ = ["SideRepository", "Snapshot"]
@@ -309,7 +309,9 @@ class SideRepository:
         repositories = {LeftOut(path, "repository") for path in found.nested}
         everything = tuple(sorted(left_out | repositories | hidden | refused))
         tree = await self._write_tree()
-        return Snapshot(tree, await self._count(), everything, self._not_covered(seen.ignored), size)
+        return Snapshot(
+            tree, await self._count(), everything, self._not_covered(seen.ignored | self._replacing(found)), size
+        )
 
     async def _stage(self, present: Collection[str]) -> frozenset[LeftOut]:
         """Write ``present`` into the index, but for a few: git does not take every name, nor what is being written."""
@@ -331,6 +333,12 @@ class SideRepository:
                 else:
                     refused.add(LeftOut(paths[0], "busy"))
         return frozenset(refused)
+
+    def _replacing(self, found: Scan) -> frozenset[str]:
+        """Ignored folders in the place of files that were saved before: git does not name those."""
+        folders = {f"{path}/" for path in found.removed if _is_folder(self.tree / path)} - found.nested
+        seen = {f"{folder}/" for path in found.untracked for folder in above(path)} if folders else set()
+        return frozenset(folders - seen)
 
     def _not_covered(self, ignored: Iterable[str]) -> tuple[str, ...]:
         own = self._store.home
@@ -385,10 +393,14 @@ def _is_full(error: GitError) -> bool:
 
 def _is_empty(place: Path) -> bool:
     """Whether it is a folder with nothing in it but such folders."""
-    if place.is_symlink() or not place.is_dir():
+    if not _is_folder(place):
         return False
     links = (os.path.islink(os.path.join(top, name)) for top, names, _ in os.walk(place) for name in names)
     return not any(files for _, _, files in os.walk(place)) and not any(links)
+
+
+def _is_folder(place: Path) -> bool:
+    return place.is_dir() and not place.is_symlink()
 
 
 def _is_file(place: Path) -> bool:
