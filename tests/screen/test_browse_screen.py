@@ -238,6 +238,10 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) ->
         await says(stage, "n")
         assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
         await press(stage, "checkpoints.restore")
+        (core.root / "late.txt").write_text("late\n", encoding="utf-8")
+        await says(stage, "y")
+        assert "no longer as they were when the plan was made" in told(stage)
+        await press(stage, "checkpoints.restore")
         await says(stage, "y")
         assert readme.read_text(encoding="utf-8") == "first\n"
         await press(stage, "checkpoints.undo")

@@ -15,13 +15,13 @@ _NAMED = frozenset((
     "down", "left", "right", "comma", *(f"f{number}" for number in range(1, 25)),
 ))  # fmt: skip
 _WITH = re.compile(r"(?:(?:ctrl|shift|alt)\+)*")
-_TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "deletion")
+_TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "cut_off", "deletion")
 _SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
     "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
     "main": ("table", "attention", "detail"), "log": ("logs",), "logs": ("log",),
     "browse": ("rows", *_TABS), "rows": ("browse", *_TABS),
     "signatures": ("browse", "rows"), "checkpoints": ("browse", "rows"), "memory": ("browse", "rows"),
-    "deletion": ("browse", "rows"),
+    "cut_off": ("browse", "rows"), "deletion": ("browse", "rows"),
     "dialog": ("choices",), "choices": ("dialog",),
 }  # fmt: skip
 """Beside which areas the keys of an area work, but for its own and those that work everywhere."""

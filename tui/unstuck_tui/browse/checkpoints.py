@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -104,7 +105,7 @@ class CheckpointsTab(Tab[Row]):
         async with kept_free(self.world.place, root):
             plan = await store.plan(id)
         if await self._agreed(plan, root, settings, f"Restore {id}?"):
-            await self._set_back(store, root, plan, ())
+            await self._set_back(root, partial(store.restore, id, run=_BY_HAND, plan=plan))
 
     async def do_undo(self, row: Row) -> None:
         """Take back the last restore in its tree, whoever has done that: the plan first, then a yes."""
@@ -117,17 +118,12 @@ class CheckpointsTab(Tab[Row]):
         whose = await store.get(last.safety)
         by_hand = "" if whose.run == _BY_HAND else f"It was run {whose.run} that went back, not a person."
         if await self._agreed(plan, root, settings, f"Take back the restore to {last.target}?", by_hand):
-            await self._set_back(store, root, plan, last.paths, undo=True)
+            await self._set_back(root, partial(store.undo, run=_BY_HAND, plan=plan))
 
-    async def _set_back(
-        self, store: CheckpointStore, root: Path, plan: Plan, paths: tuple[str, ...], *, undo: bool = False
-    ) -> None:
-        """Do what the plan says, if it is still the one that was agreed to. Raises UsageError where it is not."""
+    async def _set_back(self, root: Path, restored: Callable[[], Awaitable[Restored]]) -> None:
+        """Do what was agreed to while nobody works there; the store refuses what would be another plan by now."""
         async with kept_free(self.world.place, root):
-            now = await store.plan(plan.checkpoint, paths=paths)
-            if now.changes != plan.changes:
-                raise UsageError("the files have changed meanwhile, so nothing was done: look at the plan again")
-            done = await (store.undo(run=_BY_HAND) if undo else store.restore(plan.checkpoint, run=_BY_HAND))
+            done = await restored()
         self.world.screen.tell(_receipt(done))
         self.world.screen.again()
 
