@@ -100,8 +100,11 @@ def test_occurrences_are_those_of_the_log(past_log: Path) -> None:
     """Each failure has as many as the run counts, with their records; looked at again there are no more."""
     state, _ = RunReader(past_log.parent).state()
     occurrences = Occurrences(past_log)
+    assert occurrences.look(most=20)
+    assert not occurrences.is_whole
     for _ in range(2):
         found = occurrences.look()
+        assert occurrences.is_whole
         assert {name: len(seen.times) for name, seen in found.items()} == {
             row.identity: row.count for row in state.signatures.values()
         }

@@ -50,6 +50,8 @@ class SignaturesTab(Tab[Failure]):
         state = view.state
         seen = tuple(state.signatures.values())
         found = await asyncio.to_thread(self._occurrences.look)
+        self.is_whole = self._occurrences.is_whole
+        self.note = "" if self.is_whole else "looking for occurrences"
         worked = await asyncio.to_thread(learnt_in, view.place) if view.place is not None else {}
         begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
         rows = list(rows_of([(state.run.id, seen)], worked))

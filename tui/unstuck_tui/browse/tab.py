@@ -82,7 +82,7 @@ class Tab(Generic[Row]):
 
     Nothing is read before the tab is shown for the first time. Its actions are the methods whose names begin with
     ``do_``. Where there are no rows ``empty`` says so, and ``would`` what would stand there. One that ``follows`` is
-    read again when the run has gone on.
+    read again when the run has gone on, and one that is not ``is_whole`` yet at once.
     """
 
     name: ClassVar[str]
@@ -95,7 +95,7 @@ class Tab(Generic[Row]):
         self.world = world
         self.rows: Sequence[Row] = ()
         self.cursor = 0
-        self.is_read = False
+        self.is_read, self.is_whole = False, True
         self.problem = self.note = ""
 
     @property
@@ -109,7 +109,7 @@ class Tab(Generic[Row]):
         try:
             self.rows, self.problem = await self.read(), ""
         except (OSError, UnstuckError) as problem:
-            self.rows, self.problem = (), str(problem)
+            self.rows, self.problem, self.is_whole = (), str(problem), True
         keys = [self.key(row) for row in self.rows]
         self.cursor = keys.index(before) if before in keys else max(0, min(self.cursor, len(keys) - 1))
         self.is_read = True

@@ -1,4 +1,4 @@
-"""Where each failure of a log occurred: read once, then only what has come since. Everything here blocks."""
+"""Where each failure of a log occurred: read once and in pieces, then only what has come. Everything here blocks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = ["Occurrence", "Occurrences", "Seen"]
 
 _KEPT = 200
 _TIMES = 20_000
+_PIECE = 50_000
 _CHECKS = Query(Wanted(types=frozenset({"check_finished"})))
 _STEPS = Query(Wanted(types=frozenset({"step_recorded"})), (re.compile(rb'"kind":"failure"'),))
 
@@ -52,10 +53,16 @@ class Occurrences:
         self._searched = 0
         self.found: dict[str, Seen] = {}
 
-    def look(self) -> dict[str, Seen]:
-        """What there is by now. Raises OSError, RecordError."""
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lines that were there have been looked at."""
+        return self._searched >= len(self._lines)
+
+    def look(self, most: int = _PIECE) -> dict[str, Seen]:
+        """What there is in at most so many lines more. Raises OSError, RecordError."""
         self._lines.grow()
-        begin, end = min(self._searched, len(self._lines)), len(self._lines)
+        begin = min(self._searched, len(self._lines))
+        end = min(begin + most, len(self._lines))
         places = {*self._lines.matching(_CHECKS, begin, end), *self._lines.matching(_STEPS, begin, end)}
         for place in sorted(places):
             record = self._lines.record(place)

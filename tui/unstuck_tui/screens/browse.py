@@ -94,6 +94,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self._reading: set[str] = set()
         self._is_acting = False
         self._seen = -1
+        self._told = ("", "")
 
     def compose(self) -> ComposeResult:
         yield _Tabs(self._list)
@@ -133,26 +134,32 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
             await tab.renew()
         finally:
             self._reading.discard(tab.name)
-        if tab is self._tab:
+        if tab is self._tab and self.is_attached:
             self._list.renew()
-            self.redraw()
+            self.query_one(_Tabs).refresh()
+            self._tell_about()
+        if not tab.is_whole:
+            self.again()
 
     def redraw(self) -> None:
-        """Show what is known by now."""
+        """Show what is known by now, from its begin."""
         if self.is_attached:
             self.query_one(_Tabs).refresh()
             self._list.refresh()
-            self._tell_about()
+            self._tell_about(anew=True)
 
     @on(RowsList.Selected)
     def _selected(self) -> None:
         self._tab.back()
         self._tell_about()
 
-    def _tell_about(self) -> None:
+    def _tell_about(self, *, anew: bool = False) -> None:
+        """What is known of the row: where somebody reads on, they are left where they are."""
         page, tab = self.query_one("#about", Page), self._tab
+        told = tab.name, tab.key(tab.row) if tab.row is not None else ""
+        anew, self._told = anew or told != self._told, told
         row, width = tab.row, max(20, page.scrollable_content_region.width)
-        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=True)
+        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=anew)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._tell_about)

@@ -49,7 +49,6 @@ class RowsList(Lines, can_focus=True):
         self.resized()
         self.refresh()
         self.scroll_to_line(self.tab.cursor)
-        self.post_message(self.Selected())
 
     def action_cursor(self, by: int) -> None:
         """Move the cursor."""
