@@ -21,10 +21,11 @@ INVISIBLE = "\u202e\u202d\u2066\u2069\u200b\u200d\u200e\u200f\u2028\u2060\ufeff\
 MARKUP = "[/nope] [@click=app.exit]out[/] [link=http://evil.example]x[/link] [bold red]loud"
 NASTY = MARKUP + "".join(ESCAPES) + INVISIBLE + "\r\x08over" + "".join(ESCAPES) + "界🧨é" + "\t" + "y" * 100_000
 
-# All that Textual itself writes: colours, the cursor's place, modes, the pointer's shape, what it asks the terminal.
+# All that the screen itself writes: colours, the cursor's place, modes, the pointer's shape, what it asks the terminal,
+# and its title.
 OWN = re.compile(
     r"\x1b\[[\d;]*m|\x1b\[\d+;\d+H|\x1b\[\?(?:7|25|1000|1003|1004|1006|1015|1016|1049|2004|2026|2048)[hl]"
-    r"|\x1b\]22;[a-z]+\x07|\x1b\[>\d+u|\x1b\[<u|\x1b\[\?(?:2026|2048)\$p"
+    r"|\x1b\]22;[a-z]+\x07|\x1b\]2;unstuck[ :·\w,]*\x1b\\\\|\x1b\]2;\x1b\\\\|\x1b\[2[23];2t|\x1b\[>\d+u|\x1b\[<u|\x1b\[\?(?:2026|2048)\$p"
 )
 
 
@@ -91,6 +92,7 @@ def test_hostile_texts_are_only_text(hostile: Any, gate: str, title: str) -> Non
     terminal.until("What the keys do here")
     terminal.press("escape")
     terminal.gone("What the keys do here")
+    terminal.until("s sort")  # the footer: the help may lie over it
     row = next(
         place for place, line in enumerate(terminal.text.splitlines(), 1) if "f filter" in line or "/ filter" in line
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,14 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
 
 
 class Output:
-    """Prints a run as it goes; ``is_quiet`` while a screen shows it.
+    """Prints a run as it goes; ``is_quiet`` while a screen shows it. ``plain``: with what the screen would say.
 
     A reader that goes away takes nothing with it: the run goes on, unseen.
     """
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, plain: bool = False) -> None:
         self._as_json = as_json
+        self._lines_of: Callable[[Record], Iterable[str]] = _plain_lines() if plain else lines_of
         self._run = ""
         self._gone = False
         self.is_quiet = False
@@ -69,7 +70,7 @@ class Output:
         if self._as_json:
             self._print(json.dumps(record.as_dict(), ensure_ascii=True))
             return
-        for line in lines_of(record):
+        for line in self._lines_of(record):
             self._print(line)
         if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
             self._branch = f"unstuck/{self._run}/_run"
@@ -100,3 +101,9 @@ class Output:
         except OSError:
             self._gone = True
             discard(sys.stdout)
+
+
+def _plain_lines() -> Callable[[Record], Iterable[str]]:
+    from unstuck_tui.render.plain import PlainLines
+
+    return PlainLines().lines

@@ -55,7 +55,7 @@ class _Run(click.Command):
 @budget_option
 @click.option("--direct", is_flag=True, help="Direct mode: retry, then ask.")
 @click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
-@click.option("--plain", is_flag=True, help="One line per event.")
+@click.option("--plain", is_flag=True, help="What the screen says, in lines to be heard or kept: words for signs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
@@ -96,7 +96,7 @@ async def _run(
     words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
 ) -> RunResult:
     place = await locate(directory)
-    output = Output(as_json=options["as_json"])
+    output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     overrides: dict[str, Any] = {}
     if options["max_parallel"]:
         overrides["max_parallel"] = options["max_parallel"]

@@ -45,13 +45,13 @@ _REASONS = {
 }
 
 
-def lines_of(record: Record) -> tuple[str, ...]:
-    """The lines for ``record``; none for an event that only the record needs."""
+def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str, ...]:
+    """The lines for ``record``, each part ``spell``ed; none for an event that only the record needs."""
     start = f"{one_line(record.time[11:19])}  " + (f"{one_line(record.task, _NAME_WIDTH)}  " if record.task else "")
     room = max(_AT_LEAST, _WIDTH - len(start))
     said = _said(record)
     texts = (said,) if isinstance(said, str) else said or ()
-    return tuple(start + _indented(text, room) for text in texts)
+    return tuple(start + _indented(spell(text), room) for text in texts)
 
 
 def event_line(record: Record) -> str:
