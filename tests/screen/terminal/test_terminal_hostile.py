@@ -25,7 +25,8 @@ NASTY = MARKUP + "".join(ESCAPES) + INVISIBLE + "\r\x08over" + "".join(ESCAPES) 
 # and its title.
 OWN = re.compile(
     r"\x1b\[[\d;]*m|\x1b\[\d+;\d+H|\x1b\[\?(?:7|25|1000|1003|1004|1006|1015|1016|1049|2004|2026|2048)[hl]"
-    r"|\x1b\]22;[a-z]+\x07|\x1b\]2;unstuck[ :·\w,]*\x1b\\\\|\x1b\]2;\x1b\\\\|\x1b\[2[23];2t|\x1b\[>\d+u|\x1b\[<u|\x1b\[\?(?:2026|2048)\$p"
+    r"|\x1b\]22;[a-z]+\x07|\x1b\[>\d+u|\x1b\[<u|\x1b\[\?(?:2026|2048)\$p"
+    r"|\x1b\]2;(?:unstuck[ :·\w,]*)?\x1b\\|\x1b\[2[23];2t"
 )
 
 
