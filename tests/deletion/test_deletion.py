@@ -144,6 +144,41 @@ def test_a_live_run_is_ended_with_a_receipt(house: Any) -> None:
     assert house.theirs() == before
 
 
+def test_a_copy_of_a_project_at_work_is_nobody_elses(house: Any) -> None:
+    """In a copy nothing is live: going on there and deleting it ends no agent and takes no work tree of the original."""
+    os.mkfifo(house.place / "pipe")
+    tasks = {"web": (f"echo half > half.txt; echo $$ > {house.place}/pipe; exec sleep 600", "true")}
+    plan, copy = house.plan(tasks), house.place / "copy"
+    process = house.start("run", "--headless", plan)
+    agent = int((house.place / "pipe").read_text(encoding="utf-8"))
+    (run,) = house.runs
+    subprocess.run(["cp", "-a", house.root, copy], check=True)
+    house.script("web.sh", "echo again > again.txt")
+    before = house.theirs()
+    assert house.unstuck("runs", "--json", cwd=copy).rows[0]["run"] == run
+    assert house.unstuck("run", "--headless", "--resume", run, cwd=copy).code == 0
+    assert house.git("show", f"unstuck/{run}/_run:again.txt", cwd=copy) == "again\n"
+    done = house.delete("--json", cwd=copy)
+    assert (done.code, done.rows[-1]["ended"], done.rows[-1]["left"]) == (0, [], [])
+    assert not (copy / ".git" / "worktrees").exists()
+    tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/web" in line)
+    assert (gone(agent), process.poll(), Path(tree, "half.txt").is_file()) == (False, None, True)
+    assert house.theirs() == before
+    assert house.delete().code == 0
+    assert (process.wait(30), gone(agent), nothing_left(house)) == (130, True, True)
+
+
+def test_a_project_that_was_moved_goes_with_what_is_left_at_its_old_place(house: Any) -> None:
+    """Work trees are found and named where they were made, and no folder round them stays."""
+    house.worked()
+    moved = house.root.rename(house.place / "moved")
+    done = house.unstuck("delete", "--project", "--yes", "moved", cwd=moved)
+    assert (done.code, "there may be work in it" in done.errors) == (2, True)
+    assert house.delete(cwd=moved).code == 0
+    assert not (moved / ".git" / "worktrees").exists()
+    assert not list(Path(os.environ["UNSTUCK_STATE_DIR"]).glob("**"))
+
+
 def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
     """Also one that has freed itself of its helper, and also where the log that names it is damaged."""
     script = f"setsid sh -c 'echo $$ > {house.place}/pid; exec sleep 600' & wait"

@@ -124,6 +124,17 @@ def test_a_deleted_lock_file_makes_no_second_holder_of_the_old_one(
     lock.release()
 
 
+def test_nobody_holds_a_copy_of_a_lock(tmp_path: Path) -> None:
+    """In a project that is copied while a run is live there is no live run; on another machine only the word counts."""
+    path, copy = tmp_path / "lock", tmp_path / "copy"
+    with ProjectLock(path, run="r-mine"):
+        copy.write_bytes(path.read_bytes())
+        assert read_holder(copy) is None
+        assert read_holder(path) is not None
+        copy.write_text(path.read_text("utf-8").replace(os.uname().nodename, "elsewhere"), encoding="utf-8")
+        assert read_holder(copy) is not None
+
+
 @pytest.mark.parametrize(
     "said", [b"", b"hello", b"[]", b"{}", b'{"pid":"x"}', b"\xff\x00", b'{"pid":1,"started":{},"run":""}']
 )

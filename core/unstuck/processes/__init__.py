@@ -9,7 +9,7 @@ from __future__ import annotations
 from unstuck.processes.ends import until_over
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.inside import working_in
-from unstuck.processes.ours import lives, prompted_from, tree_of
+from unstuck.processes.ours import lives, prompted_from, tree_of, works_elsewhere
 from unstuck.processes.remains import Account, Remains, account_of, helpers_done
 from unstuck.processes.runner import Exit, Launch, Process, run
 from unstuck.processes.shim.table import TAG
@@ -37,4 +37,5 @@ __all__ = [
     "tree_of",
     "until_over",
     "working_in",
+    "works_elsewhere",
 ]

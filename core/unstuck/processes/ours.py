@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 
 from unstuck.errors import UnstuckError
-from unstuck.processes.survivors import Identity
+from unstuck.processes.survivors import Identity, family_of
 
-__all__ = ["lives", "prompted_from", "tree_of"]
+__all__ = ["lives", "prompted_from", "tree_of", "works_elsewhere"]
 
 _PROMPT = "UNSTUCK_PROMPT_FILE"
 _TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
@@ -44,6 +44,22 @@ def prompted_from(folder: Path) -> tuple[Identity, ...]:
         except (psutil.Error, OSError):
             continue
     return tuple(sorted(found))
+
+
+def works_elsewhere(pid: int, start: float, folder: Path) -> bool:
+    """Whether what is left of this agent works for the run of which the record at ``folder`` is a mere copy.
+
+    Where the folder that it was prompted from is not there any more, the record has been moved, and it is the same run.
+    """
+    for process in family_of(frozenset({(pid, start)})):
+        try:
+            said = Path(process.environ().get(_PROMPT, ""))
+            first = next((above for above in said.parents if above.name == folder.name), None)
+            if first is not None and first.exists() and not first.samefile(folder):
+                return True
+        except (psutil.Error, OSError):
+            continue
+    return False
 
 
 def tree_of(pids: Iterable[int]) -> set[int]:

@@ -97,20 +97,32 @@ class ProjectLock:
 
     def _sign(self, fd: int) -> None:
         said = {"pid": os.getpid(), "started": _process_started(), "run": self.run, "host": os.uname().nodename}
+        said["file"] = _identity(fd)
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(said).encode() + b"\n", 0)
 
 
 def read_holder(path: Path) -> Holder | None:
-    """Who wrote the lock last, None where nothing sensible is written. Says nothing about whether it is held."""
+    """Who wrote the lock last, None where nothing sensible is written. Says nothing about whether it is held.
+
+    In a copy of the file, as of a whole project that is copied while a run is live in it, nobody holds anything.
+    """
     try:
         with open_for_reading(path) as file:
             said = json.loads(file.read(_READ_LIMIT))
+            file_itself = _identity(file.fileno())
         host = one_line(str(said.get("host", "")))
         elsewhere = host if host != os.uname().nodename else ""
+        if not elsewhere and said.get("file", file_itself) != file_itself:
+            return None  # on another machine the same file may well have another number
         return Holder(int(said["pid"]), float(said["started"]), str(said["run"]), elsewhere)
     except (AttributeError, OSError, ValueError, TypeError, KeyError, OverflowError):
         return None
+
+
+def _identity(fd: int) -> list[int]:
+    status = os.fstat(fd)
+    return [status.st_dev, status.st_ino]
 
 
 def _process_started() -> float:

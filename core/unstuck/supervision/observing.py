@@ -10,7 +10,7 @@ from pathlib import Path
 from unstuck.clock import iso
 from unstuck.diagnosis import diagnose
 from unstuck.errors import WorkspaceError
-from unstuck.processes import Remains
+from unstuck.processes import Remains, works_elsewhere
 from unstuck.record.state import AttemptRow, State, TaskRow
 from unstuck.supervision.reconstruction import CheckFacts, FileChange, Observed, ProcessFacts, SavedFacts
 from unstuck.supervision.saving import INTERRUPTED
@@ -36,7 +36,7 @@ async def observe(
     said of its files. What cannot be looked at is said in ``trouble`` and never raised: a recovery must be possible
     whatever the state of things.
     """
-    processes = await _processes(state.attempts.get(row.attempt))
+    processes = await _processes(state.attempts.get(row.attempt), output.parent)
     ran = _spoke(state.attempts.get(row.attempt), output)
     seen = Observed(tree=one_line(str(tree)), processes=processes, ran=ran)
     if not tree.is_dir():
@@ -52,9 +52,11 @@ async def observe(
     return seen.model_copy(update={"under_way": under, "back": back, "last": last, "trouble": one_line(trouble, 300)})
 
 
-async def _processes(attempt: AttemptRow | None) -> tuple[ProcessFacts, ...]:
+async def _processes(attempt: AttemptRow | None, folder: Path) -> tuple[ProcessFacts, ...]:
     """What is left of an attempt, by process id and start time."""
     if attempt is None or not attempt.is_live or not attempt.pid:
+        return ()
+    if await asyncio.to_thread(works_elsewhere, attempt.pid, attempt.spawned, folder):
         return ()
     found = await asyncio.to_thread(Remains(attempt.pid, attempt.spawned).identities)
     return tuple(ProcessFacts(pid=pid, since=iso(start)) for pid, start in found[:_PROCESSES])

@@ -8,12 +8,13 @@ nobody to go to, and its end is judged by the check alone.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.clock import iso
 from unstuck.contract import Actor, Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
-from unstuck.processes import Remains, account_of, end_survivors, helpers_done
+from unstuck.processes import Remains, account_of, end_survivors, helpers_done, works_elsewhere
 from unstuck.record import events as e
 from unstuck.record.state import AttemptRow
 from unstuck.supervision.asking import open_gate, standing_of
@@ -76,18 +77,24 @@ async def interrupt_running(core: Core) -> tuple[Left, ...]:
     """
     until = core.head.mono
     attempts = [attempt for attempt in core.head.attempts.values() if attempt.is_live]
-    identities = [(attempt.pid, attempt.spawned) for attempt in attempts if attempt.pid]
+    identities = await asyncio.to_thread(_identities, core, attempts)
     if identities:
-        await helpers_done(identities)
-    kept = [left for attempt in attempts if (left := await _left(core, attempt))]
+        await helpers_done(identities.values())
+    kept = [left for attempt in attempts if attempt.id in identities and (left := await _left(core, attempt))]
     staying = {left.attempt for left in kept}
     over = [attempt for attempt in attempts if attempt.id not in staying]
-    receipt = await end_survivors([(attempt.pid, attempt.spawned) for attempt in over if attempt.pid])
+    receipt = await end_survivors([identities[attempt.id] for attempt in over if attempt.id in identities])
     if receipt.ended or receipt.alive:
         core.append(e.StopReceipt(ended=receipt.ended, alive=receipt.alive))
     for attempt in over:
         _record_end(core, attempt, until)
     return tuple(kept)
+
+
+def _identities(core: Core, attempts: Iterable[AttemptRow]) -> dict[str, tuple[int, float]]:
+    """The processes of these attempts; where this record is a copy, not those of the run it was copied from."""
+    found = {attempt.id: (attempt.pid, attempt.spawned) for attempt in attempts if attempt.pid}
+    return {id: who for id, who in found.items() if not works_elsewhere(*who, core.folder)}
 
 
 async def take_over(core: Core, kept: tuple[Left, ...]) -> None:

@@ -76,8 +76,8 @@ def size_of(path: Path) -> int:
 
 async def drop_tree(repo: Repository, tree: OwnTree, folder: Path) -> None:
     """Take a work tree away, whatever is in it, with what git keeps of it; ``folder`` is where ours are made."""
-    if tree.git_dir is None:
-        await asyncio.to_thread(erase, tree.path)
+    if tree.git_dir is None or tree.is_copied:
+        await asyncio.to_thread(erase, tree.ours)
         return
     if tree.path.is_relative_to(folder):
         await TreePlace(repo, tree.path).dispose()

@@ -11,7 +11,7 @@ from pathlib import Path
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.git import Repository, Result, run_git
 
-__all__ = ["MARKER", "TRASH", "TreePlace", "safe_name", "sweep"]
+__all__ = ["MARKER", "TRASH", "TreePlace", "belongs_elsewhere", "registered_tree", "safe_name", "sweep"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TRASH = ".trash-"
@@ -29,6 +29,27 @@ def safe_name(name: str) -> str:
     if ".." in name or name.endswith((".", ".lock")):
         return name.replace(".", "%2E")
     return name
+
+
+def registered_tree(git_dir: Path) -> Path | None:
+    """The work tree that ``git_dir``, where git keeps a tree's own state, is for; None where it says nothing."""
+    try:
+        said = (git_dir / "gitdir").read_text(errors="surrogateescape").rstrip("\n")
+    except FileNotFoundError:
+        return None
+    return (git_dir / said).parent.resolve()
+
+
+def belongs_elsewhere(path: Path, repo: Repository) -> bool:
+    """Whether the tree at ``path`` is another repository's, as all are that ``repo`` knows where it was copied."""
+    try:
+        said = (path / ".git").read_text(errors="surrogateescape").removeprefix("gitdir: ").rstrip("\n")
+    except OSError:
+        return False
+    other = path / said
+    if not other.is_dir() or other.parent.parent.samefile(repo.common):
+        return False
+    return registered_tree(other) == path.resolve()
 
 
 async def sweep(directory: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from unstuck.workspace.git import Repository, run_git, split_paths
 from unstuck.workspace.keeping import held_in
-from unstuck.workspace.places import MARKER, TRASH, TreePlace
+from unstuck.workspace.places import MARKER, TRASH, TreePlace, belongs_elsewhere, registered_tree
 
 __all__ = ["OwnTree", "commits_only_in", "held_by", "own_references", "own_trees", "run_of", "users_heads"]
 
@@ -30,13 +30,20 @@ _MOST = 1_000
 class OwnTree:
     """A work tree of ours, or what is left of one. ``git_dir`` is None where git does not know it.
 
-    ``branch`` is the short name of what is checked out in it, empty where HEAD is detached or unknown.
+    ``branch`` is the short name of what is checked out in it, empty where HEAD is detached or unknown. ``is_copied``:
+    the tree is that of the repository from which this one was copied, and only what git keeps of it here is ours.
     """
 
     path: Path
     run: str
     git_dir: Path | None = None
     branch: str = ""
+    is_copied: bool = False
+
+    @property
+    def ours(self) -> Path:
+        """What of it may be taken away."""
+        return self.git_dir if self.is_copied and self.git_dir is not None else self.path
 
 
 def run_of(reference: str) -> str:
@@ -59,12 +66,13 @@ def _own_trees(repo: Repository, folder: Path) -> tuple[OwnTree, ...]:
     found: dict[Path, OwnTree] = {}
     registered = repo.common / "worktrees"
     for git_dir in sorted(registered.iterdir()) if registered.is_dir() else ():
-        path = _tree_of(git_dir)
+        path = registered_tree(git_dir)
         if path is None or not (path.is_relative_to(folder) or (git_dir / MARKER).exists()):
             continue
         branch = _branch_in(git_dir)
         run = path.relative_to(folder).parts[0] if path.is_relative_to(folder) else run_of(f"refs/heads/{branch}")
-        found[path] = OwnTree(path=path, run=run, git_dir=git_dir, branch=branch)
+        copied = belongs_elsewhere(path, repo)
+        found[path] = OwnTree(path=path, run=run, git_dir=git_dir, branch=branch, is_copied=copied)
     for place in sorted(folder.glob("*/*")) if folder.is_dir() else ():
         found.setdefault(place, OwnTree(path=place, run=place.parent.name))
     return tuple(found.values())
@@ -98,7 +106,7 @@ async def held_by(repo: Repository, tree: OwnTree, heads: Mapping[str, str]) -> 
     Commits on its branch are the branch's; ignored files do not count.
     """
     name = tree.path.name
-    if not tree.path.exists() or name.startswith(_OURS_ALONE):
+    if tree.is_copied or not tree.path.exists() or name.startswith(_OURS_ALONE):
         return ""
     place = TreePlace(repo, tree.path)
     if not place.is_linked:
@@ -122,14 +130,6 @@ async def _references(repo: Repository) -> dict[str, str]:
 
 def _is_own(name: str) -> bool:
     return bool(run_of(name)) or name.startswith(_PIN)
-
-
-def _tree_of(git_dir: Path) -> Path | None:
-    try:
-        said = (git_dir / "gitdir").read_text(errors="surrogateescape").rstrip("\n")
-    except FileNotFoundError:
-        return None
-    return (git_dir / said).parent.resolve()
 
 
 def _branch_in(git_dir: Path) -> str:

@@ -18,7 +18,7 @@ from unstuck.text import admit, one_line
 from unstuck.workspace.condition import trees
 from unstuck.workspace.git import Repository, Result, head, path_hash, require_git, run_git, split_paths
 from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
-from unstuck.workspace.places import TreePlace, safe_name, sweep
+from unstuck.workspace.places import TreePlace, belongs_elsewhere, safe_name, sweep
 from unstuck.workspace.project import Project
 from unstuck.workspace.staging import scan, stage
 
@@ -396,7 +396,7 @@ class Worktrees:
         branch, path = f"{self._name}/{name}", self._place(name).path
         for tree in await trees(self._repo):
             if tree.branch == branch and tree.path != path and tree.path.is_dir():
-                return tree.path
+                return None if belongs_elsewhere(tree.path, self._repo) else tree.path
         return None
 
 

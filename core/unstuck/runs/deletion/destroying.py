@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +101,9 @@ async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> N
         for tree in stock.trees:
             await drop_tree(place.repository, tree, folder)
         await drop_references(place.repository, stock.references)
-    _leave_folders(folder, stock.runs)
+        with suppress(OSError):
+            (place.repository.common / "worktrees").rmdir()  # git does so, too, behind the last one
+    _leave_folders(folder, stock)
     whole = not stock.inventory.run
     if whole:
         await erase_checkpoints(place.home, place.repository)
@@ -117,11 +119,13 @@ async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> N
         _leave_home(place)
 
 
-def _leave_folders(folder: Path, runs: Collection[str]) -> None:
-    """The folders round the work trees, where nothing is in them any more."""
+def _leave_folders(folder: Path, stock: Stock) -> None:
+    """The folders round the work trees, where nothing is in them any more, also those from before a project's move."""
     state = folder.parent.parent
+    before = [tree.path.parent for tree in stock.trees if tree.path.parent.parent.parent == folder.parent]
+    around = dict.fromkeys(one for run in before for one in (run, run.parent))
     named = (state,) if state.name == "unstuck" else ()  # another one was made by whoever named it
-    for place in (*(folder / run for run in runs), folder, folder.parent, *named):
+    for place in (*around, *(folder / run for run in stock.runs), folder, folder.parent, *named):
         with suppress(OSError):
             place.rmdir()
 

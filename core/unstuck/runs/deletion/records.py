@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from unstuck.errors import RecordError
-from unstuck.processes import lives, prompted_from
+from unstuck.processes import lives, prompted_from, works_elsewhere
 from unstuck.record.journal import SNAPSHOT_NAME
 from unstuck.record.lock import Holder, read_holder
 from unstuck.record.memory import memory_file
@@ -108,10 +108,11 @@ def processes_of(place: Project, runs: Collection[str]) -> tuple[Identity, ...]:
     """The living processes that work for these runs, by record and by environment. Raises UnstuckError."""
     found: set[Identity] = set()
     for run in runs:
-        state = state_if_any(place.runs / run)
+        folder = place.runs / run
+        state = state_if_any(folder)
         attempts = state.attempts.values() if state is not None and state.run.kind != "watch" else ()
         recorded = ((row.pid, row.spawned) for row in attempts if row.is_live and row.pid)
-        found.update(identity for identity in recorded if lives(*identity))
+        found.update(who for who in recorded if lives(*who) and not works_elsewhere(*who, folder))
         for folder in folders_of(place, run):
             found.update(prompted_from(folder))
     return tuple(sorted(found))

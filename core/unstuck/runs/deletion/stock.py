@@ -180,13 +180,13 @@ async def _take_repository(
         found.items.append(
             Item(
                 kind="worktrees",
-                name=one_line(str(tree.path), 400),
+                name=one_line(str(tree.ours), 400),
                 run=tree.run,
-                size=await asyncio.to_thread(size_of, tree.path),
+                size=await asyncio.to_thread(size_of, tree.ours),
                 holds=await held_by(repo, tree, heads),
             )
         )
-        for pid, where in await asyncio.to_thread(working_in, tree.path):
+        for pid, where in await asyncio.to_thread(working_in, tree.ours):
             if pid not in ours:
                 found.blocked.append(
                     f"process {describe((pid, 0.0))} works in {one_line(str(where), 400)}: end it first"
