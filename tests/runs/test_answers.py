@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,15 @@ def test_a_choice_that_is_not_offered(rules) -> None:
     found = rules("- {answer: extend, number: 10m}\n- {answer: skip}\n")
     assert found.match(gate()) == (1, Answer(choice="skip"))
     assert found.match(gate("timeout", choices=("extend", "stop"))) == (0, Answer(choice="extend", number=600.0))
+
+
+def test_an_option_that_there_is_not(rules) -> None:
+    """The fifth option where there are two does not match: the rule is kept, and the next one answers."""
+    found = rules("- {answer: choose, number: 5}\n- {answer: skip, always: true}\n")
+    choices = ("choose", "show_me", "skip", "abandon")
+    asked = replace(gate("question", choices=choices), context={"options": ["80", "8080"]})
+    assert found.match(asked) == (1, Answer(choice="skip"))
+    assert found.match(replace(asked, context={"options": list("abcde")})) == (0, Answer(choice="choose", number=5.0))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from unstuck.contract import Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.runs.suggesting import suggestion
 from unstuck.settings import parse_duration
-from unstuck.supervision.gates import admitted
+from unstuck.supervision.gates import admitted, check_answer
 from unstuck.text import one_line
 
 __all__ = ["AnswerRule", "AnswerRules", "made_answer", "parse_answer"]
@@ -34,10 +34,9 @@ class AnswerRule:
     line: int = 0
 
     def fits(self, gate: Gate) -> bool:
-        """Whether this rule may answer the gate: the patterns match and the gate offers the choice."""
+        """Whether this rule may answer the gate: the patterns match and the gate takes the answer."""
         kind = self.gate.replace("-", "_")
-        offered = {choice.replace("-", "_") for choice in gate.choices}
-        return fnmatchcase(gate.type, kind) and fnmatchcase(gate.task, self.task) and self.answer.choice in offered
+        return fnmatchcase(gate.type, kind) and fnmatchcase(gate.task, self.task) and _takes(gate, self.answer)
 
 
 class AnswerRules:
@@ -64,6 +63,15 @@ class AnswerRules:
                 self.mark_used(index)
                 return index, rule.answer
         return None
+
+
+def _takes(gate: Gate, answer: Answer) -> bool:
+    """Whether a person could give this answer: the fifth of two options is no answer, and uses no rule up."""
+    try:
+        check_answer(gate, answer)
+    except AnswerRefused:
+        return False
+    return True
 
 
 def parse_answer(choice: str, rest: Sequence[str] = (), *, scope: str | None = None) -> Answer:
