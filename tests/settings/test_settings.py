@@ -313,6 +313,7 @@ def test_a_repositorys_file_sets_no_timer(load: Load) -> None:
         "{timeout: {after: 30s, answer: extend}}",
         "{timeout: {after: 30s, answer: stop, number: 5m}}",
         "{timeout: {after: 30s, answer: stop, approach: other}}",
+        "{stuck: {after: 30s, answer: extend, number: 5m}}",
         "{time: {after: 30s, answer: stop}}",
         "[30s]",
     ],

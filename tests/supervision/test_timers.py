@@ -12,7 +12,9 @@ from unstuck import Answer, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
 from unstuck.settings import Settings, TimerSettings
+from unstuck.settings.models import TIMER_ANSWERS
 from unstuck.supervision.coordinator import Coordinator, RunResult
+from unstuck.supervision.gates import CHOICES
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
@@ -29,6 +31,13 @@ async def asked(supervisor: Supervisor, agent: Any, clock: ManualClock) -> async
     await asyncio.wait_for(agent.observer, PATIENCE)
     await clock.advance(100)
     return working
+
+
+def test_a_timer_answers_only_what_its_question_takes() -> None:
+    """What the settings allow is what the question offers, less what cannot be taken back or needs my words."""
+    mine = {"abandon", "show_me", "choose", "allow", "done", "adopt"}
+    allowed = {gate: set(answers) for gate, answers in TIMER_ANSWERS.items()}
+    assert allowed == {gate: set(choices) - mine for gate, choices in CHOICES.items()}
 
 
 @pytest.mark.parametrize("person", [False, True])

@@ -16,6 +16,7 @@ from unstuck.settings.templates import Rung, checked_templates
 
 __all__ = [
     "DEFAULT_TIMEOUTS",
+    "TIMER_ANSWERS",
     "AutoResolve",
     "BudgetSettings",
     "EvaluatorSettings",
@@ -201,6 +202,28 @@ class TimerSettings(_Frozen):
         return self
 
 
+TIMER_ANSWERS: dict[str, tuple[str, ...]] = {
+    "stuck": ("retry", "skip"),
+    "timeout": ("extend", "continue", "stop", "retry", "skip"),
+    "loop_detected": ("continue", "retry", "skip"),
+    "question": ("skip",),
+    "permission": ("deny",),
+    "remediation": ("retry", "skip"),
+    "budget": ("extend", "stop"),
+    "integration": ("retry", "skip"),
+    "recovery": ("continue", "stop", "retry", "skip"),
+    "disk": ("retry", "skip"),
+}
+"""What may answer a question of each type by itself."""
+
+
+def _with_answers_they_take(timers: Mapping[str, TimerSettings]) -> Mapping[str, TimerSettings]:
+    for name, timer in timers.items():
+        if timer.answer not in TIMER_ANSWERS[name]:
+            raise ValueError(f"{name} cannot be answered with {timer.answer}: only {', '.join(TIMER_ANSWERS[name])}")
+    return timers
+
+
 class BudgetSettings(_Frozen):
     """What a run may use up: ``tokens``, ``cost`` as the agents state it, ``time`` in seconds; None is no limit."""
 
@@ -225,7 +248,9 @@ def _evaluator(value: object) -> object:
 
 Words = Annotated[str, BeforeValidator(_words)]
 Prompts = Annotated[dict[Rung, Words], AfterValidator(checked_templates)]
-Timers = Annotated[Mapping[GateName, TimerSettings], BeforeValidator(_with_plain_names)]
+Timers = Annotated[
+    Mapping[GateName, TimerSettings], BeforeValidator(_with_plain_names), AfterValidator(_with_answers_they_take)
+]
 
 
 class Settings(ScreenSettings):
