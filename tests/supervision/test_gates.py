@@ -337,4 +337,6 @@ async def test_a_task_that_asks_twice_is_answered_twice(repo: Path, records: Any
         assert "says:\n\n80" in told[1].text
         assert "says:\n\n81" in told[2].text
         assert "A person has said before:\n80" in told[2].text
+        assert "says:\n\n81\n(You had asked: " in told[2].text
+        assert "A person has said before:\n80\n(You had asked: " in told[2].text
         assert {supervisor.core.head.gates[gate.id].status for gate in gates} == {"delivered"}

@@ -15,12 +15,13 @@ from unstuck.diagnosis import Diagnosis, FailureType
 from unstuck.settings.templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "compose", "cut_off", "quoted", "set_back"]
+__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "answer_to", "compose", "cut_off", "quoted", "set_back"]
 
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
 _EVIDENCE_LIMIT = 4_000
 _NAMED = 12
+_QUESTION_LIMIT = 1_000
 
 SIGNAL_HELP = (
     'End with one line such as UNSTUCK {"signal": "complete", "approach": "what you did"} '
@@ -145,6 +146,11 @@ def _problem(diagnosis: Diagnosis, repeats: int) -> str:
     where = f" ({diagnosis.signature.location})" if diagnosis.signature.location else ""
     again = f"\nThis is the same failure {repeats} times in a row." if repeats > 1 else ""
     return f"Problem: {diagnosis.headline}{where}{again}"
+
+
+def answer_to(question: str, answer: str) -> str:
+    """A person's answer with what the agent had asked: a fresh session does not know its own question any more."""
+    return f"{answer}\n(You had asked: {one_line(question, _QUESTION_LIMIT)})" if question and answer else answer
 
 
 def cut_off(left: Sequence[str] | None, *, stays: bool = True) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from unstuck.contract import ANSWER_LIMIT, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
+from unstuck.escalation.prompts import answer_to
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
-from unstuck.supervision.gates import CHOICES, admitted, check_answer, effect_of, gate_id
+from unstuck.supervision.gates import CHOICES, admitted, asked_by_agent, check_answer, effect_of, gate_id
 from unstuck.supervision.timers import start_timer
 from unstuck.text import admit
 
@@ -115,6 +116,7 @@ def answer_gate(
         answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
     task = journal.head.tasks.get(row.gate.task)
     goes_on = task is not None and task.state == "waiting" and effect in ("prepare", "tell", "stop")
+    said = answer_to(asked_by_agent(row.gate), answer.text)
     event = e.GateAnswered(
         gate=gate,
         choice=answer.choice,
@@ -123,7 +125,7 @@ def answer_gate(
         scope=answer.scope,
         effect=effect,
         rule=rule,
-        climb=task.climb.answered(answer.choice, answer.text) if task is not None and goes_on else None,
+        climb=task.climb.answered(answer.choice, said) if task is not None and goes_on else None,
     )
     journal.append(event, task=row.gate.task, attempt=row.gate.attempt or "", actor=actor)
     if row.gate.type == "question":

@@ -22,6 +22,7 @@ __all__ = [
     "GateManager",
     "GateType",
     "admitted",
+    "asked_by_agent",
     "check_answer",
     "effect_of",
     "gate_id",
@@ -120,6 +121,12 @@ def _check_rule(gate: Gate, answer: Answer) -> None:
         raise AnswerRefused(f"{gate.id} is about no failure that could be recognised: leave out --for pattern")
     if not answer.text.strip():
         raise AnswerRefused(f"{spoken} needs words that can be told again: unstuck answer {gate.id} {spoken} TEXT")
+
+
+def asked_by_agent(gate: Gate) -> str:
+    """What the agent itself has asked with ``gate``; empty where somebody else did."""
+    own = gate.type == "question" and gate.key in ("blocked", "needs_guidance")
+    return str(gate.context.get("question", "")) if own else ""
 
 
 def effect_of(gate: Gate, answer: Answer) -> Effect:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance
 from unstuck.diagnosis import Cause
-from unstuck.escalation.prompts import Brief, compose, cut_off, quoted
+from unstuck.escalation.prompts import Brief, answer_to, compose, cut_off, quoted
 from unstuck.escalation.research import research_targets
 from unstuck.record import events as e
 from unstuck.record.state import DirectiveRow, TaskRow
 from unstuck.supervision.core import Core
+from unstuck.supervision.gates import asked_by_agent
 from unstuck.supervision.learning import insights_before, keep_rules, remember_insights
 from unstuck.supervision.saving import INTERRUPTED
 from unstuck.supervision.steps import pending_answer
@@ -91,6 +92,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     climb = row.climb
     keep_rules(core, directive.answers)
     human = directive.level == "human"
+    words = _answer_with_question(core, directive)
     session = row.session if can.resume and not directive.fresh else None
     # A session that is resumed remembers what it was told; a new one has to hear it again.
     gathered = directive.level in ("research", "human") or session is None
@@ -100,8 +102,8 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         level=directive.level,
         hint=directive.hint,
         approach=directive.approach,
-        answer=_answer_text(directive.answer, directive.approach) if human else "",
-        advice=() if session else tuple(said for said in climb.advice if said != directive.answer),
+        answer=_answer_text(words, directive.approach) if human else "",
+        advice=() if session else tuple(said for said in climb.advice if said not in (words, directive.answer)),
         diagnosis=row.diagnosis,
         evidence=row.check.evidence if row.check else "",
         repeats=climb.repeats,
@@ -122,6 +124,13 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
         ),
         task=row.id,
     )
+
+
+def _answer_with_question(core: Core, directive: DirectiveRow) -> str:
+    """The person's words, with the question of the agent's own that they answer."""
+    gates = (core.head.gates[gate].gate for gate in directive.answers)
+    asked = (asked_by_agent(gate) for gate in gates if gate.answer and gate.answer.text == directive.answer)
+    return answer_to(next(filter(None, asked), ""), directive.answer)
 
 
 def _answer_text(answer: str, approach: str) -> str:
