@@ -145,7 +145,7 @@ def test_a_live_run_is_ended_with_a_receipt(house: Any) -> None:
 
 
 def test_a_copy_of_a_project_at_work_is_nobody_elses(house: Any) -> None:
-    """In a copy nothing is live: going on there and deleting it ends no agent and takes no work tree of the original."""
+    """In a copy nothing is live: going on there and deleting it ends no agent and takes no tree of the original."""
     os.mkfifo(house.place / "pipe")
     tasks = {"web": (f"echo half > half.txt; echo $$ > {house.place}/pipe; exec sleep 600", "true")}
     plan, copy = house.plan(tasks), house.place / "copy"
