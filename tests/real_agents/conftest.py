@@ -19,6 +19,13 @@ from tests.real_agents.scripted_model import Asked, ScriptedModel, Turn
 ENVIRON = dict(os.environ)
 CACHE = "UNSTUCK_AGENTS_DIR"
 PATIENCE = 300
+VERSIONS: dict[str, str] = {}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which versions were tried."""
+    for name, version in VERSIONS.items():
+        terminalreporter.line(f"{name} {version}")
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +37,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     def get(name: str) -> Path:
         if name not in found:
             found[name] = install(PROGRAMS[name], folder, ENVIRON)
-            print(f"\n{name}: {found[name][1]}", file=sys.__stderr__)
         bin, said = found[name]
+        VERSIONS[name] = said
         if bin is None:
             pytest.skip(said)
         return bin
