@@ -140,8 +140,10 @@ class Terminal:
         return on | ({-1} if len(re.findall(rb"\x1b\[>\d+u", self.raw)) > self.raw.count(b"\x1b[<u") else set())
 
     def is_clean(self) -> bool:
-        """Whether the terminal is as it was: cursor on, wrapping, nothing reported, lines edited and echoed."""
-        return self.modes == {7, 25} and termios.tcgetattr(self.process.fd)[:4] == self.before[:4]
+        """Whether the terminal is as it was: title, cursor, wrapping, nothing reported, lines edited and echoed."""
+        raw = bytes(self.raw)
+        has_its_title = raw.count(b"\x1b[22;2t") == raw.count(b"\x1b[23;2t")
+        return has_its_title and self.modes == {7, 25} and termios.tcgetattr(self.process.fd)[:4] == self.before[:4]
 
     @property
     def after(self) -> str:

@@ -21,6 +21,7 @@ def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
     terminal.press(key_of("app.quit"))
     assert terminal.ended() == 0
     assert "every task succeeded" in terminal.after
+    assert "\x1b]2;unstuck: every task succeeded · repo\x1b\\" in bytes(terminal.raw).decode()
     assert terminal.is_clean()
 
 

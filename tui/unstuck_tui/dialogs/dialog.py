@@ -31,6 +31,7 @@ QUIET_S = 0.3
 _LABEL = 32
 _FRAME = 2
 _LEAST = 3
+_READING_SHARE = 0.34
 Result = TypeVar("Result")
 Choice = TypeVar("Choice", bound=Listed)
 
@@ -134,6 +135,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         if self._is_over or not self.query(Reading):
             return  # it is being closed, and told so late
         reading, more = self.query_one(Reading), self.query_one("#more", Static)
+        self._fit_choices(reading)
         others = sum(part.outer_size.height for part in reading.siblings if part.display and part is not more)
         lines, room = reading.virtual_size.height, max(_LEAST, self.size.height - _FRAME - others)
         more.display = lines > room
@@ -143,6 +145,17 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             more.update(Content(f"▾ {below} more {'line' if below == 1 else 'lines'}: {spoken('choices.read_down')}"))
         else:
             more.update(Content(f"▴ more above: {spoken('choices.read_up')}"))
+
+    def _fit_choices(self, reading: Reading) -> None:
+        """On a low screen the choices take the lines that the reading leaves them, up to all that there are."""
+        choices = self.query_one(Choices)
+        if not self.has_class("-short"):
+            choices.styles.clear_rule("max_height")
+            return
+        shares = (part for part in reading.siblings if part.display and part is not choices)
+        others = sum(part.outer_size.height for part in shares)
+        wanted = min(reading.virtual_size.height, max(_LEAST, int(self.size.height * _READING_SHARE)))
+        choices.styles.max_height = max(_LEAST, self.size.height - _FRAME - others - wanted)
 
     def say(self, hint: str) -> None:
         """Another line below the choices."""

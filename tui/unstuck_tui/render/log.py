@@ -18,6 +18,8 @@ _TASK = 16
 _EVENT = 22
 _ACTOR = 6
 _NARROW = 100
+_SLIM = 76
+_SLIM_TASK = 10
 _FIELDS = 200
 _TONES: dict[str, Tone] = {
     "gate_opened": "ask",
@@ -32,9 +34,11 @@ _TONES: dict[str, Tone] = {
 
 
 def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
-    """Number, time, who, task, event and what it says; on a narrow screen without who."""
+    """Number, time, who, task, event and what it says; on a narrow screen without who, on a slim one without event."""
     if record is None:
         return (Cell(fit("  this line is no record", width), "bad"),)
+    if width < _SLIM:
+        return _slim_cells(record, width)
     actor = f"{fit(record.actor, _ACTOR)} " if width >= _NARROW else ""
     start = f"{record.seq:>7} {_time(record.time)} {actor}"
     task, event = f"{fit(record.task or '-', _TASK)} ", f"{fit(record.name, _EVENT)} "
@@ -45,6 +49,14 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
         Cell(event, _tone(record)),
         Cell(fit(said_of(record) or _fields(record), room), "quiet"),
     )
+
+
+def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
+    """What it says comes first; the event is named where it says nothing."""
+    start = f"{record.seq:>5} {_time(record.time)} "
+    said = said_of(record) or f"{record.name} {_fields(record)}"
+    room = max(0, width - len(start) - _SLIM_TASK - 2)
+    return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(said, room), _tone(record))
 
 
 def _fields(record: Record) -> str:
