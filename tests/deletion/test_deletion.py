@@ -397,6 +397,29 @@ def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: Any) -
     assert nothing_left(house)
 
 
+def test_where_links_lead_is_said_and_left(house: Any) -> None:
+    """A person has put our folders on another disk: the links go, and what of ours they keep there is named."""
+    run, ours, disk = house.parked(), house.root / ".git" / "unstuck", house.place / "disk"
+    disk.mkdir()
+    for path in (ours / "checkpoints", ours / "runs" / run, ours / "runs", ours):
+        there = disk / path.name
+        path.rename(there)
+        path.symlink_to(there)
+    (disk / "unstuck" / "notes.txt").write_text("mine\n", encoding="utf-8")
+    rows = house.unstuck("delete", run, "--json").rows
+    assert min(row["size"] for row in rows if "goes" in row) >= 0
+    assert [row["stays"] for row in rows if "stays" in row] == [str(disk / run)]
+    done = house.delete("--json")
+    assert (done.code, done.rows[-1]["left"]) == (0, [])
+    stays = {row["stays"] for row in done.rows if "stays" in row}
+    assert stays == {str(disk / run), str(disk / "checkpoints"), str(ours / "notes.txt")}
+    assert [path.name for path in (disk / "unstuck").iterdir()] == ["notes.txt"]
+    assert (disk / "unstuck" / "notes.txt").read_text(encoding="utf-8") == "mine\n"
+    (ours / "notes.txt").unlink()
+    assert house.delete().code == 0
+    assert not ours.is_symlink()
+
+
 def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> None:
     """A linked work tree is a project of its own: its runs, checkpoints and what they borrow stay."""
     linked = house.place / "linked"

@@ -145,10 +145,10 @@ def _leave_home(place: Project) -> None:
     for name in (*([".gitignore"] if place.repository is None else []), "lock"):
         (place.home / name).unlink(missing_ok=True)
     for folder in (place.runs, place.home / "worktrees", place.home):
+        if folder.is_symlink() and folder.is_dir() and not any(folder.iterdir()):
+            folder.unlink()  # where it leads to was made by somebody else
         with suppress(OSError):
             folder.rmdir()
-    if place.home.is_symlink() and not any(place.home.iterdir()):
-        place.home.unlink()  # where it leads to was made by somebody else
     if place.repository is not None and place.home.parent.name == "worktrees":
         for folder in (place.home.parent, place.home.parent.parent):
             with suppress(OSError):

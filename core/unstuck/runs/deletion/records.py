@@ -20,7 +20,7 @@ from unstuck.workspace.erasing import LEAVING, size_of
 from unstuck.workspace.project import Project
 
 __all__ = [
-    "Identity", "checkpoints_of", "describe", "folders_of", "holder_of", "kept_items", "memory_files",
+    "Identity", "checkpoints_of", "describe", "folders_of", "holder_of", "kept_items", "linked", "memory_files",
     "processes_of", "record_items", "runs_in", "state_if_any", "strangers",
 ]  # fmt: skip
 
@@ -57,7 +57,8 @@ def record_items(place: Project, run: str) -> Iterator[Item]:
         names = ", ".join(f"{row.id} ({row.gate.type})" for row in open_gates[:_NAMED])
         yield Item(kind="gates", name=names, run=run, count=len(open_gates))
     for folder in folders_of(place, run):
-        snapshots = [path for path in folder.glob(f"{SNAPSHOT_NAME}*") if path.is_file()] if folder.is_dir() else []
+        inside = folder.glob(f"{SNAPSHOT_NAME}*") if folder.is_dir() and not folder.is_symlink() else ()
+        snapshots = [path for path in inside if path.is_file()]
         small = sum(size_of(path) for path in snapshots)
         if snapshots:
             yield Item(kind="state", name=f"{folder.name}/{SNAPSHOT_NAME}", run=run, size=small)
@@ -94,6 +95,15 @@ def strangers(place: Project) -> Iterator[Stays]:
             yield Stays(name=str(path), reason="it is none of ours")
     for home in place.others:
         yield Stays(name=str(home), reason="the record of another work tree of this repository: delete it from there")
+
+
+def linked(place: Project, run: str) -> Iterator[Stays]:
+    """Where links lead that somebody has put in the place of a folder of ours, such as one to a larger disk."""
+    runs = (run,) if run else runs_in(place.home)
+    ours = [folder for one in runs for folder in folders_of(place, one)] + ([] if run else [place.home / "checkpoints"])
+    for path in ours:
+        if path.is_symlink():
+            yield Stays(name=str(path.resolve()), reason=f"only the link to it goes, {path}: remove it yourself")
 
 
 def holder_of(place: Project) -> Holder | None:

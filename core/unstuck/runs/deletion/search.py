@@ -59,11 +59,12 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
 
 
 def _below(home: Path) -> Iterator[Path]:
-    """Every file below our folder, and every folder that is empty."""
-    if home.is_file() or home.is_symlink():
+    """Every file and link below our folder, and every folder that is empty; a link in its place like a folder."""
+    if home.is_file() or (home.is_symlink() and not home.is_dir()):
         yield home
     for where, folders, files in os.walk(home):
         yield from (Path(where, name) for name in files)
+        yield from (Path(where, name) for name in folders if os.path.islink(os.path.join(where, name)))
         if not folders and not files:
             yield Path(where)
 

@@ -21,6 +21,7 @@ from unstuck.runs.deletion.records import (
     describe,
     holder_of,
     kept_items,
+    linked,
     processes_of,
     record_items,
     runs_in,
@@ -115,6 +116,7 @@ async def take_stock(place: Project, environ: Mapping[str, str], run: str = "", 
     if place.repository is not None:
         await _take_repository(place, environ, stock, found, whole=not run)
     await _take_checkpoints(place, stock, found, run)
+    found.stays += linked(place, run)
     for one in runs:
         found.items += await asyncio.to_thread(list, record_items(place, one))
     if not run:
