@@ -130,6 +130,17 @@ def test_what_comes_next_is_shown_with_its_number_and_limit(changes: dict[str, A
     assert said("directive_issued", **{"line": 10, **changes}) == [line]
 
 
+def test_a_wait_for_a_quota_is_said_in_hours() -> None:
+    """Nobody reads 64750.5 s; and whether it then goes on or asks is the user's setting, not for the line to say."""
+    wait = {"error_type": "HTTP_ERROR", "retry": 1}
+    assert said("transient_error_retry", **wait, delay_seconds=64_750.5, quota=True) == [
+        "  … HTTP_ERROR may pass: waits for the quota, 17h 59m (wait 1)"
+    ]
+    assert said("transient_error_retry", **wait, delay_seconds=4.0) == [
+        "  … HTTP_ERROR may pass: again in 4 s (wait 1)"
+    ]
+
+
 def test_each_warning_has_a_line_of_its_own() -> None:
     """Two warnings do not run into one another."""
     assert said("run_started", project="web", warnings=("one", "two")) == ["run r1 in web", "! one", "! two"]

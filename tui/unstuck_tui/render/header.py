@@ -168,9 +168,7 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
     if row.state == "backoff":
         trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
         if row.backoff_quota:
-            return Attention(
-                row.id, "…", f"waits for the quota: {trouble}", f"is asked about in {clock(left):>7}", "wait"
-            )
+            return Attention(row.id, "…", f"waits for the quota: {trouble}", f"is over in {clock(left):>7}", "wait")
         return Attention(row.id, "…", f"waits out: {trouble}", f"tries again in {clock(left):>7}", "wait")
     return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
 

@@ -9,6 +9,7 @@ from typing import Any
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
+from unstuck_tui.render.amounts import span
 from unstuck_tui.render.words import ACTORS, receipt_words
 
 __all__ = ["broken", "event_line", "lines_of", "no_room", "said_of", "summary"]
@@ -294,6 +295,11 @@ def broken(issue: str) -> str:
     return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
 
 
+def _waits(event: e.TransientErrorRetry, record: Record) -> _Said:
+    how = f"waits for the quota, {span(event.delay_seconds)}" if event.quota else f"again in {event.delay_seconds:g} s"
+    return f"  … {event.error_type} may pass: {how} (wait {event.retry})"
+
+
 def _set_up(event: e.SetupFinished, record: Record) -> _Said:
     if event.passed:
         return None
@@ -383,10 +389,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.CheckFinished: _check,
     e.CheckFlaked: lambda event, record: f"  ~ flaky: failed once, then passed: {event.command}",
     e.DirectiveIssued: _directive,
-    e.TransientErrorRetry: lambda event, record: (
-        f"  … {event.error_type} may pass: {'asked' if event.quota else 'again'} in {event.delay_seconds:g} s"
-        f" (wait {event.retry})"
-    ),
+    e.TransientErrorRetry: _waits,
     e.CommandRan: lambda event, record: (
         f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})"
     ),
