@@ -212,6 +212,19 @@ async def test_a_question_of_the_agent(repo: Path, answer: Answer, status: str, 
         assert told in agent.told[1].text
 
 
+async def test_a_question_without_options_offers_none(repo: Path) -> None:
+    """An agent that names nothing to choose from is answered in words: no choice is shown that would be refused."""
+    agent = Asking(signal="blocked", options=())
+    async with Supervisor.open(repo) as supervisor:
+        working = asyncio.ensure_future(supervisor.supervise(Task(id="t", prompt=admit("Serve it")), agent))
+        await until(supervisor, supervisor.core.head.open_gates)
+        (row,) = supervisor.core.head.open_gates()
+        assert row.gate.choices == ("show_me", "skip", "abandon")
+        await supervisor.answer(row.id, Answer(choice="show_me", text=admit("80")))
+        await working
+    assert "80\n(You had asked: Which port?)" in agent.told[1].text
+
+
 async def test_a_rule_that_does_not_fit_leaves_the_gate_open(repo: Path) -> None:
     """A rule for the fifth of two options answers nothing and breaks nothing."""
     agent = Asking()

@@ -16,6 +16,7 @@ from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
+from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.halting import halt
 from unstuck.supervision.learning import learn_anew, remember_failed, remember_worked, told_before, ways_for
 from unstuck.supervision.naming import MOST_NAMED
@@ -288,7 +289,8 @@ def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
         "error_type": decision.error_type,
         **said_of(row.saved),
     }
-    open_gate(core, "question", task=row.id, key=decision.key, context=context)
+    choices = tuple(choice for choice in CHOICES["question"] if choice != "choose" or decision.options)
+    open_gate(core, "question", task=row.id, key=decision.key, context=context, choices=choices)
 
 
 async def ask_to_go_on(core: Core, row: TaskRow) -> None:
