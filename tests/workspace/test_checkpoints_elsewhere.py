@@ -160,7 +160,7 @@ async def test_a_user_who_works_on_meanwhile_disturbs_nothing(project, clock):
 
     async def save() -> None:
         number = 0
-        while not done.is_set():
+        while number < 2 or not done.is_set():
             number += 1
             project.write({"work.txt": f"{number}"})
             await store.create("x", run="r")
