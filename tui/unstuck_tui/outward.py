@@ -12,7 +12,7 @@ from typing import Protocol
 from unstuck.record.state import State
 from unstuck.settings import ScreenSettings
 from unstuck.text import one_line
-from unstuck_tui.paging import Page, Pager, alarms_of, run_over
+from unstuck_tui.paging import Alarm, Page, Pager, alarms_of, run_over
 from unstuck_tui.signals import notification
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
@@ -79,6 +79,8 @@ class Outward:
         self._hand, self._tracker, self._view, self._settings = hand, tracker, view, settings
         self._in_tmux = bool(environ.get("TMUX"))
         self._pager = Pager()
+        self._alarms: tuple[Alarm, ...] = ()
+        self._alarms_of: object = None
         self._title = ""
         self._number = 0
         self._is_focused: bool | None = None
@@ -111,9 +113,11 @@ class Outward:
         if self._settings.notify == "off" or (standstill is not None and not standstill.is_over):
             return
         state = self._tracker.state
-        alarms = alarms_of(state, self._tracker.gates)
+        if self._alarms_of != (about := (self._tracker.gates, state.run.state, state.run.blocked)):
+            # Words are looked for once per question: there may be thousands, and a frame every second.
+            self._alarms, self._alarms_of = alarms_of(state, self._tracker.gates), about
         now = self._tracker.clock.monotonic()
-        for page in self._pager.look(alarms, run_over(state), now=now, is_away=self.is_away, is_muted=self.muted):
+        for page in self._pager.look(self._alarms, run_over(state), now=now, is_away=self.is_away, is_muted=self.muted):
             self._send(page)
 
     def _show_title(self) -> None:
