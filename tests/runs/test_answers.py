@@ -104,6 +104,7 @@ def test_every_kind(rules, rule: str, answer: Answer) -> None:
         ("answer: skip\n", 1, "must be a list"),
         ("- {answer: skip}\n- {answer: skpi}\n", 2, "did you mean `skip`"),
         ("- {answer: skip}\n- {gate: stukc, answer: skip}\n", 2, "did you mean `stuck`"),
+        ("- {gate: stuck, answer: continue}\n", 1, "only show_me, skip, abandon, retry"),
         ("- {gate: stuck}\n", 1, "needs `answer`"),
         ("- {answer: show_me}\n", 1, "needs the text"),
         ("- {answer: extend}\n", 1, "needs a duration"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import fnmatch
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +13,7 @@ from unstuck.errors import AnswerRefused
 from unstuck.runs.answers import AnswerRule, AnswerRules, made_answer
 from unstuck.runs.document import Document, Section, kind_of, line_of
 from unstuck.runs.suggesting import suggestion
+from unstuck.supervision.gates import CHOICES
 from unstuck.text import one_line
 
 __all__ = ["load_answers"]
@@ -31,7 +32,8 @@ def load_answers(path: Path) -> AnswerRules:
 def _rule(document: Document, node: yaml.Node) -> AnswerRule | None:
     section = Section(document, node, "a rule", _RULE_KEYS)
     gate = section.text("gate") or "*"
-    if not any(fnmatchcase(name, gate.replace("-", "_")) for name in get_args(GateTypeName)):
+    meant = fnmatch.filter(get_args(GateTypeName), gate.replace("-", "_"))
+    if not meant:
         section.wrong("gate", f"no gate is called `{one_line(gate)}`{suggestion(gate, get_args(GateTypeName))}")
     if "approach" in section.nodes and "text" in section.nodes:
         section.wrong("text", "`approach` and `text` are the same: give one of them")
@@ -45,4 +47,7 @@ def _rule(document: Document, node: yaml.Node) -> AnswerRule | None:
     except AnswerRefused as error:
         section.wrong("answer", str(error))
         return None
+    taken = dict.fromkeys(choice for name in meant for choice in CHOICES[name])
+    if meant and answer.choice not in taken:
+        section.wrong("answer", f"`{one_line(gate)}` takes no `{answer.choice}`: only {', '.join(taken)}")
     return AnswerRule(gate=gate, task=task, answer=answer, always=always, line=line_of(node))
