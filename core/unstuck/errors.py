@@ -139,7 +139,8 @@ class GateClosed(GateError):
 
     def __init__(self, gate: str, by: str, when: str) -> None:
         self.gate, self.by, self.when = gate, by, when
-        super().__init__(f"gate {gate} is closed: {by} at {when}")
+        who = {"human": "a person", "policy": "a rule", "timer": "a timer"}.get(by, by)
+        super().__init__(f"{gate} is closed already: by {who}, {when}")
 
 
 class AnswerRefused(GateError):

@@ -249,7 +249,7 @@ def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) 
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
     done = unstuck.inside("answer", parked["gate"], "skip")
     assert done.code == 2
-    assert f"gate {parked['gate']} is closed: human at 20" in done.errors
+    assert f"{parked['gate']} is closed already: by a person, 20" in done.errors
 
 
 def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
