@@ -68,6 +68,7 @@ _SETTINGS = (
     "maintenance.auto=false",
     "rerere.enabled=false",
     "submodule.recurse=false",
+    "worktree.useRelativePaths=false",
 )
 _CHUNK = 1 << 16
 _PATIENCE = 0.5  # seconds; a git that was killed is gone in a moment
