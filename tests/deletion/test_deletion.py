@@ -435,6 +435,10 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> Non
     assert row["exit_code"] == 0
     (saved,) = house.unstuck("checkpoints", "list", "--json", cwd=linked).rows
     assert house.unstuck("checkpoints", "show", saved["id"], cwd=linked).code == 0
+    git_dir = Path(house.git("rev-parse", "--git-dir", cwd=linked).strip())
+    away = git_dir.rename(house.place / "away")
+    assert "a work tree that is gone, so no command leads to it" in house.unstuck("delete", "--project").out
+    away.rename(git_dir)
     assert house.delete(cwd=linked).code == 0
     assert not (house.root / ".git" / "unstuck").exists()
     assert house.git("for-each-ref", "refs/unstuck") == ""

@@ -17,6 +17,8 @@ from unstuck.record.state import State
 from unstuck.runs.deletion.inventory import Item, Stays
 from unstuck.text import one_line
 from unstuck.workspace.erasing import LEAVING, size_of
+from unstuck.workspace.git import path_hash
+from unstuck.workspace.places import registered_tree
 from unstuck.workspace.project import Project
 
 __all__ = [
@@ -94,7 +96,17 @@ def strangers(place: Project) -> Iterator[Stays]:
         if path.name.removeprefix(LEAVING) not in runs:
             yield Stays(name=str(path), reason="it is none of ours")
     for home in place.others:
-        yield Stays(name=str(home), reason="the record of another work tree of this repository: delete it from there")
+        said = "another work tree of this repository: delete it from there"
+        if home.parent.name == "worktrees" and home.name not in _trees_there(place):
+            said = "a work tree that is gone, so no command leads to it: remove the folder yourself"
+        yield Stays(name=str(home), reason=f"the record of {said}")
+
+
+def _trees_there(place: Project) -> set[str]:
+    """The names of the folders of the repository's linked work trees that git knows."""
+    assert place.repository is not None
+    found = map(registered_tree, (place.repository.common / "worktrees").glob("*"))
+    return {path_hash(path) for path in found if path is not None}
 
 
 def linked(place: Project, run: str) -> Iterator[Stays]:
