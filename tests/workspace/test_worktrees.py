@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+import subprocess
 import sys
 
 import pytest
 
 from unstuck.errors import IntegrationConflict, ProjectError, WorkspaceError
+from unstuck.workspace.git import find_repository
 from unstuck.workspace.worktrees import Worktrees
 
 
@@ -374,6 +376,17 @@ async def test_a_missing_tree_is_forgotten_and_a_moved_one_is_found(project, tre
     assert await trees.create("moved") == moved
 
 
+async def test_in_a_moved_project_the_trees_are_asked_back(project, trees, tmp_path):
+    """The command that is named works as it stands, and the work in the tree is there again."""
+    ((await trees.create("t")) / "work.txt").write_text("mine\n")
+    moved = project.root.rename(tmp_path / "moved")
+    again = Worktrees(await find_repository(moved), tmp_path / "state", "r1")
+    with pytest.raises(WorkspaceError, match="was moved: git worktree repair") as refused:
+        await again.create("t")
+    subprocess.run(["sh", "-c", str(refused.value).partition(": ")[2]], cwd=moved, check=True, capture_output=True)
+    assert ((await again.create("t")) / "work.txt").read_text() == "mine\n"
+
+
 async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(project, trees, tmp_path):
     """What an agent committed inside a submodule lies in its tree alone, so the tree stays though the rest arrived."""
     other = tmp_path / "other"
@@ -414,6 +427,7 @@ async def test_one_that_cannot_be_cleaned_does_not_keep_the_others(project, tree
 INTEGRATING = """
 import asyncio, sys
 from pathlib import Path
+from unstuck.workspace.git import find_repository
 from unstuck.workspace.git import find_repository
 from unstuck.workspace.worktrees import Worktrees
 

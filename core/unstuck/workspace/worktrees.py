@@ -282,7 +282,11 @@ class Worktrees:
             return place
         tip, found = await self.tip(), await self._commit(branch)
         if found and (elsewhere := await self._elsewhere(name)):
-            raise WorkspaceError(f"the work tree of {name} was moved: git worktree move {elsewhere} {place.path}")
+            place.path.parent.mkdir(parents=True, exist_ok=True)  # or git would not move it there
+            # Where the whole project was moved, git takes the tree for its own only after that.
+            repair = "" if TreePlace(self._repo, elsewhere).is_linked else f"git worktree repair {elsewhere} && "
+            said = f"{repair}git worktree move {elsewhere} {place.path}"
+            raise WorkspaceError(f"the work tree of {name} was moved: {said}")
         if found is None or await self._contains(tip, found):
             await self._point(branch, tip)
             found = tip
