@@ -177,23 +177,7 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
     if answered := pending_answer(core.head, row):
         follow_answer(core, row, answered)
         return
-    report = row.report or _NO_REPORT
-    facts = Facts(
-        check=row.check.result if row.check else "none",
-        check_problem=row.check.problem if row.check else "",
-        check_trouble=row.check.trouble if row.check else "",
-        report=report,
-        diagnosis=row.diagnosis,
-        climb=row.climb,
-        alternatives=ways_for(core, row, report),
-        circular=bool(row.check and row.check.circular),
-        infrastructure=infrastructure,
-        direct=row.mode == "direct",
-        may_ask=core.may_ask,
-        resets_in=_resets_in(core, row),
-        learnt=told_before(core, row),
-    )
-    decision = decide(facts, core.limits)
+    decision = decide(_facts(core, row, infrastructure), core.limits)
     match decision:
         case Direct() | Redispatch() | Halt() if _does_not_pass(core, row):
             _escalate_transient(core, row)
@@ -208,14 +192,7 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
         case AskQuestion():
             _ask_question(core, row, decision)
         case BackOff():
-            event = e.TransientErrorRetry(
-                error_type=decision.error_type,
-                retry=decision.retry,
-                delay_seconds=decision.delay,
-                climb=decision.climb,
-                quota=decision.quota,
-            )
-            core.append(event, task=row.id, attempt=row.attempt)
+            _back_off(core, row, decision)
         case Direct():
             _direct(core, row, decision)
         case Redispatch():
@@ -224,6 +201,36 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
             core.append(e.InfrastructureBlocked(issue=admit(issue, limit=500), reported_by=row.id), task=row.id)
         case Halt(reason=reason, details=details):
             halt(core, row, reason, details)
+
+
+def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
+    report = row.report or _NO_REPORT
+    return Facts(
+        check=row.check.result if row.check else "none",
+        check_problem=row.check.problem if row.check else "",
+        check_trouble=row.check.trouble if row.check else "",
+        report=report,
+        diagnosis=row.diagnosis,
+        climb=row.climb,
+        alternatives=ways_for(core, row, report),
+        circular=bool(row.check and row.check.circular),
+        infrastructure=infrastructure,
+        direct=row.mode == "direct",
+        may_ask=core.may_ask,
+        resets_in=_resets_in(core, row),
+        learnt=told_before(core, row),
+    )
+
+
+def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:
+    event = e.TransientErrorRetry(
+        error_type=decision.error_type,
+        retry=decision.retry,
+        delay_seconds=decision.delay,
+        climb=decision.climb,
+        quota=decision.quota,
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
 
 
 def _resets_in(core: Core, row: TaskRow) -> float:

@@ -77,15 +77,11 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     directive = row.directive
     assert directive is not None
     if directive.checkpoint == INTERRUPTED:
-        said = pending_answer(core.head, row)
-        answer = core.head.gates[said].answer if said else None
-        if answer is None:
+        unheard = pending_answer(core.head, row)
+        if not unheard:
             _begin_again(core, row, directive)
             return
-        # A person's words that the agent has not had yet come into the attempt that begins again.
-        approach = answer.text if answer.choice == "retry" else ""
-        answers = (*directive.answers, said)
-        directive = replace(directive, level="human", answer=answer.text, approach=approach, answers=answers)
+        directive = _with_answer(core, directive, unheard)
     if directive.level == "first":
         _same_again(core, row, can)
         return
@@ -123,6 +119,19 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
             answers=directive.answers,
         ),
         task=row.id,
+    )
+
+
+def _with_answer(core: Core, directive: DirectiveRow, gate: str) -> DirectiveRow:
+    """A person's words that the agent has not had yet come into the attempt that begins again."""
+    answer = core.head.gates[gate].answer
+    assert answer is not None
+    return replace(
+        directive,
+        level="human",
+        answer=answer.text,
+        approach=answer.text if answer.choice == "retry" else "",
+        answers=(*directive.answers, gate),
     )
 
 
