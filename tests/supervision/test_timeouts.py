@@ -30,6 +30,7 @@ from unstuck import Answer, GateManager, Guidance, Supervisor, Task, TimeoutMoni
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Gate
+from unstuck.errors import GateClosed
 from unstuck.record import events as e
 from unstuck.settings import Settings
 
@@ -451,7 +452,7 @@ async def test_where_nobody_may_be_asked_it_halts(opening: Opening) -> None:
 
 
 async def test_an_attempt_that_ends_by_itself_withdraws_the_question(opening: Opening) -> None:
-    """A person who is asked about a slow agent need not answer when it has ended meanwhile."""
+    """Who is asked about a slow agent need not answer when it has ended; who does so too late is told, at once."""
     slow = Slow(until=9)
     async with opening(person=True) as world:
         working = world.supervise(slow)
@@ -460,6 +461,9 @@ async def test_an_attempt_that_ends_by_itself_withdraws_the_question(opening: Op
         slow.finish.set()
         outcome = await working
         assert world.supervisor.core.head.gates[gate.id].status == "withdrawn"
+        with pytest.raises(GateClosed, match="by the supervisor"):
+            await world.supervisor.answer(gate.id, Answer(choice="extend", number=60.0))
+        assert not world.of(e.GateAnswered)
     assert (outcome.status, outcome.attempts) == ("unverified", 1)
 
 
