@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,26 @@ async def test_a_check_that_always_refuses_ends_with_my_reason(repo: Path, recor
         assert supervisor.core.head.tasks["web"].reason == "the licence comes on Monday"
         with pytest.raises(GateClosed):
             await supervisor.answer(gate.id, Answer(choice="retry"))
+
+
+async def test_a_check_that_ends_well_without_a_test_is_no_proof(repo: Path, records: Any) -> None:
+    """The agent says it is complete, and the check ends with 0 having run nothing: I am asked, and it is not done."""
+    (repo / "empty.py").write_text("import unittest\nunittest.main(exit=False)\n", encoding="utf-8")
+    task = Task(id="web", prompt=admit("Do it"), verify=f"{sys.executable} empty.py")
+    async with Supervisor.open(repo, person=True) as supervisor:
+        record = records(supervisor)
+        working = asyncio.ensure_future(supervisor.supervise(task, claims))
+        await record.until(lambda: record.of(e.GateOpened))
+        (checked,) = record.of(e.CheckFinished)
+        assert (checked.exit_code, checked.result) == (0, "could_not_run")
+        (gate,) = supervisor.core.head.open_gates()
+        assert "ran no test" in gate.gate.context["question"]
+        await supervisor.answer(gate.id, Answer(choice="skip"))
+        assert (await working).status == "skipped"
+
+
+async def claims(guidance: Guidance) -> Report:
+    return Report(exit_code=0, signal="complete")
 
 
 async def test_tokens_are_counted_by_rung(repo: Path, records: Any) -> None:
