@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import unstuck.agents
+from unstuck.agents.forwarder import LIMIT_S
+from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
 from unstuck.channel import MAX_LINE, ChannelServer, Message, Peer, socket_path
 from unstuck.settings import runtime_dir
 from unstuck.workspace.git import find_repository, project_home
@@ -298,3 +300,40 @@ def test_can_be_installed_as_a_script_and_needs_nothing_of_ours() -> None:
         [sys.executable, "-I", "-S", FORWARDER, "claude"], input=b"{}", capture_output=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("stalls", ["after it has read", "before it takes anybody"])
+async def test_a_supervisor_that_hangs_is_given_up(tmp_path: Path, sockets: Path, stalls: str) -> None:
+    """Our own limit ends the call before the agent's does: the agent goes on, and both logs say so."""
+    code = "import sys; from unstuck.agents import forwarder as f; f.LIMIT_S = 0.3; sys.exit(f.main())"
+    with socket.socket(socket.AF_UNIX) as hung, socket.socket(socket.AF_UNIX) as first:
+        hung.bind(str(sockets / "s.sock"))
+        hung.listen(0)
+        if stalls.startswith("before"):
+            first.connect(str(sockets / "s.sock"))  # the queue is full
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", code, "claude"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=tmp_path,
+            env={**os.environ, "UNSTUCK_SOCKET": str(sockets / "s.sock")},
+        )
+        out, err = await asyncio.wait_for(process.communicate(b"{}"), 20)
+    assert (process.returncode, out) == (0, b"")
+    assert b"did not answer within 0.3 s: the agent goes on unwatched (open)" in err
+    assert (sockets / "hooks.log").read_bytes() == err
+    assert HOLD_LIMIT_S < LIMIT_S < TIMEOUT_S
+
+
+async def test_an_agent_that_listens_to_nothing_is_not_held(tmp_path: Path, sockets: Path) -> None:
+    """Without standard output no answer could arrive, so none is waited for."""
+    async with Supervisor(output={"n": 1}).at(sockets / "s.sock"):
+        process = await asyncio.create_subprocess_exec(
+            *("sh", "-c", 'exec "$0" "$1" claude >&-', sys.executable, str(FORWARDER)),
+            stdin=asyncio.subprocess.PIPE,
+            env={**os.environ, "UNSTUCK_SOCKET": str(sockets / "s.sock")},
+            cwd=tmp_path,
+        )
+        await asyncio.wait_for(process.communicate(b"{}"), 20)
+    assert process.returncode == 0

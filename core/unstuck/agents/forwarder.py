@@ -3,6 +3,8 @@
 
 Standard library only and nothing of ours: an agent waits for this at every step. It never disturbs: where nobody
 listens, or anything at all goes wrong, it says nothing and ends with 0, and the agent goes on as if it were not there.
+So it does where a supervisor hangs, before the agent's own limit would end it: then it says so on standard error, and
+in ``hooks.log`` beside the sockets.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ if TYPE_CHECKING:  # not typing's own, because importing that takes longer than 
     from typing import Any
 
 MAX_LINE = 2**20
+LIMIT_S = 570.0
+"""Seconds for one call: longer than a supervisor holds it, and shorter than the agent waits."""
+LOG_LIMIT = 2**16
 BUSY_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
@@ -25,9 +30,43 @@ def main() -> int:
     try:
         if len(sys.argv) != 2 or os.isatty(0):
             return 0
+        os.fstat(1)  # where it is closed, our own socket would get its number
         return forward(sys.argv[1], read_input())
+    except TooLong:
+        complain(f"the supervisor did not answer within {LIMIT_S:g} s: the agent goes on unwatched (open)")
+        return 0
     except (Exception, KeyboardInterrupt):
         return 0
+
+
+class TooLong(Exception):
+    """The limit of the whole call was reached, wherever it stood."""
+
+
+def give_up(number: int, frame: object) -> None:
+    raise TooLong
+
+
+def complain(words: str) -> None:
+    """Say it to the agent's own log, and keep it where the sockets are, as long as there is room."""
+    import time
+
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} unstuck-hook: {words}\n".encode()
+    for number in (2, log_file()):
+        try:  # noqa: SIM105
+            os.write(number, line)
+        except OSError:
+            pass
+
+
+def log_file() -> int:
+    """A descriptor to add to the log; -1 where there is none, or it is full."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        number = os.open(os.path.join(runtime_dir(), "hooks.log"), flags, 0o600)
+    except OSError:
+        return -1
+    return number if os.fstat(number).st_size < LOG_LIMIT else -1
 
 
 def forward(agent: str, raw: bytes) -> int:
@@ -36,8 +75,11 @@ def forward(agent: str, raw: bytes) -> int:
         return 0  # nobody listens anywhere: not worth parsing
 
     import json
+    import signal
     import time
 
+    signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
     payload = json.loads(raw)
     line = request_line(agent, payload)
     for pause in BUSY_PAUSES_S:
@@ -144,7 +186,7 @@ def socket_paths(payload: dict[str, Any]) -> Iterator[str]:
     if "UNSTUCK_SOCKET" in os.environ:
         yield os.environ["UNSTUCK_SOCKET"]
         return
-    for start in (os.environ.get("CLAUDE_PROJECT_DIR"), payload.get("cwd"), os.getcwd()):
+    for start in (os.environ.get("CLAUDE_PROJECT_DIR"), payload.get("cwd"), "."):
         home = project_home(start) if start else None
         if home:
             name = sha256(os.fsencode(os.path.realpath(home))).hexdigest()[:16]
