@@ -389,3 +389,19 @@ async def test_the_persons_word_lifts_a_stop_that_was_not_yet_carried_out(world:
     world.only.on_step = GO_ON
     await world.say("UserPromptSubmit", prompt="do go on")
     assert await world.say("PreToolUse") == {"ok": True}
+
+
+async def test_a_late_acknowledgement_ends_no_later_attempt(world: World) -> None:
+    """That attempt 1 was stopped is heard of when attempt 2 is under way already: attempt 2 goes on."""
+    await world.say("UserPromptSubmit")
+    world.only.on_step = STOP
+    await world.say("PostToolUseFailure")
+    stopped = await world.say("PostToolBatch")
+    world.only.on_step = GO_ON
+    await world.say("SessionEnd")
+    await world.clock.settle()
+    world.only.on_begin = start("a2", "go on differently")
+    await world.say("UserPromptSubmit", prompt="go on differently")
+    await world.bridge.acknowledged(stopped["ack"])
+    await world.clock.settle()
+    assert [attempt for attempt, _ in world.only.ends] == ["a1"]

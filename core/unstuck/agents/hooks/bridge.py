@@ -61,11 +61,11 @@ class _Attached:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """What an acknowledgement will mean."""
+    """What an acknowledgement will mean. ``ends`` is the attempt that it ends; empty for none."""
 
     attached: _Attached
     directive: Directive
-    ends_attempt: bool
+    ends: str
 
 
 class HookBridge:
@@ -143,7 +143,7 @@ class HookBridge:
             await receipt.attached.work.delivered(receipt.directive)
         except Exception as error:
             self._complain("hooks, acknowledgement", error)
-        if receipt.ends_attempt:
+        if receipt.ends and receipt.ends == receipt.attached.attempt:  # one that comes late ends no later attempt
             # It does not say that it stopped when it was told to.
             self._start_ending(receipt.attached, Report(session=receipt.attached.id, how="stopped"))
 
@@ -304,7 +304,7 @@ class HookBridge:
         self._receipt_count += 1
         ack = f"{attached.task.id}:{self._receipt_count}"
         ends = directive.kind == "stop" and event in stopping and not payload.get("agent_id")
-        self._receipts[ack] = _Receipt(attached, directive, ends)
+        self._receipts[ack] = _Receipt(attached, directive, attached.attempt if ends else "")
         _keep_newest(self._receipts)
         return {"ok": True, "output": printed, "ack": ack}
 
