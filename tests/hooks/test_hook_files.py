@@ -204,3 +204,39 @@ def test_a_place_that_cannot_be_written(person: Home) -> None:
     with pytest.raises(UsageError, match=r"settings\.json cannot be read"):
         person.install("claude")
     assert sorted(os.listdir(person.home)) == [".claude"]
+
+
+def test_a_link_that_leads_nowhere_yet(person: Home) -> None:
+    """The file is made where it leads; removal takes that file away, and leaves the person's link."""
+    path, kept = person.home / ".claude" / "settings.json", person.home / "dotfiles.json"
+    path.parent.mkdir()
+    path.symlink_to(kept)
+    person.install("claude")
+    assert "unstuck-hook" in kept.read_text()
+    person.remove("claude")
+    assert path.is_symlink()
+    assert not kept.exists()
+
+
+def test_what_is_no_file_is_left_alone(person: Home) -> None:
+    """Settings that are a link to a device or a pipe are neither read nor replaced."""
+    path = person.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match=r"settings\.json is no file"):
+        person.install("claude")
+    assert path.is_fifo()
+    assert person.look("claude").state == "unreadable"
+
+
+@pytest.mark.parametrize("kept", ['{"made": 5, "before": null}', '{"made": [7], "before": null}', '{"before": 7}'])
+def test_a_backup_that_was_damaged(person: Home, kept: str) -> None:
+    """Ours are taken out all the same, from the file as it is."""
+    path = person.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(SETTINGS)
+    person.install("claude")
+    (backup,) = (person.home / "state" / "hooks").iterdir()
+    backup.write_text(kept)
+    person.remove("claude")
+    assert path.read_text() == SETTINGS

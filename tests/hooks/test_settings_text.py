@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import string
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given, settings
@@ -123,3 +124,10 @@ def test_any_settings_survive(rest: dict[str, Any], hooks: dict[str, Any], inden
         key: value for key, value in before.items() if key != "hooks"
     }
     assert without_entries(installed, keep=text) == text
+
+
+def test_hooks_that_stand_there_twice() -> None:
+    """Ours go into those that readers take, and come out of those; the others are not ours to tidy."""
+    text = json.dumps({"hooks": {"Stop": [json.loads(MINE)]}})[:-1] + ', "hooks": {}}'
+    left = without_entries(with_entries(text, GROUPS))
+    assert json.loads(left, object_pairs_hook=list) == [("hooks", [("Stop", [[("hooks", [ANY])]])])]

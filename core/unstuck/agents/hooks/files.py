@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import shutil
+import stat
 import sys
 import sysconfig
 import tempfile
@@ -85,7 +86,7 @@ class Change:
             }
             _write(self.backup, json.dumps(kept) + "\n", 0o600)
         if self.after is None:
-            self.path.unlink(missing_ok=True)
+            Path(os.path.realpath(self.path)).unlink(missing_ok=True)  # a link that led nowhere was the person's
         elif not self.is_empty:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _write(self.path, self.after, None)
@@ -162,9 +163,11 @@ def _original(now: str | None, backup: Path) -> tuple[str | None, tuple[Path, ..
 def _kept(backup: Path) -> dict[str, Any]:
     try:
         kept = json.loads(backup.read_text("utf-8"))
-    except (OSError, ValueError):
+        made, before = kept["made"], kept["before"]
+        sound = all(isinstance(folder, str) for folder in made) and (before is None or isinstance(before, str))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return kept if sound else {}
 
 
 def _look(agent: HookedAgent, scope: Scope, root: Path, environ: Mapping[str, str]) -> HookFile:
@@ -196,6 +199,8 @@ def _places(agent: HookedAgent, scope: Scope, root: Path, environ: Mapping[str, 
 
 def _read(path: Path) -> str | None:
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UsageError(f"{path} is no file: it may be a link to /dev/null, and is left alone")
         with open(path, encoding="utf-8", newline="") as file:
             text = file.read(_FILE_LIMIT + 1)
     except FileNotFoundError:

@@ -103,7 +103,7 @@ def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:
         if event.kind == "array" and not event.children and (before is None or before.member(name) is None):
             return hooks, place
     if not hooks.children and before is None:
-        return top, top.names.index("hooks")
+        return top, top.children.index(hooks)  # of two, the one that readers take
     return None
 
 
