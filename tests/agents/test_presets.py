@@ -141,3 +141,13 @@ def test_an_unknown_preset() -> None:
     """Is refused with those that are known."""
     with pytest.raises(UsageError, match="claude, codex, gemini, qwen, opencode"):
         preset_command("cloud")
+
+
+@pytest.mark.parametrize("text", ["review", "resume", "update", "--help", "-c"])
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_a_prompt_is_never_a_command_or_an_option(name: str, text: str) -> None:
+    """A task of one word that is also a command of the agent's own reaches it as words."""
+    placed = place(preset_command(name), text, Path("prompt.txt"), session=None, limit=1000)
+    is_value = name in ("gemini", "qwen") and not text.startswith("-")
+    assert placed.command.count(text if is_value else f" {text}") == 1
+    assert is_value or text not in placed.command

@@ -64,8 +64,10 @@ def place(
 ) -> Placed:
     """Put ``text`` into ``command``; past ``limit`` bytes an argument only points to ``file``."""
     argument = text if len(text.encode()) <= limit else f"Your task is in the file {file}. Read it first."
-    if argument.startswith("-"):
-        # An option parser would take it for an option; a leading blank changes nothing for a reader.
+    program = PurePath(command[0]).name if command else ""
+    if argument.startswith("-") or (program in _PROMPT_WORDS and len(argument.split()) == 1):
+        # It would be taken for an option, or a single word for a command of the agent's own (`review`, `update`); a
+        # leading blank changes nothing for a reader.
         argument = f" {argument}"
     pieces = {"{prompt}": argument, "{prompt_file}": str(file), "{session}": session or ""}
     replaced = tuple(_replaced(part, pieces) for part in command)
