@@ -259,3 +259,13 @@ def test_failing_commands_that_are_told_otherwise() -> None:
     """opencode calls a command completed that ended with 3: it failed. of Gemini nothing is made up."""
     assert ("failure", "bash", "oops", 3) in steps(read("opencode_failing")[1])
     assert ("success", "bash", "oops", None) in steps(read("gemini_failing")[1])
+
+
+def test_what_could_just_be_read_can_be_told() -> None:
+    """Writing down takes more depth than reading: at no depth is a call lost in an error, or the lines after it."""
+    for depth in range(900, 1000):
+        stream = STREAMS["gemini"]()
+        deep = "[" * depth + "]" * depth
+        stream.read('{"type": "tool_use", "tool_id": "1", "tool_name": "x", "parameters": {"a": ' + deep + "}}")
+        stream.read('{"type": "result", "status": "success"}')
+        assert stream.ended

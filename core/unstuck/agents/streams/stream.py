@@ -158,8 +158,11 @@ def unwrapped(command: str) -> str:
 
 
 def canonical(value: Any) -> str:
-    """The same text for the same value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)[:_TEXT_LIMIT]
+    """The same text for the same value; one that could just be read may be nested too deeply to be written."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)[:_TEXT_LIMIT]
+    except RecursionError:
+        return "(nested too deeply)"
 
 
 def _tool(name: str) -> str:
