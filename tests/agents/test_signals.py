@@ -132,7 +132,7 @@ def test_texts_are_clean_and_bounded() -> None:
     assert signal.options == tuple(map(str, range(19)))
 
 
-@pytest.mark.parametrize("session", ["a b", "-" * 200, "x;rm", 3, None, "a\n"])
+@pytest.mark.parametrize("session", ["a b", "-" * 200, "--yolo", "..", "x;rm", 3, None, "a\n"])
 def test_a_session_that_is_no_id_is_none(session: Any) -> None:
     """What may stand in a command later is letters, digits, dots and dashes."""
     assert read_signal(f"UNSTUCK {json.dumps({'signal': 'complete', 'session': session})}", "web").session is None

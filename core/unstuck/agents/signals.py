@@ -54,6 +54,8 @@ _TEXT_LIMIT = 4_000
 _MOST_USED = 1e12
 _KINDS = ("complete", "blocked", "needs_guidance")
 _NAME_LIMIT = 128
+# No option: it is put into a command of the user's where `{session}` stands.
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _STEPS = ("action", "success", "failure", "message", "usage")
 
 
@@ -107,7 +109,7 @@ def read_signal(output: str, task: str) -> Signal:
         context=_text(data.get("context")),
         phase=_text(data.get("phase"), _PHASE_LIMIT),
         alternatives=_texts(data.get("alternatives"), _APPROACH_LIMIT),
-        session=session if isinstance(session, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,128}", session) else None,
+        session=session if isinstance(session, str) and _SESSION.fullmatch(session) else None,
         tokens=int(_number(data.get("tokens")) or 0),
         cost=_number(data.get("cost")),
         sample=sample,
