@@ -154,7 +154,8 @@ def test_the_transcript_of_codex(tmp_path: Path) -> None:
     path.write_text('{"payload": 1}\n' + recorded + '{"half": "a li')
     assert exit_code(str(path), "call_00000002") == 0
     assert exit_code(str(path), "call_00000006") == 3
-    for call in ("call_0000000", "", "call_9"):
+    assert exit_code("/a\0b", "call_00000006") is None
+    for call in ("call_0000000", "", "call_9", "\ud800"):
         assert exit_code(str(path), call) is None
     assert exit_code("rollout.jsonl", "call_00000006") is None
     assert exit_code(str(tmp_path / "none"), "call_00000006") is None
@@ -166,3 +167,15 @@ def test_the_transcript_of_codex(tmp_path: Path) -> None:
     with open(path, "a") as file:
         file.write(recorded)
     assert exit_code(str(path), "call_00000006") == 3
+
+
+@pytest.mark.parametrize("agent", list(KNOWN))
+@pytest.mark.parametrize("name", [["run_shell_command"], {}, None, 7])
+def test_a_tool_without_a_proper_name_is_still_seen(agent: str, name: Any) -> None:
+    """A call of another version is a step all the same, and the agent goes on."""
+    event = "BeforeTool" if agent == "gemini" else "PreToolUse"
+    payload = DIALECTS[agent].heard({"hook_event_name": event, "tool_name": name, "tool_input": {"command": "make"}})
+    assert payload is not None
+    seen = observation(payload, 0.0)
+    assert seen is not None
+    assert seen.kind == "action"

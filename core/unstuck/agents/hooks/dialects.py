@@ -86,7 +86,7 @@ def _gemini(payload: Payload) -> dict[str, Any] | None:
 def _with_shell(payload: Payload) -> dict[str, Any] | None:
     """With the name that a command has elsewhere, and its failure told as one."""
     heard = dict(payload)
-    if heard.get("tool_name") in _SHELLS:
+    if str(heard.get("tool_name")) in _SHELLS:
         heard["tool_name"] = "Bash"
     said, shown, failed = _response(payload), _shown(payload), _error(payload)
     found = _EXIT_CODE.search(said)

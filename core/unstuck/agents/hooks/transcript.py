@@ -18,7 +18,11 @@ def exit_code(path: str, call: str) -> int | None:
     if not call or not os.path.isabs(path):
         return None
     for line in reversed(_tail(path).split(b"\n")):
-        if call.encode() in line and b'"exit_code"' in line and (code := _code(line, call)) is not None:
+        if (
+            call.encode("utf-8", "replace") in line
+            and b'"exit_code"' in line
+            and (code := _code(line, call)) is not None
+        ):
             return code
     return None
 
@@ -27,7 +31,7 @@ def _tail(path: str) -> bytes:
     try:
         # A pipe in its place would make us wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    except (OSError, ValueError):
         return b""
     try:
         found = os.fstat(descriptor)
