@@ -36,6 +36,12 @@ SPECIAL = {
 }  # fmt: skip
 
 
+def _heed_signals() -> None:
+    """As at a terminal: whoever runs the tests in the background hands on that some signals are ignored."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @dataclass
 class Terminal:
     """A program at a pseudo-terminal: ``raw`` is all it wrote, ``text`` what stands on the screen now."""
@@ -172,6 +178,7 @@ class Desk:
             cwd=str(self.root),
             env=environment | self.environment,
             dimensions=(size[1], size[0]),
+            preexec_fn=_heed_signals,
         )
         terminal = Terminal(process)
         self.open.append(terminal)
