@@ -177,3 +177,17 @@ def test_a_signal_is_the_same_to_a_shell_and_to_the_one_who_started_it() -> None
     assert first is not None
     assert second is not None
     assert (first.identity, first.category) == (second.identity, second.category)
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [("/dev/shm/shop/app.py", "app.py:5"), ("/dev/fd/63", None), ("/dev/stdin", None)],
+)
+def test_a_project_in_memory_has_places_and_a_pipe_has_none(file: str, place: str | None) -> None:
+    """A file of a project that lies in memory is a place; what was read from a pipe or typed is none."""
+    told = (
+        f'Traceback (most recent call last):\n  File "{file}", line 5, in total\n    sum(prices)\nKeyError: "total"\n'
+    )
+    found = diagnose(told, exit_code=1, root="/dev/shm/shop")
+    assert found is not None
+    assert found.location == place

@@ -40,6 +40,7 @@ class Lab:
         self.heard = ""
         self.total = 0
         self._news = asyncio.Event()
+        self._others = set(psutil.Process().children(recursive=True))
 
     def launch(self, *command: str, limit: int = 16 * 2**20, stdin: Path | None = None, **extra: str) -> Launch:
         return Launch(
@@ -74,10 +75,10 @@ class Lab:
         """Look again after everybody else had a turn: another process gets there by itself."""
         await asyncio.sleep(0)
 
-    @staticmethod
-    def left() -> list[psutil.Process]:
-        """What is alive of all that we have started, but for the process that forks helpers."""
-        return [each for each in psutil.Process().children(recursive=True) if not (is_gone(each) or is_forks(each))]
+    def left(self) -> list[psutil.Process]:
+        """What is alive of all that has been started here, but for the process that forks helpers."""
+        started = set(psutil.Process().children(recursive=True)) - self._others
+        return [each for each in started if not (is_gone(each) or is_forks(each))]
 
     def _hear(self, total: int, tail: str) -> None:
         self.total, self.heard = total, tail

@@ -72,7 +72,7 @@ class Shape:
 
 def is_library(file: str) -> bool:
     """True for files that belong to an installation, not to the project."""
-    if file.startswith(("<", "[", "node:", "-", "/dev/")):
+    if file.startswith(("<", "[", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
         # Generated code, node's own modules, a command line (-e), a pipe.
         return True
     if file.startswith("internal/") and file.endswith(".js"):
