@@ -162,7 +162,7 @@ async def test_in_the_middle_of_something_only_files_are_set_back(project, store
     belongings = project.belongings()
     saved = await store.create("a", run="r")
     project.write({"app.py": "resolved\n", "new": "x"})
-    assert (await store.plan(saved.id)).under_way == what
+    assert (await store.plan(saved.id)).under_way == f"a {what}"
     await store.restore(saved.id, run="r")
     assert project.files() == conflict
     assert project.belongings() == belongings

@@ -37,7 +37,7 @@ class Change:
 class Plan:
     """What a restore of ``checkpoint`` does, sorted by path. ``files`` is how many files the tree has now.
 
-    ``under_way`` is what git is in the middle of there, such as a rebase, which a restore leaves as it is.
+    ``under_way`` is what git is in the middle of there, such as ``a rebase``, which a restore leaves as it is.
     """
 
     checkpoint: str

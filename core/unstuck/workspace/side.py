@@ -20,6 +20,7 @@ from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.text import one_line
+from unstuck.workspace.condition import under_way
 from unstuck.workspace.coverage import (
     LeftOut,
     bare_among,
@@ -50,14 +51,6 @@ _MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
 _SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
 # A folder is a list of ids: there is little to squeeze out of it, and it takes time.
 _PLAIN = ("-c", "core.looseCompression=0")
-_UNDER_WAY = {
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "BISECT_LOG": "bisection",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +148,8 @@ class SideRepository:
             return await self._snapshot()
 
     async def under_way(self) -> str:
-        """What the user's git is in the middle of in this tree; empty where it is in nothing."""
-        directory = (await self._checked_out())[0]
-        return next((name for mark, name in _UNDER_WAY.items() if (directory / mark).exists()), "")
+        """What the user's git is in the middle of in this tree, such as ``a rebase``; empty where it is in nothing."""
+        return under_way((await self._checked_out())[0])
 
     @property
     def base(self) -> str:

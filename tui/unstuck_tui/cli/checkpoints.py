@@ -201,7 +201,7 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
         echo(f"{plan.checkpoint} sets back in {one_line(str(root))}: {_counts(plan.changes)}")
         _print_changes(rows)
         if plan.under_way:
-            echo(f"  a {plan.under_way} is under way here: only files are set back, it stays as it is")
+            echo(f"  {plan.under_way} is under way here: only files are set back, it stays as it is")
     if not plan.changes:
         return True
     if yes:

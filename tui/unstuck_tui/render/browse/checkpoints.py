@@ -87,7 +87,7 @@ def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width
     said = ", ".join(f"{count} {'file' if count == 1 else 'files'} {word}" for word, count in counts.items())
     lines = [f"{id} sets back in {tree}: {said or 'nothing, the files are the same'}"]
     if under_way:
-        lines.append(f"a {under_way} is under way here: only files are set back, it stays as it is")
+        lines.append(f"{under_way} is under way here: only files are set back, it stays as it is")
     lines += ["".join(cell.text for cell in _change(row, width)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
 
