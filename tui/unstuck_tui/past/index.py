@@ -16,7 +16,7 @@ from unstuck.record.heads import head_of
 from unstuck.record.journal import decoded, read_records
 from unstuck.record.log import Line, Position, read_lines
 
-__all__ = ["LogIndex", "indexed"]
+__all__ = ["LogIndex", "indexed", "last_of", "next_of"]
 
 IDLE_S = 60.0
 _FAILURES = frozenset(("agent_crashed", "agent_timeout", "infrastructure_blocked", "workflow_failed"))

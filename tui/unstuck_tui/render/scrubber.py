@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Protocol
 
@@ -13,7 +12,7 @@ from rich.cells import cell_len
 from unstuck_tui.render.format import fit
 from unstuck_tui.render.rows import Cell
 
-__all__ = ["Track", "place_at", "scrubber_cells", "time_with_seconds"]
+__all__ = ["Track", "place_at", "scrubber_cells"]
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _HINTS = ("n failure  g question  space plays  +/- speed", "n failure  g question", "")
@@ -55,11 +54,6 @@ def scrubber_cells(
 def place_at(x: int, begin: int, width: int) -> float | None:
     """Which share of the strip the column ``x`` stands for; None beside the strip."""
     return (x - begin + 0.5) / width if width and begin <= x < begin + width else None
-
-
-def time_with_seconds(seconds: float) -> str:
-    """``seconds`` since 1970 as the time of day where the person is."""
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%H:%M:%S")
 
 
 def _strip(track: Track, seq: int, width: int) -> list[Cell]:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from textual import events
 from textual.message import Message
 
+from unstuck.clock import iso
 from unstuck_tui.past.view import PastRun
+from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.scrubber import place_at, scrubber_cells, time_with_seconds
+from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["Scrubber"]
@@ -41,7 +43,7 @@ class Scrubber(Lines):
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         run = self._run
-        time = time_with_seconds(run.clock.now())
+        time = time_of_day(iso(run.clock.now()), seconds=True)
         cells, self._begin, self._width = scrubber_cells(
             run.index, run.seq, time=time, speed=self.speed, plays=self.plays, width=width
         )
