@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -88,8 +89,11 @@ async def test_it_is_in_no_hook_answer_and_no_gate(tmp_path: Path, clock: Manual
                 if seen is not None:
                     directive = await session.step(seen, within=0.0)
                     answers.append(directive.text)
-                    if directive.gate in {row.id for row in supervisor.core.head.open_gates()}:
-                        await supervisor.answer(directive.gate, Answer(choice="retry", text=Clean(f"use {SECRET}")))
+        # A loop is asked about once the files are safe, which takes git as long as it takes.
+        async with asyncio.timeout(60):
+            while not (asked := supervisor.core.head.open_gates()):
+                await asyncio.sleep(0.01)
+        await supervisor.answer(asked[0].id, Answer(choice="retry", text=Clean(f"use {SECRET}")))
         await supervisor.core.journal.committed()
         rows = json.dumps(list(show_rows(supervisor.run, supervisor.state, 0.0)), default=str)
         assert answers
