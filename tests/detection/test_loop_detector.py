@@ -244,6 +244,14 @@ def test_results_without_words_are_no_evidence() -> None:
     assert steps(LoopDetector(), *[("git add -A", "")] * 5) == [None] * 5
 
 
+def test_a_loop_is_told_by_its_error_and_not_by_the_first_line_of_a_traceback() -> None:
+    """Whoever is asked about a loop reads which call failed and with which error."""
+    trace = 'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nImportError: no name write\n'
+    said = steps(LoopDetector(), *[("python -c 'from shop import write'", trace)] * 3, kind="failure")[-1]
+    assert said is not None
+    assert said.evidence == "python -c 'from shop import write' → ImportError: no name write"
+
+
 def test_waiting_is_allowed_longer() -> None:
     """Polling a long job nine times is fine; the tenth time is said, and called waiting."""
     said = steps(LoopDetector(), *[("sleep 30; ./status.sh", "still running")] * 10)

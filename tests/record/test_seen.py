@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from unstuck.clock import ManualClock
-from unstuck.contract import Actor, Guidance, Report, Task
+from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task
 from unstuck.diagnosis import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
 from unstuck.record.memory import memory_file
 from unstuck.record.seen import SignatureRow
+from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
 
 FAILURE = diagnose("app.py:3: AssertionError\nE   AssertionError: assert 1 == 2", exit_code=1)
@@ -124,6 +125,22 @@ async def test_a_failing_step_counts_too_and_tasks_are_named_within_bounds(story
         story.tell(failed, f"t{number}", actor="agent")
     row = story.journal.head.signatures["abc-1"]
     assert (row.count, len(row.tasks), row.headline) == (250, 200, "npm ERR! one")
+
+
+async def test_a_failing_step_says_what_went_wrong_and_where(tmp_path: Path, clock: ManualClock) -> None:
+    """A traceback that an agent's command printed is listed by its error and its place, not by its first line."""
+    traceback = (
+        'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\n    return sum(prices)\n'
+        "TypeError: unsupported operand type(s)\n"
+    )
+    async with Supervisor.open(tmp_path, clock=clock, environ={}) as supervisor:
+        session = supervisor.session(Task(id="cart", prompt=Clean("Work.")), Capabilities())
+        await session.begin()
+        failed = Observation(kind="failure", text=Clean(traceback), exit_code=1, at=1.0)
+        await session.step(failed)
+        (row,) = supervisor.core.head.signatures.values()
+    assert row.headline == "TypeError: unsupported operand type(s)"
+    assert (row.error_type, row.location) == ("TYPE_ERROR", "shop/cart.py:18")
 
 
 def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, said: Any) -> None:

@@ -10,6 +10,7 @@ from unstuck.detection.blocked import is_outage
 from unstuck.detection.calls import CallKind, is_in_progress, kind_of, says_nothing, shows_image
 from unstuck.detection.edits import replacement_in
 from unstuck.detection.volatile import comparable, digest
+from unstuck.diagnosis import diagnose
 
 __all__ = ["Pairing", "Step"]
 
@@ -50,7 +51,10 @@ class Step:
 
     @property
     def said(self) -> str:
-        """The first line of the result that says something."""
+        """The line of a failure that says what went wrong, else the first of the result that says something."""
+        found = diagnose(self.text, exit_code=1) if self.failed else None
+        if found is not None and found.headline:
+            return found.headline[:SHOWN]
         return next((line.strip() for line in self.text[:SHOWN].split("\n") if line.strip()), "")
 
 

@@ -35,6 +35,7 @@ _NAME_LIMIT = 100
 _STEP_LIMIT = 2_000
 _EVIDENCE_LIMIT = 300
 _IDS_KEPT = 1_024
+_UNKNOWN_LIMIT = 200
 
 
 class Holding:
@@ -60,17 +61,18 @@ class Holding:
         self._begin_anew()
         self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
         text = admit(observation.text, limit=_STEP_LIMIT)
-        identity = self._identity(observation) if observation.kind == "failure" else ""
+        failure = self._failure(observation, text) if observation.kind == "failure" else {}
+        identity = failure.get("identity", "")
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
         step = e.StepRecorded(
             kind=observation.kind,
             tool=observation.tool,
             text=text,
             exit_code=observation.exit_code,
-            identity=identity,
             agent_id=observation.agent_id,
             role=observation.role or "",
             repeats=core.detector.rounds(self._task, observation.agent_id),
+            **failure,
         )
         core.append(step, task=self._task, attempt=row.attempt, actor="agent")
         looping = self._count(observation, identity)
@@ -118,9 +120,17 @@ class Holding:
             self._seen.popitem(last=False)
         return repeated
 
-    def _identity(self, observation: Observation) -> str:
+    def _failure(self, observation: Observation, text: Clean) -> dict[str, Any]:
+        """What the record says of a step that failed."""
         found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
-        return found.identity if found is not None else observation.text[:200]
+        if found is None:
+            return {"identity": text[:_UNKNOWN_LIMIT]}
+        return {
+            "identity": found.identity,
+            "error_type": found.signature.error_type.value,
+            "headline": one_line(found.headline, _EVIDENCE_LIMIT),
+            "location": found.signature.location or "",
+        }
 
     def _count(self, observation: Observation, identity: str) -> bool:
         """Feed failing commands to the detector; measured progress and a word of the person clear it."""

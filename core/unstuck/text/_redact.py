@@ -84,7 +84,8 @@ _ENDS = r"(?![^\s\"',;)=|\]])"
 _REFERENCE = rf"\$\{{?[A-Za-z_]\w{{0,60}}\}}?{_ENDS}|\$[({{]|(?:self|this|os|process|args|request)\."
 _CONSTANT = rf"(?:none|null|true|false|undefined|str|string|bytes|bool|int|any|optional){_ENDS}"
 _CALL = r"[a-z_.]{1,60}\((?=[^\n]{0,200}\))"
-_NO_VALUE = rf"(?![\[\](){{}}<>=:|*…]|{_REFERENCE}|{_CONSTANT}|{_CALL})"
+_STRING_PREFIX = r"[bfru]{1,2}(?=\\?[\"'])"
+_NO_VALUE = rf"(?![\[\](){{}}<>=:|*…]|{_REFERENCE}|{_CONSTANT}|{_CALL}|{_STRING_PREFIX})"
 _NO_STRING = r"(?!\[redacted\]|[<…]|\*\*|\{\{|\$\{)"
 _VALUE = rf"{_NO_STRING}{_TO_QUOTE}|{_NO_VALUE}{_TO_DELIMITER}"
 
@@ -158,7 +159,7 @@ _RULES = (
         "authorization", rf"(?!\[redacted\]|…){_TO_DELIMITER}", keep=rf"authorization{_IS}(?:\\?[\"'])?(?:{_SCHEME})?+"
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,}", keep=r"\bbearer[ \t]{1,8}"),
-    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:\\?[\"'])?"),
+    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"'])?"),
     _rule(
         "--",
         rf"(?!-|is\b|or\b|and\b){_NO_VALUE}{_TO_DELIMITER}",

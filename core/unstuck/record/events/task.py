@@ -144,13 +144,19 @@ class RecoveryProposed(Event):
 
 
 class StepRecorded(Event):
-    """One observation inside an attempt; ``repeats`` says how often what it does was there already."""
+    """One observation inside an attempt; ``repeats`` says how often what it does was there already.
+
+    Of a failure its diagnosis is there as well: ``identity``, ``error_type``, ``headline`` and ``location``.
+    """
 
     kind: str
     tool: str = ""
     text: Clean = Clean("")
     exit_code: int | None = None
     identity: str = ""
+    error_type: str = ""
+    headline: Clean = Clean("")
+    location: str = ""
     agent_id: str = ""
     role: str = ""
     repeats: int = 0

@@ -54,7 +54,8 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
 @_on(e.StepRecorded)
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     if event.kind == "failure" and event.identity:
-        _occurred(state, record, event.identity, event.text.strip().partition("\n")[0][:_TEXT])
+        headline = event.headline or event.text.strip().partition("\n")[0]
+        _occurred(state, record, event.identity, headline[:_TEXT], event.error_type, event.location)
 
 
 @_on(e.DirectiveIssued)
