@@ -1,32 +1,33 @@
-"""Pictures of the screen, taken from a real rehearsal: ``make screenshots`` writes them to ``screenshots/``."""
+"""The pictures of a run while it is at work, and of each kind of question at the first one that is asked."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import sys
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
+from tests.screenshots.camera import press, shot, showing, text_of
 from textual.pilot import Pilot
 
 from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.runs.running import RunOptions
 from unstuck.supervision.supervisor import Supervisor
-from unstuck.testing import Rehearsal, curated
-from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.view import LiveRun
 
-PICTURES = Path(__file__).resolve().parents[1] / "screenshots"
+__all__ = ["LiveCamera"]
+
 SIZES = (("main", (120, 40)), ("narrow", (80, 24)), ("wide", (200, 60)))
+# What lets the run go on to the next picture, by the type of the question.
+ANSWERS = {
+    "timeout": Answer(choice="stop"),
+    "loop_detected": Answer(choice="skip"),
+    "question": Answer(choice="skip"),
+}
 
 
-class Camera:
+class LiveCamera:
     """Watches the rehearsal on a screen without a terminal, takes the pictures, and stops it."""
 
     def hears(self, name: str) -> bool:
@@ -41,79 +42,96 @@ class Camera:
         await taking
 
     async def _take(self, supervisor: Supervisor) -> None:
-        """At the first time-out most tasks are at work; once a task is stuck there is the question to show."""
+        """At the first time-out most tasks are at work; once a task is stuck all other questions have been asked."""
+        missing, stuck = set(ANSWERS), ""
         try:
             async for record in supervisor.events():
-                if not isinstance(record.event, e.GateOpened):
+                event = record.event
+                if not isinstance(event, e.GateOpened):
                     continue
-                if record.event.type == "timeout":
+                if event.type == "timeout":
                     await main_screens(supervisor)
-                    await supervisor.answer(record.event.gate, Answer(choice="stop"))
-                elif record.event.type == "stuck":
-                    await stuck_screens(supervisor)
+                if event.type in missing:
+                    await question(supervisor, event.type, record.task)
+                    missing.discard(event.type)
+                if event.type in ANSWERS:
+                    await supervisor.answer(event.gate, ANSWERS[event.type])
+                if event.type == "stuck":
+                    stuck = record.task
+                if stuck and not missing:
+                    await question(supervisor, "stuck", stuck)
+                    await task_screens(supervisor, stuck)
+                    await browse_screens(supervisor, stuck)
                     return
         finally:
             await supervisor.stop("the pictures are taken")
 
 
 async def main_screens(supervisor: Supervisor) -> None:
-    """The main screen in three sizes, in light colours, and its help."""
+    """The main screen in three sizes, in light colours, its help, its palette, and the question before it is left."""
     for name, size in SIZES:
-        async with showing(supervisor, size) as pilot:
+        async with showing(UnstuckApp(LiveRun(supervisor)), size) as pilot:
             await shot(pilot, name)
-            if name == "main":
-                await pilot.press(key_of("app.theme"))
-                await shot(pilot, "light")
-                await pilot.press(key_of("app.theme"), key_of("app.help"))
-                await shot(pilot, "help")
+            if name != "main":
+                continue
+            await press(pilot, "app.theme")
+            await shot(pilot, "light")
+            await press(pilot, "app.theme", "app.theme", "app.help")
+            await shot(pilot, "help")
+            await press(pilot, "view.back", "app.palette")
+            await shot(pilot, "palette")
+            await press(pilot, "dialog.back", "app.quit")
+            await shot(pilot, "leaving")
 
 
-async def stuck_screens(supervisor: Supervisor) -> None:
-    """The stuck task's question, the failures of the run, and its detail where that has a screen of its own."""
-    async with showing(supervisor, (120, 40)) as pilot:
-        await pilot.press(key_of("table.first"), key_of("table.down"), key_of("gate.answer"))
-        await pilot.pause(1.0)
-        await shot(pilot, "stuck")
-        await pilot.press(key_of("dialog.back"), key_of("view.browse"))
-        await pilot.pause(1.0)
-        await shot(pilot, "browse")
-    async with showing(supervisor, (80, 24)) as pilot:
-        await pilot.press(key_of("table.first"), key_of("table.down"), key_of("task.open"))
+async def question(supervisor: Supervisor, kind: str, task: str) -> None:
+    """The dialog of a question."""
+    async with showing(UnstuckApp(LiveRun(supervisor))) as pilot:
+        await select(pilot, task)
+        await press(pilot, "gate.answer")
+        await shot(pilot, kind)
+
+
+async def task_screens(supervisor: Supervisor, task: str) -> None:
+    """All that is known of one task: its story, its ladder, what has changed, and what can be decided about it."""
+    async with showing(UnstuckApp(LiveRun(supervisor)), (80, 24)) as pilot:
+        await select(pilot, task)
+        await press(pilot, "task.open")
         await shot(pilot, "detail")
+    async with showing(UnstuckApp(LiveRun(supervisor))) as pilot:
+        await select(pilot, task)
+        await press(pilot, "page.ladder")
+        await shot(pilot, "ladder")
+        await press(pilot, "page.changes")
+        await shot(pilot, "changes")
+        await press(pilot, "page.timeline", "task.decide")
+        await shot(pilot, "decide")
 
 
-@asynccontextmanager
-async def showing(supervisor: Supervisor, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
-    """The app in this size, with the question that has come up put aside."""
-    app = UnstuckApp(LiveRun(supervisor))
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause(1.0)
-        if app.screen.is_modal:
-            await pilot.press(key_of("dialog.back"))
-        yield pilot
+async def browse_screens(supervisor: Supervisor, task: str) -> None:
+    """What the run has gathered so far: its failures, its checkpoints and two of them compared, its log."""
+    async with showing(UnstuckApp(LiveRun(supervisor))) as pilot:
+        await select(pilot, task)
+        await press(pilot, "view.browse")
+        await shot(pilot, "signatures")
+        await press(pilot, "browse.checkpoints")
+        for _ in range(100):
+            if re.search(rf"^why +pivot$.*^task +{task}", text_of(pilot), re.MULTILINE | re.DOTALL):
+                break
+            await press(pilot, "rows.down")
+        await shot(pilot, "checkpoints")
+        await press(pilot, "checkpoints.diff")
+        await shot(pilot, "compared")
+        await press(pilot, "browse.back", "checkpoints.restore")
+        await shot(pilot, "restore")
+        await press(pilot, "confirm.no", "browse.memory")
+        await shot(pilot, "memory")
+        await press(pilot, "browse.back", "view.log")
+        await shot(pilot, "log")
 
 
-async def shot(pilot: Pilot[None], name: str) -> None:
-    """Write what is on the screen."""
-    await pilot.pause()
-    # Without the font that a viewer would fetch from elsewhere, it takes its own monospaced one.
-    picture = re.sub(r"@font-face \{.*?\}\s*", "", pilot.app.export_screenshot(title="unstuck"), flags=re.DOTALL)
-    (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
-
-
-async def main() -> None:
-    """Play the demo's plan and take its pictures."""
-    PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="unstuck-pictures-") as folder:
-        for name in ("STATE", "RUNTIME"):
-            os.environ[f"UNSTUCK_{name}_DIR"] = str(Path(folder) / name.lower())
-        # What is checked is shown as a user with unstuck on the PATH sees it.
-        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        os.environ["XDG_CONFIG_HOME"] = str(Path(folder) / "config")
-        rehearsal = Rehearsal.prepare(curated(), Path(folder) / "demo")
-        await rehearsal.run(RunOptions(beside=Camera()))
-    print(*sorted(path.name for path in PICTURES.glob("*.svg")))
-
-
-if __name__ == "__main__":
-    asyncio.run(main())
+async def select(pilot: Pilot[None], task: str) -> None:
+    """Put the cursor on the row of ``task``, as somebody does who looks for its name."""
+    await press(pilot, "table.filter")
+    await pilot.press(*task, "enter")
+    await press(pilot, "table.first")

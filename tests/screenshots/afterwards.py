@@ -1,0 +1,87 @@
+"""The pictures of a run that is over, of one that was cut off, and of what can be deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.screenshots.camera import press, settled, shot, showing
+
+from unstuck.record.journal import LOG_NAME
+from unstuck.runs.running import RunOptions, resume_run
+from unstuck.supervision.supervisor import Supervisor
+from unstuck.workspace.project import Project
+from unstuck_tui.app import UnstuckApp
+from unstuck_tui.past.index import indexed
+from unstuck_tui.past.view import PastRun
+from unstuck_tui.screens.replay import ReplayApp
+from unstuck_tui.view import LiveRun
+
+__all__ = ["cut_off", "past_screens", "recovery_screens"]
+
+
+async def past_screens(place: Project, run: str) -> None:
+    """The run at its first failure, and what deleting it would destroy."""
+    async with showing(ReplayApp(PastRun(indexed(place.runs / run / LOG_NAME), place))) as pilot:
+        await press(pilot, "replay.failure")
+        await shot(pilot, "replay")
+        await press(pilot, "view.browse", "browse.deletion", "deletion.look")
+        await shot(pilot, "deletion")
+
+
+async def cut_off(plan: Path, project: Path, environ: Mapping[str, str]) -> str:
+    """Start a run of ``plan``, kill its supervisor when two agents are at work, and say which run it was."""
+    process = await asyncio.create_subprocess_exec(
+        *(Path(sys.executable).with_name("unstuck"), "run", plan, "--headless", "--json"),
+        cwd=project,
+        env=dict(environ),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    run, working = "", 0
+    async for line in process.stdout:
+        record = json.loads(line)
+        run = run or record["run"]
+        working += record["event"] == "agent_spawned"
+        if working == 2:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    await process.communicate()
+    return run
+
+
+class RecoveryCamera:
+    """Shows what a run that was cut off has left, and stops it before anything of it goes on."""
+
+    def hears(self, name: str) -> bool:
+        """Signals stop the run."""
+        return False
+
+    @asynccontextmanager
+    async def attached(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Take the picture once everything that it shows is known."""
+        taking = asyncio.create_task(self._take(supervisor))
+        yield
+        await taking
+
+    async def _take(self, supervisor: Supervisor) -> None:
+        app = UnstuckApp(LiveRun(supervisor))
+        try:
+            async with app.run_test(size=(120, 40)) as pilot:
+                if supervisor.standstill is not None:
+                    await supervisor.standstill.known.wait()
+                await settled(pilot)
+                await shot(pilot, "recovery")
+        finally:
+            await supervisor.stop("the pictures are taken")
+
+
+async def recovery_screens(place: Project, run: str, environ: Mapping[str, str]) -> None:
+    """What each task of a run that was cut off has left, and the choices that there are."""
+    await resume_run(run, place, RunOptions(beside=RecoveryCamera(), environ=environ, hold=True))
