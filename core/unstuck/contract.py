@@ -261,6 +261,18 @@ class Observer(Protocol):
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
         """Take note and say what to do: go_on, tell, deny or stop. May hold, for at most ``within`` seconds."""
 
+    async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
+        """Ask a person whether the agent may do this action, and wait: go_on, deny (with the reason) or stop.
+
+        ``why`` is what the agent says about it. Where nobody may be asked it is denied.
+        """
+
+    async def next_answer(self) -> Directive:
+        """Wait for a person's words that no step of this attempt has taken along: tell or deny, with the text.
+
+        For agents that can be told something at any time.
+        """
+
     async def delivered(self, directive: Directive) -> None:
         """The bytes were printed, or the prompt was accepted."""
 

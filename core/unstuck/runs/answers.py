@@ -19,7 +19,7 @@ __all__ = ["AnswerRule", "AnswerRules", "made_answer", "parse_answer"]
 
 _SCOPES = ("once", "pattern", "task")
 _TEXT_CHOICES = ("show_me", "retry")
-_REASON_CHOICES = ("skip", "abandon")
+_REASON_CHOICES = ("skip", "abandon", "deny")
 _NUMBER_CHOICES = ("extend", "choose")
 
 

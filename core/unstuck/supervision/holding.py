@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import FIRST_COMPLETED
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ _NO_ROOM = Directive(
 _NOT_ASKED_YET = Directive(
     kind="deny", text=Clean("Your files are being saved before a person is asked. Wait, then try the same again.")
 )
+_WORDS = {"retry": "Try again with a different approach", "deny": "This was not allowed"}
 _NAME_LIMIT = 100
 _STEP_LIMIT = 2_000
 _EVIDENCE_LIMIT = 300
@@ -47,6 +48,7 @@ class Holding:
         self._asked = ""
         self._subagent = ""
         self._seen: OrderedDict[str, None] = OrderedDict()
+        self._taken: set[str] = set()
 
     def note(self, observation: Observation) -> Verdict | None:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
@@ -192,7 +194,7 @@ class Holding:
             return _ENDED
         verdict = self.note(observation)
         if observation.kind == "action":
-            held = await self._hold(observation, within)
+            held = await self.hold(observation, within)
             if held is not None:
                 return held
         elif self._is_asking():
@@ -209,7 +211,8 @@ class Holding:
         attempt = self._core.head.attempts.get(self._core.row(self._task).attempt)
         return self._core.head.run.state == "draining" or (attempt is not None and attempt.state == "stopping")
 
-    async def _hold(self, observation: Observation, within: float | None) -> Directive | None:
+    async def hold(self, observation: Observation, within: float | None) -> Directive | None:
+        """Wait for what is asked about this attempt; None where nothing was answered to it."""
         if not await self._has_room(within):
             return _NO_ROOM
         while True:
@@ -220,9 +223,9 @@ class Holding:
                 break
             if not await self._answered(asked, within):
                 return await self._refuse(asked)
-        gate = self._undelivered()
+        gate = next(self._undelivered(), None)
         if gate is not None:
-            return await self._hand_over(gate, observation)
+            return await self._hand_over(gate, observation.id)
         # The answer to another question may have ended the task meanwhile.
         return _ENDED if self._is_stopping() else None
 
@@ -276,29 +279,40 @@ class Holding:
             return ""
         return next((row.id for row in self._core.head.open_gates() if row.gate.type == "budget"), "")
 
-    def _undelivered(self) -> GateRow | None:
+    async def next_answer(self) -> Directive:
+        """Wait for words that were answered to a question about the live attempt, and hand them over."""
+        while True:
+            await self._until(lambda: self._words() is not None, f"words for {self._task}", None)
+            if (gate := self._words()) is not None:
+                return await self._hand_over(gate, "")
+
+    def _words(self) -> GateRow | None:
+        """An answer for the agent; whether it may do something is said to the call that asks for it."""
+        return next((one for one in self._undelivered() if one.effect == "tell" and one.gate.type != "permission"), None)
+
+    def _undelivered(self) -> Iterator[GateRow]:
         row = self._core.row(self._task)
         for gate in self._core.head.gates.values():
-            if gate.gate.attempt == row.attempt and gate.status == "answered":
-                return gate
-        return None
+            if gate.gate.attempt == row.attempt and gate.status == "answered" and gate.id not in self._taken:
+                yield gate
 
-    async def _hand_over(self, gate: GateRow, observation: Observation) -> Directive:
+    async def _hand_over(self, gate: GateRow, call: str) -> Directive:
         """Record that the answer is on its way in this call, then let it go."""
+        self._taken.add(gate.id)
         core, answer = self._core, gate.answer
         assert answer is not None
         row = core.row(self._task)
         core.detector.answered(self._task)
         keep_rules(core, (gate.id,))
         await keep_safe(core)
-        sent = e.AnswerSent(gate=gate.id, call=observation.id, incarnation=row.attempt)
+        sent = e.AnswerSent(gate=gate.id, call=call, incarnation=row.attempt)
         core.append(sent, task=self._task, attempt=row.attempt)
         await core.journal.committed()
         if gate.effect in ("skipped", "abandoned", "stop"):
             return Directive(kind="stop", gate=gate.id, text=admit(f"The person chose: {answer.choice}."))
         if gate.effect == "go_on":
             return Directive(kind="go_on", gate=gate.id)
-        words = "Try again with a different approach" if answer.choice == "retry" else "A person says"
+        words = _WORDS.get(answer.choice, "A person says")
         return Directive(kind="deny", gate=gate.id, text=admit(f"{words}: {answer.text}" if answer.text else words))
 
     async def delivered(self, directive: Directive) -> None:

@@ -17,7 +17,7 @@ from unstuck.record import events as e
 from unstuck.supervision.core import Core
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.liveness import Liveness, Look, judge
-from unstuck.text import one_line
+from unstuck.text import Clean, one_line
 from unstuck.workspace.changes import print_of
 
 __all__ = ["Attentive", "IdleClock"]
@@ -198,6 +198,15 @@ class Attentive:
         """Take note and say what to do."""
         self._idle.sign(_named(observation))
         return await self._observer.step(observation, within=within)
+
+    async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
+        """Ask a person about an action."""
+        self._idle.sign(_named(observation))
+        return await self._observer.permit(observation, why=why)
+
+    async def next_answer(self) -> Directive:
+        """What a person says."""
+        return await self._observer.next_answer()
 
     async def delivered(self, directive: Directive) -> None:
         """The agent has what ``directive`` says."""

@@ -107,6 +107,9 @@ def _is_due(core: Core, question: Question) -> bool:
 
 
 def _open(core: Core, question: Question, saved: dict[str, Any], *, stood: float = 0.0) -> None:
+    if question.type == "permission":
+        # There a checkpoint is what is asked about, not where the files are safe.
+        saved = {"saved" if key == "checkpoint" else key: value for key, value in saved.items()}
     gate = open_gate(
         core,
         question.type,

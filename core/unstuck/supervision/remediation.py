@@ -19,6 +19,7 @@ from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.ground import setup_problem
 from unstuck.supervision.halting import halt_remediation
+from unstuck.supervision.permitting import NOBODY
 from unstuck.supervision.saving import saved_tree
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit, one_line
@@ -289,6 +290,15 @@ class NullObserver:
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
         """Go on."""
         return Directive(kind="go_on")
+
+    async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
+        """Deny: nobody is asked about it."""
+        return Directive(kind="deny", text=NOBODY)
+
+    async def next_answer(self) -> Directive:
+        """Nobody says anything."""
+        never: asyncio.Future[Directive] = asyncio.get_running_loop().create_future()
+        return await never
 
     async def delivered(self, directive: Directive) -> None:
         """Nothing."""

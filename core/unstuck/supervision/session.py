@@ -20,6 +20,7 @@ from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
 from unstuck.supervision.learning import keep_safe, remember_end
+from unstuck.supervision.permitting import Permitting
 from unstuck.supervision.room import ask_for_room, has_no_room
 from unstuck.supervision.steps import Step, next_step
 from unstuck.text import Clean, admit, one_line
@@ -36,6 +37,7 @@ class Session:
     def __init__(self, core: Core, task: str, can: Capabilities) -> None:
         self._core, self._task, self.can = core, task, can
         self._holding = Holding(core, task, can)
+        self._permitting = Permitting(core, task, can, self._holding)
 
     @property
     def row(self) -> TaskRow:
@@ -65,6 +67,14 @@ class Session:
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
         """Take note of a step inside the attempt; hold it while a gate of this task is open."""
         return await self._holding.step(observation, within=within)
+
+    async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
+        """Ask a person whether the agent may do this."""
+        return await self._permitting.permit(observation, why=why)
+
+    async def next_answer(self) -> Directive:
+        """Wait for what a person has to say to the live attempt."""
+        return await self._holding.next_answer()
 
     async def delivered(self, directive: Directive) -> None:
         """The agent has what ``directive`` says."""

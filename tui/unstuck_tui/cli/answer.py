@@ -28,7 +28,7 @@ __all__ = ["command"]
 @project_option
 def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path) -> None:
     """Answer GATE: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue, stop,
-    choose N, allow, deny or done.
+    choose N, allow, deny [REASON] or done.
 
     A live run takes the answer at once. Where none is live it is recorded, and `unstuck run --resume` goes on with it.
     """

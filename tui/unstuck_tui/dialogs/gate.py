@@ -22,7 +22,12 @@ from unstuck_tui.widgets.fields import LineField, LinesField
 
 __all__ = ["GateDialog"]
 
-_HOW_MUCH = {"lines": "What should the agent do?", "line": "The other approach, in a sentence", "duration": "15m"}
+_HOW_MUCH = {
+    "lines": "What should the agent do?",
+    "line": "The other approach, in a sentence",
+    "reason": "Why not, and what instead; it may be left empty",
+    "duration": "15m",
+}
 
 
 class GateDialog(Dialog[Answer, Option]):
@@ -192,5 +197,6 @@ def _hint(takes: str) -> str:
     return {
         "lines": f"{send} sends · enter makes a new line · {back}, your text is kept",
         "line": f"enter sends · {back}, your text is kept",
+        "reason": f"enter sends · {back}, your text is kept",
         "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
     }[takes]

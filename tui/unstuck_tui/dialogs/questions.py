@@ -20,7 +20,7 @@ from unstuck_tui.render.format import span, time_of_day
 
 __all__ = ["Option", "Question", "Takes", "question_of", "to_answer"]
 
-Takes = Literal["", "lines", "line", "duration"]
+Takes = Literal["", "lines", "line", "reason", "duration"]
 Scope = Literal["once", "pattern", "task"]
 
 _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
@@ -319,6 +319,8 @@ def _takes(gate: Gate, choice: Choice) -> Takes:
         return "lines"
     if choice == "extend":
         return "duration"
+    if choice == "deny" and gate.attempt:
+        return "reason"
     return "line" if choice == "retry" and gate.type in _TOLD else ""
 
 
@@ -357,6 +359,8 @@ def _touches(state: State, row: GateRow, name: str) -> str:
             return f"it ends for good; {fallout(state, gate.task)}; its files stay {files}{saved}"
         case "continue" if gate.key == HELD:
             return "the agent goes on as if nothing had been"
+        case "deny" if gate.attempt:
+            return "you may say why; it is told so"
         case "show_me" if gate.attempt:
             return "you write it; told at the agent's next step, or in its next attempt"
         case "show_me":

@@ -1,0 +1,57 @@
+"""What an agent may not do by itself is asked of a person: its call waits for the answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from unstuck.contract import Capabilities, Directive, Observation
+from unstuck.supervision.asking import standing_of
+from unstuck.supervision.core import Core
+from unstuck.supervision.holding import Holding
+from unstuck.supervision.questions import Question, ask
+from unstuck.text import Clean, admit
+
+__all__ = ["NOBODY", "Permitting"]
+
+NOBODY = Clean("Nobody may be asked whether this is allowed, so it is not. Do without it.")
+_NOT_ASKED = Clean("This was not allowed: it could not be asked.")
+_TEXT_LIMIT = 2_000
+
+
+class Permitting:
+    """Asks for one call of the live attempt after the other; each has to have its answer first."""
+
+    def __init__(self, core: Core, task: str, can: Capabilities, holding: Holding) -> None:
+        self._core, self._task, self._can, self._holding = core, task, can, holding
+        self._one_at_a_time = asyncio.Lock()
+
+    async def permit(self, observation: Observation, *, why: Clean) -> Directive:
+        """What a person says to this action; a loop, or another question, is settled before it is asked."""
+        async with self._one_at_a_time:
+            held = await self._holding.step(observation, within=None)
+            if held.kind in ("deny", "stop"):
+                return held
+            if not self._core.may_ask:
+                return Directive(kind="deny", text=NOBODY)
+            self._ask(observation, why)
+            return await self._holding.hold(observation, None) or Directive(kind="deny", text=_NOT_ASKED)
+
+    def _ask(self, observation: Observation, why: Clean) -> None:
+        row = self._core.row(self._task)
+        context = {
+            "task_id": self._task,
+            "agent_id": row.task.agent or row.task.agent_type,
+            "problem": admit(observation.text, limit=_TEXT_LIMIT),
+            "tool": observation.tool,
+        }
+        if why:
+            context["context"] = admit(why, limit=_TEXT_LIMIT)
+        question = Question(
+            type="permission",
+            key=f"call {row.attempt} {observation.id}",
+            context=context,
+            task=self._task,
+            attempt=row.attempt,
+            standing=standing_of(self._can),
+        )
+        ask(self._core, question)

@@ -1,0 +1,125 @@
+"""An agent asks whether it may do something: its call waits, and hears what the person says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck import Answer, Directive, Observation, Supervisor, Task, admit
+from unstuck.contract import Capabilities
+from unstuck.settings import Settings
+
+ASKING = Capabilities(hold="freeze", tell=True, resume=True, stop=True)
+
+
+class Caller:
+    """One attempt whose calls ask first."""
+
+    def __init__(self, supervisor: Supervisor, session: Any, settled: Any) -> None:
+        self.supervisor, self.session, self._settled = supervisor, session, settled
+
+    def call(self, command: str, why: str = "") -> asyncio.Task[Directive]:
+        asked = Observation(kind="action", text=admit(command), id=admit(command))
+        return asyncio.ensure_future(self.session.permit(asked, why=admit(why)))
+
+    async def gate(self) -> Any:
+        """The one question that is open, once it is."""
+        return await self._settled.asked()
+
+    async def answer(self, **answer: Any) -> Any:
+        row = await self.gate()
+        await self.supervisor.answer(row.id, Answer(**answer))
+        return row.gate
+
+    def status(self, gate: str) -> str:
+        return self.supervisor.core.head.gates[gate].status
+
+
+@asynccontextmanager
+async def asking(repo: Path, records: Any, **settings: Any) -> AsyncIterator[Caller]:
+    async with Supervisor.open(repo, Settings(**settings)) as supervisor:
+        settled = records(supervisor)
+        session = supervisor.session(Task(id="web", prompt=admit("Make the shop work")), ASKING)
+        await session.begin()
+        yield Caller(supervisor, session, settled)
+
+
+async def test_allowed(repo: Path, records: Any) -> None:
+    """The question names the call and what the agent says about it; its files are saved first, and yes lets it go."""
+    async with asking(repo, records) as agent:
+        call = agent.call("rm -rf build", "to build it anew")
+        gate = await agent.answer(choice="allow")
+        assert (gate.type, gate.standing, gate.choices) == ("permission", "frozen", ("allow", "deny"))
+        assert gate.context["problem"] == "rm -rf build"
+        assert gate.context["context"] == "to build it anew"
+        assert gate.context["saved"]
+        directive = await call
+        assert (directive.kind, directive.gate) == ("go_on", gate.id)
+        await agent.session.delivered(directive)
+        assert agent.status(gate.id) == "delivered"
+
+
+@pytest.mark.parametrize(
+    ("why", "told"), [("use make clean", "This was not allowed: use make clean"), ("", "This was not allowed")]
+)
+async def test_denied(repo: Path, records: Any, why: str, told: str) -> None:
+    """A no reaches the call, with the person's reason where there is one."""
+    async with asking(repo, records) as agent:
+        call = agent.call("rm -rf build")
+        await agent.answer(choice="deny", text=admit(why))
+        directive = await call
+        assert (directive.kind, directive.text) == ("deny", told)
+
+
+async def test_one_after_the_other(repo: Path, records: Any) -> None:
+    """Two calls at once are two questions, and each hears its own answer."""
+    async with asking(repo, records) as agent:
+        first, second = agent.call("make deploy"), agent.call("make clean")
+        gate = await agent.answer(choice="deny")
+        assert gate.context["problem"] == "make deploy"
+        assert (await first).kind == "deny"
+        gate = await agent.answer(choice="allow")
+        assert gate.context["problem"] == "make clean"
+        assert (await second).kind == "go_on"
+
+
+async def test_nobody_may_be_asked(repo: Path, records: Any) -> None:
+    """With `ask: never` it is denied at once and told so: silence is never consent."""
+    async with asking(repo, records, ask="never") as agent:
+        directive = await agent.call("make deploy")
+        assert directive.kind == "deny"
+        assert "Nobody may be asked" in directive.text
+        assert agent.supervisor.core.head.gates == {}
+
+
+async def test_words_reach_an_agent_between_its_calls(repo: Path, records: Any) -> None:
+    """An agent that can be told at any time hears the answer to another question without making a call, once."""
+    async with asking(repo, records) as agent:
+        words = asyncio.ensure_future(agent.session.next_answer())
+        for _ in range(4):
+            agent.session.see(Observation(kind="action", text=admit("cat shop.py")))
+            agent.session.see(Observation(kind="success", text=admit("total = None"), exit_code=0))
+        gate = await agent.answer(choice="show_me", text=admit("read cart.py instead"))
+        assert gate.type == "loop_detected"
+        directive = await words
+        assert directive.text == "A person says: read cart.py instead"
+        again = asyncio.ensure_future(agent.session.next_answer())
+        assert (await agent.session.step(Observation(kind="action", text=admit("cat cart.py")))).kind == "go_on"
+        assert not again.done()
+        again.cancel()
+
+
+async def test_a_permission_is_no_word_between_calls(repo: Path, records: Any) -> None:
+    """What is said to a call goes to that call alone."""
+    async with asking(repo, records) as agent:
+        words = asyncio.ensure_future(agent.session.next_answer())
+        call = agent.call("make deploy")
+        await agent.answer(choice="deny", text=admit("not on a Friday"))
+        assert "Friday" in (await call).text
+        assert not words.done()
+        words.cancel()
