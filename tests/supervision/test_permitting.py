@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from unstuck import Answer, Directive, Observation, Supervisor, Task, admit
+from unstuck import Answer, Directive, Observation, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities
 from unstuck.settings import Settings
 
@@ -123,3 +123,33 @@ async def test_a_permission_is_no_word_between_calls(repo: Path, records: Any) -
         assert "Friday" in (await call).text
         assert not words.done()
         words.cancel()
+
+
+async def test_its_end_takes_the_question_back(repo: Path, records: Any) -> None:
+    """Once the attempt has ended nobody is asked about its call any more."""
+    async with asking(repo, records) as agent:
+        call = agent.call("make deploy")
+        gate = (await agent.gate()).id
+        await agent.session.end("web.1", Report(how="crashed"))
+        assert agent.status(gate) == "withdrawn"
+        assert (await call).kind in ("deny", "stop")
+
+
+async def test_answered_while_nothing_was_live(repo: Path, records: Any) -> None:
+    """A run that was left with the question open is answered and gone on with: the same call is not asked again."""
+    async with asking(repo, records) as agent:
+        call = agent.call("make deploy")
+        gate, run = (await agent.gate()).id, agent.supervisor.run
+        call.cancel()
+        agent.session.abandon("web.1", "left")
+    async with Supervisor.open(repo, resume=run) as supervisor:
+        session = supervisor.session(Task(id="web", prompt=admit("Make the shop work")), ASKING)
+        await supervisor.answer(gate, Answer(choice="allow"))
+        assert (await session.begin()).kind == "start"
+        again = Caller(supervisor, session, records(supervisor))
+        directive = await again.call("make deploy")
+        assert (directive.kind, directive.gate) == ("go_on", gate)
+        await session.delivered(directive)
+        other = again.call("make deploy")
+        assert (await again.gate()).id != gate
+        other.cancel()

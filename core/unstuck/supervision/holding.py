@@ -225,7 +225,7 @@ class Holding:
                 return await self._refuse(asked)
         gate = next(self._undelivered(), None)
         if gate is not None:
-            return await self._hand_over(gate, observation.id)
+            return await self.hand_over(gate, observation.id)
         # The answer to another question may have ended the task meanwhile.
         return _ENDED if self._is_stopping() else None
 
@@ -284,7 +284,7 @@ class Holding:
         while True:
             await self._until(lambda: self._words() is not None, f"words for {self._task}", None)
             if (gate := self._words()) is not None:
-                return await self._hand_over(gate, "")
+                return await self.hand_over(gate, "")
 
     def _words(self) -> GateRow | None:
         """An answer for the agent; whether it may do something is said to the call that asks for it."""
@@ -296,7 +296,7 @@ class Holding:
             if gate.gate.attempt == row.attempt and gate.status == "answered" and gate.id not in self._taken:
                 yield gate
 
-    async def _hand_over(self, gate: GateRow, call: str) -> Directive:
+    async def hand_over(self, gate: GateRow, call: str) -> Directive:
         """Record that the answer is on its way in this call, then let it go."""
         self._taken.add(gate.id)
         core, answer = self._core, gate.answer

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from unstuck.contract import Capabilities, Directive, Observation
+from unstuck.record import events as e
+from unstuck.record.state import GateRow
 from unstuck.supervision.asking import standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
@@ -31,17 +33,36 @@ class Permitting:
             held = await self._holding.step(observation, within=None)
             if held.kind in ("deny", "stop"):
                 return held
+            if (given := self._given_before(observation)) is not None:
+                return await self._holding.hand_over(given, observation.id)
             if not self._core.may_ask:
                 return Directive(kind="deny", text=NOBODY)
             self._ask(observation, why)
             return await self._holding.hold(observation, None) or Directive(kind="deny", text=_NOT_ASKED)
+
+    def withdraw(self, attempt: str) -> None:
+        """The attempt has ended, and with it whatever call still waited."""
+        for row in self._core.head.open_gates():
+            if row.gate.type == "permission" and row.gate.attempt == attempt:
+                event = e.GateWithdrawn(gate=row.id, reason="the attempt has ended")
+                self._core.append(event, task=self._task, attempt=attempt)
+
+    def _given_before(self, observation: Observation) -> GateRow | None:
+        """What was answered to the same call of an attempt that was cut off before it heard of it."""
+        live = self._core.row(self._task).attempt
+        for row in self._core.head.gates.values():
+            gate = row.gate
+            waits = (gate.type, gate.task, row.status) == ("permission", self._task, "answered")
+            if waits and gate.attempt not in (None, live) and gate.context.get("problem") == _said(observation):
+                return row
+        return None
 
     def _ask(self, observation: Observation, why: Clean) -> None:
         row = self._core.row(self._task)
         context = {
             "task_id": self._task,
             "agent_id": row.task.agent or row.task.agent_type,
-            "problem": admit(observation.text, limit=_TEXT_LIMIT),
+            "problem": _said(observation),
             "tool": observation.tool,
         }
         if why:
@@ -55,3 +76,7 @@ class Permitting:
             standing=standing_of(self._can),
         )
         ask(self._core, question)
+
+
+def _said(observation: Observation) -> Clean:
+    return admit(observation.text, limit=_TEXT_LIMIT)

@@ -53,6 +53,7 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             count_usage(self._core, self._task, attempt, report.tokens, report.cost)
+            self._permitting.withdraw(attempt)
             seconds = round(self._core.clock.monotonic() - live.started, 3)
             ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
             self._core.append(ended, task=self._task, attempt=attempt, actor="agent")
