@@ -34,6 +34,7 @@ _MARGIN = 10.0  # seconds beyond the ladder after which a shim that does not ans
 Spawned = Callable[[int, float], Awaitable[None]]
 Progress = Callable[[int, str], None]
 Said = Callable[[str], None]
+Heard = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,8 @@ class Launch:
 
     ``output`` gets standard output and error, merged, raw but for the secrets that are known or can be recognised, at
     most ``limit`` bytes of it (the first and the last half); ``stdin`` is a file to read, without one the process reads
-    end-of-file at once. With ``objects`` the process speaks to us in JSON, an object a line.
+    end-of-file at once. With ``objects`` the process speaks to us in JSON, an object a line. One that ``talks`` reads
+    what :meth:`Process.say` says, and its standard output also comes to us, whole and apart from its errors.
     """
 
     command: tuple[str, ...]
@@ -52,6 +54,7 @@ class Launch:
     stdin: Path | None = None
     limit: int = 16 * 2**20
     objects: bool = False
+    talks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,17 +93,19 @@ class Process:
         spawned: Spawned | None = None,
         progress: Progress | None = None,
         said: Said | None = None,
+        heard: Heard | None = None,
     ) -> Process:
         """Start ``launch``; the program's first instruction runs after ``spawned(pid, start)`` has returned.
 
         ``progress(bytes, tail)`` is called at most five times a second with the count of bytes so far and the last 4 KB
         as text, unsanitised; ``said(line)`` with each line by which the process speaks to us (``UNSTUCK {...}``, at
-        most 20 KB; where it speaks in JSON each object, at most 1 MiB), unsanitised too. Raises AgentNotFound when the
-        program, its directory or its files do not work.
+        most 20 KB; where it speaks in JSON each object, at most 1 MiB), unsanitised too; ``heard(bytes)`` with each
+        piece of what one that talks says. Raises AgentNotFound when the program, its directory or its files do not
+        work.
         """
         process = cls(launch, await Connection.open())
         try:
-            await process._begin(spawned, progress, said)
+            await process._begin(spawned, progress, said, heard)
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(process._give_up()))
             raise
@@ -131,7 +136,17 @@ class Process:
         """Let them go on (SIGCONT)."""
         self._shim.send({"continue": True})
 
-    async def _begin(self, spawned: Spawned | None, progress: Progress | None, said: Said | None) -> None:
+    def say(self, words: bytes) -> None:
+        """Write ``words`` to the standard input of a process that talks; one that has ended does not mind."""
+        self._shim.send({"say": words.decode("latin-1")})
+
+    def hush(self) -> None:
+        """End that standard input."""
+        self._shim.send({"hush": True})
+
+    async def _begin(
+        self, spawned: Spawned | None, progress: Progress | None, said: Said | None, heard: Heard | None
+    ) -> None:
         self._shim.send(_order(self._launch))
         report = await self._shim.next_report() or {"message": "its helper process ended"}
         self._require("spawned", report)
@@ -147,7 +162,7 @@ class Process:
                 started = await self._shim.next_report()
             if started is not None:
                 self._require("started", started)
-        self._exit = asyncio.ensure_future(self._follow(progress, said))
+        self._exit = asyncio.ensure_future(self._follow(progress, said, heard))
 
     def _require(self, name: str, report: dict[str, Any]) -> None:
         if name not in report:
@@ -159,7 +174,7 @@ class Process:
         if self.pid:
             await end_survivors([(self.pid, self.start_time)])
 
-    async def _follow(self, progress: Progress | None, said: Said | None) -> Exit:
+    async def _follow(self, progress: Progress | None, said: Said | None, heard: Heard | None) -> Exit:
         waking = asyncio.ensure_future(self._wake_at_end())
         try:
             while report := await self._shim.next_report():
@@ -175,6 +190,10 @@ class Process:
                     if said is not None:
                         for line in report["lines"]:
                             asyncio.get_running_loop().call_soon(said, line)
+                    continue
+                if "heard" in report:
+                    if heard is not None:
+                        asyncio.get_running_loop().call_soon(heard, report["heard"].encode("latin-1"))
                     continue
                 self._bytes = report["bytes"]
                 if progress is not None:
@@ -237,6 +256,7 @@ def _order(launch: Launch) -> dict[str, Any]:
         "stdin": os.path.abspath(launch.stdin) if launch.stdin else None,
         "limit": launch.limit,
         "objects": launch.objects,
+        "talks": launch.talks,
         "secrets": list(known_values()),
     }
 

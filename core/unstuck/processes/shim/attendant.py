@@ -12,6 +12,7 @@ from contextlib import suppress
 from .child import IGNORED, READY, become, refusal
 from .ladder import Ladder
 from .output import Marked, Output
+from .speech import Speech
 from .table import PR_SET_CHILD_SUBREAPER, descendants, process_control, row_of, send
 from .wire import CHUNK, Loop, Orders, Reports
 
@@ -40,6 +41,7 @@ class Attendant:
         self.tag, self.start = "", 0.0
         self.status: int | None = None
         self.said, self.set_up = b"", False
+        self.speech: Speech | None = None
         self.marked = Marked()
         self.held_back: list[str] = []
         self.news = False
@@ -57,6 +59,7 @@ class Attendant:
         if refused or not self.said:
             self.reports.send(json.loads(refused or refusal(errno.ECHILD, "ended before it began")))
             return
+        self.listen()
         self.pump(lambda: self.status is not None or self.stop is not None)
         self.linger()
         ladder = Ladder(self)
@@ -68,9 +71,12 @@ class Attendant:
         limit = time.monotonic() + seconds
         while not until() and (now := time.monotonic()) < limit:
             progress = self.shown_at + PROGRESS_EVERY if self.news and not self.reports.behind else None
-            due = min(moment for moment in (limit, progress, self.reports.next_attempt()) if moment is not None)
+            speech = self.speech.next_attempt() if self.speech else None
+            due = min(moment for moment in (limit, progress, speech, self.reports.next_attempt()) if moment is not None)
             self.loop.turn(None if due == float("inf") else due - now)
             self.reports.flush()
+            if self.speech:
+                self.speech.turn()
             if self.news and time.monotonic() - self.shown_at >= PROGRESS_EVERY and not self.reports.behind:
                 self.show_progress()
 
@@ -88,6 +94,12 @@ class Attendant:
             asked = order["stop"]
             self.stop = {rung: min(self.stop[rung], asked[rung]) for rung in self.stop} if self.stop else asked
             self.open_gate(b"")
+        elif "say" in order:
+            if self.speech:
+                self.speech.say(order["say"].encode("latin-1"))
+        elif "hush" in order:
+            if self.speech:
+                self.speech.hush()
         else:
             self.hold("freeze" in order)
 
@@ -117,14 +129,18 @@ class Attendant:
         self.pipe, output = os.pipe()
         gate, self.gate = os.pipe()
         setup, setup_write = os.pipe()
+        stdin, stdout = self.stdin, output
+        if launch.get("talks"):
+            self.speech = Speech(self.loop, self.reports, self.take)
+            os.close(stdin)
+            stdin, stdout = self.speech.ends
         self.child = os.fork()
         if not self.child:
             os.close(self.gate)  # or the gate would never end for this child
-            become(launch, self.stdin, output, gate, setup_write)
-        for theirs in (self.stdin, output, gate, setup_write):
+            become(launch, (stdin, stdout, output), gate, setup_write)
+        for theirs in {stdin, stdout, output, gate, setup_write}:
             os.close(theirs)
         os.set_blocking(self.pipe, False)
-        self.loop.watch(self.pipe, self.hear_output)
         self.loop.watch(setup, lambda: self.hear_setup(setup))
 
     def open_gate(self, tag: bytes) -> None:
@@ -149,19 +165,33 @@ class Attendant:
             if self.said == READY:
                 self.reports.send({"started": True})
 
+    def listen(self) -> None:
+        """Hear the agent; before it has started, what it says would come before the news that it has."""
+        self.loop.watch(self.pipe, self.hear_output)
+        if self.speech:
+            self.speech.listen()
+
     def hear_output(self) -> None:
         try:
             chunk = os.read(self.pipe, CHUNK)
         except BlockingIOError:
             return
         if chunk:
-            self.output.add(chunk)
-            self.news, self.heard_at = True, time.monotonic()
+            self.take(chunk)
             self.pass_on(self.marked.add(chunk))
         else:
             self.loop.forget(self.pipe)
             os.close(self.pipe)
             self.pipe = 0
+
+    def take(self, chunk: bytes) -> None:
+        """Keep what the agent has printed, and note that it has."""
+        self.output.add(chunk)
+        self.news, self.heard_at = True, time.monotonic()
+
+    def is_open(self) -> bool:
+        """Whether anything may still be heard."""
+        return bool(self.pipe) or (self.speech is not None and self.speech.open)
 
     def pass_on(self, lines: list[str]) -> None:
         """Tell what the agent says to its supervisor; of what that has no time for, the last words are kept."""
@@ -201,18 +231,21 @@ class Attendant:
 
     def linger(self) -> None:
         """Let the last words arrive; a pipe that somebody keeps open after them is not waited for."""
-        while self.pipe and self.stop is None:
+        while self.is_open() and self.stop is None:
             left = min(max(self.ended_at, self.heard_at) + QUIET, self.ended_at + LINGER) - time.monotonic()
             if left <= 0:
                 return
-            self.pump(lambda: not self.pipe or self.stop is not None, left)
+            self.pump(lambda: not self.is_open() or self.stop is not None, left)
 
     def finish(self, ladder: Ladder) -> None:
         """Read what is still in the pipe, close the file, and give the account."""
         before, end = -1, self.output.total + REMAINS
-        while self.pipe and before < self.output.total < end:
+        while self.is_open() and before < self.output.total < end:
             before = self.output.total
-            self.hear_output()
+            if self.pipe:
+                self.hear_output()
+            if self.speech is not None and self.speech.open:
+                self.speech.hear()
         self.output.close()
         if last := [*self.held_back, *self.marked.end()]:
             self.reports.send({"lines": last})

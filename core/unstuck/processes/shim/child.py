@@ -18,10 +18,11 @@ IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 _RESTORED = (*IGNORED, signal.SIGCHLD, signal.SIGXFSZ)
 
 
-def become(launch: dict[str, Any], stdin: int, output: int, gate: int, setup: int) -> NoReturn:
+def become(launch: dict[str, Any], streams: tuple[int, int, int], gate: int, setup: int) -> NoReturn:
     """Turn into the agent once a tag comes through ``gate``; the gate's end means to give up.
 
-    ``setup`` hears READY when only the exec is left, and a refusal as JSON where something does not work.
+    ``streams`` become its standard input, output and error; ``setup`` hears READY when only the exec is left, and a
+    refusal as JSON where something does not work.
     """
     place = ""
     try:
@@ -29,7 +30,7 @@ def become(launch: dict[str, Any], stdin: int, output: int, gate: int, setup: in
         process_control(PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in _RESTORED:
             signal.signal(number, signal.SIG_DFL)
-        for target, source in enumerate((stdin, output, output)):
+        for target, source in enumerate(streams):
             os.dup2(source, target)
         place = f"working directory {launch['cwd']}: "
         os.chdir(launch["cwd"])

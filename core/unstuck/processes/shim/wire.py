@@ -55,16 +55,16 @@ class Orders:
             self._obey(json.loads(line))
 
 
-class Reports:
-    """JSON lines to a descriptor. A supervisor that stands still, or is gone, never makes the shim wait."""
+class Outgoing:
+    """Bytes to a descriptor, kept as long as its reader has no room for them. A reader that is gone never matters."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._unsent = bytearray()
         os.set_blocking(descriptor, False)
 
-    def send(self, fields: dict[str, Any]) -> None:
-        self._unsent += json.dumps(fields).encode() + b"\n"
+    def write(self, data: bytes) -> None:
+        self._unsent += data
         self.flush()
 
     def flush(self) -> None:
@@ -76,20 +76,27 @@ class Reports:
         except OSError:
             self._unsent.clear()
 
-    def drain(self) -> None:
-        """Send everything, waiting for a reader as long as there is one."""
-        os.set_blocking(self._descriptor, True)
-        self.flush()
-
     @property
     def behind(self) -> bool:
         return bool(self._unsent)
 
     @property
     def unread(self) -> int:
-        """How many bytes the supervisor has not taken yet."""
+        """How many bytes the reader has not taken yet."""
         return len(self._unsent)
 
     def next_attempt(self) -> float | None:
         """When to flush again, in monotonic seconds."""
         return time.monotonic() + RETRY if self._unsent else None
+
+
+class Reports(Outgoing):
+    """JSON lines to a descriptor. A supervisor that stands still, or is gone, never makes the shim wait."""
+
+    def send(self, fields: dict[str, Any]) -> None:
+        self.write(json.dumps(fields).encode() + b"\n")
+
+    def drain(self) -> None:
+        """Send everything, waiting for a reader as long as there is one."""
+        os.set_blocking(self._descriptor, True)
+        self.flush()
