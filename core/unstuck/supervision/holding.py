@@ -288,7 +288,8 @@ class Holding:
 
     def _words(self) -> GateRow | None:
         """An answer for the agent; whether it may do something is said to the call that asks for it."""
-        return next((one for one in self._undelivered() if one.effect == "tell" and one.gate.type != "permission"), None)
+        told = (one for one in self._undelivered() if one.effect == "tell")
+        return next((one for one in told if one.gate.type != "permission"), None)
 
     def _undelivered(self) -> Iterator[GateRow]:
         row = self._core.row(self._task)

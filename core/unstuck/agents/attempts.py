@@ -1,0 +1,144 @@
+"""What every agent that runs a process has in common: what an attempt is given, its process, and its account."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from unstuck.agents.signals import Signal, read_approach
+from unstuck.contract import Guidance, Receipt, Report, Task
+from unstuck.processes import Exit, Launch, Process, clean_environment
+from unstuck.text import Clean, admit
+
+__all__ = ["How", "Processes", "account", "end_of", "prompt_file", "surroundings"]
+
+How = Literal["ended", "crashed", "no_signal", "bad_signal"]
+_PROMPT_FILE_MODE = 0o600
+
+
+def prompt_file(folder: Path, guidance: Guidance) -> Path:
+    """The file below the run's ``folder`` that holds what the attempt is told."""
+    prompts = folder / "prompts"
+    prompts.mkdir(exist_ok=True, mode=0o700)
+    file = prompts / f"{guidance.attempt}.txt"
+    file.write_text(guidance.text, encoding="utf-8")
+    file.chmod(_PROMPT_FILE_MODE)
+    return file
+
+
+def surroundings(environ: Mapping[str, str], task: Task, guidance: Guidance, file: Path) -> dict[str, str]:
+    """The environment of an attempt's process, which finds what it is told in ``file``."""
+    return clean_environment(
+        environ,
+        UNSTUCK_TASK=task.id,
+        UNSTUCK_ATTEMPT=guidance.attempt,
+        UNSTUCK_RUNG=guidance.level,
+        UNSTUCK_PROMPT_FILE=str(file),
+    )
+
+
+class Processes:
+    """The processes of an agent's live attempts. With ``freeze`` they can be made to stand still."""
+
+    def __init__(self, *, freeze: bool) -> None:
+        self._freeze = freeze
+        self._live: dict[str, asyncio.Task[Process]] = {}
+        self._still: set[str] = set()
+
+    async def start(self, attempt: str, launch: Launch, **heard: Any) -> Process:
+        """Start the attempt's process; ``heard`` is what :meth:`Process.start` takes. Raises AgentNotFound."""
+        starting = self._live[attempt] = asyncio.create_task(Process.start(launch, **heard))
+        try:
+            process = await starting
+        except BaseException:
+            self.ended(attempt)
+            raise
+        if attempt in self._still:
+            process.freeze()  # asked for while it was being started
+        return process
+
+    def ended(self, attempt: str) -> None:
+        """Its process has ended."""
+        self._live.pop(attempt, None)
+        self._still.discard(attempt)
+
+    async def stop(self, attempt: str) -> Receipt:
+        """End the attempt with everything it started, also one that is just being started."""
+        if starting := self._live.get(attempt):
+            await asyncio.wait((starting,))
+        process = self._process(attempt)
+        return await process.stop() if process is not None else Receipt()
+
+    def freeze(self, attempt: str) -> None:
+        """Let the attempt stand still while a question is open, unless it is to run on."""
+        if not self._freeze:
+            return
+        self._still.add(attempt)
+        if process := self._process(attempt):
+            process.freeze()
+
+    def thaw(self, attempt: str) -> None:
+        """Let it go on."""
+        self._still.discard(attempt)
+        if self._freeze and (process := self._process(attempt)):
+            process.resume()
+
+    def is_still(self, attempt: str) -> bool:
+        """Whether it stands still now."""
+        return attempt in self._still
+
+    def _process(self, attempt: str) -> Process | None:
+        """The attempt's process, once it has started."""
+        starting = self._live.get(attempt)
+        if starting is None or not starting.done() or starting.cancelled() or starting.exception():
+            return None
+        return starting.result()
+
+
+async def end_of(process: Process) -> Exit:
+    """Wait for the end; whoever calls that off ends the process."""
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        await process.stop()
+        raise
+
+
+def account(
+    guidance: Guidance,
+    said: str,
+    signal: Signal,
+    done: Exit,
+    *,
+    output: Path,
+    code: int | None,
+    how: How = "ended",
+    error: Clean | None = None,
+    session: str = "",
+) -> Report:
+    """The report of an attempt whose process is ``done``, and which ended with ``code``.
+
+    ``said`` is the text in which the agent speaks of itself, ``signal`` what it signals in there.
+    """
+    return Report(
+        exit_code=code,
+        how=how,
+        error=error,
+        signal=signal.kind,
+        approach=signal.approach or read_approach(said, guidance.text),
+        question=signal.question,
+        options=signal.options,
+        context=signal.context,
+        phase=signal.phase,
+        alternatives=signal.alternatives,
+        session=session or signal.session,
+        tokens=signal.tokens,
+        cost=signal.cost,
+        sample=signal.sample if signal.problem else None,
+        output=f"output/{output.name}",
+        output_at=(done.start, done.end),
+        output_lost=admit(done.lost, limit=200),
+        receipt=done.receipt,
+    )
