@@ -49,6 +49,7 @@ class Holding:
         self._subagent = ""
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._taken: set[str] = set()
+        self._waiting = 0
 
     def note(self, observation: Observation) -> Verdict | None:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
@@ -213,6 +214,13 @@ class Holding:
 
     async def hold(self, observation: Observation, within: float | None) -> Directive | None:
         """Wait for what is asked about this attempt; None where nothing was answered to it."""
+        self._waiting += 1
+        try:
+            return await self._settled(observation, within)
+        finally:
+            self._waiting -= 1
+
+    async def _settled(self, observation: Observation, within: float | None) -> Directive | None:
         if not await self._has_room(within):
             return _NO_ROOM
         while True:
@@ -287,7 +295,9 @@ class Holding:
                 return await self.hand_over(gate, "")
 
     def _words(self) -> GateRow | None:
-        """An answer for the agent; whether it may do something is said to the call that asks for it."""
+        """An answer for the agent; a call that waits hears it first, and whether it may be done is said to it alone."""
+        if self._waiting:
+            return None
         told = (one for one in self._undelivered() if one.effect == "tell")
         return next((one for one in told if one.gate.type != "permission"), None)
 

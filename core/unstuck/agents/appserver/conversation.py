@@ -1,0 +1,225 @@
+"""One attempt's conversation with the app-server: a thread, its turns, and what is asked and said meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from unstuck.agents.appserver.approvals import Approval, approval
+from unstuck.agents.appserver.stream import AppServerStream
+from unstuck.agents.appserver.wire import ProtocolProblem, Refused, Wire
+from unstuck.agents.speech import MOST_STEPS
+from unstuck.agents.streams.stream import mapping, text
+from unstuck.contract import Directive, Guidance, Observation, Observer
+from unstuck.errors import RecordError
+from unstuck.text import Clean, one_line
+
+__all__ = ["Conversation"]
+
+_OPEN_S = 120.0
+"""Seconds until it has to be ready: a busy machine makes programs start slowly."""
+_UNHEARD = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta",
+            "item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta")  # fmt: skip
+
+
+class Conversation:
+    """Works in one thread until its turn is over. Give what the app-server says to ``hear``.
+
+    With ``every`` it waits before each action, which goes on unless something is asked; else only where Codex itself
+    wants to know.
+    """
+
+    def __init__(self, guidance: Guidance, observer: Observer, *, every: bool = False) -> None:
+        self._guidance, self._observer, self._every = guidance, observer, every
+        self._say: Callable[[bytes], None] = lambda words: None
+        self._wire = Wire(lambda words: self._say(words), told=self._told, asked=self._asked, broken=self._fail)
+        self._stream = AppServerStream()
+        self._thread = self._server = ""
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._steps: asyncio.Queue[Observation | None] = asyncio.Queue()
+        self._count = 0
+        self._untold: list[str] = []
+        self._beside: set[asyncio.Task[None]] = set()
+        self.hear = self._wire.hear
+
+    @property
+    def stream(self) -> AppServerStream:
+        """What it has told of its work."""
+        return self._stream
+
+    async def work(self, say: Callable[[bytes], None]) -> None:
+        """From the first word to the end of the turn; ``say`` takes bytes for the app-server.
+
+        Raises ProtocolProblem and Refused.
+        """
+        self._say = say
+        try:
+            async with asyncio.timeout(_OPEN_S):
+                await self._open()
+        except TimeoutError:
+            raise ProtocolProblem(f"it did not open a thread within {_OPEN_S:g} s") from None
+        self._spawn(self._listen())
+        steps = asyncio.ensure_future(self._take_steps())
+        try:
+            told: str = self._guidance.text
+            while told:
+                await self._turn(told)
+                # What came too late for the turn is another one.
+                told, self._untold = "\n\n".join(self._untold), []
+            self._steps.put_nowait(None)
+            await steps
+        finally:
+            steps.cancel()
+
+    async def interrupt(self) -> None:
+        """End the turn that is under way; returns when it is over."""
+        if turn := self._stream.turn:
+            with suppress(ProtocolProblem, Refused):
+                await self._wire.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
+                await asyncio.wait([self._over])
+
+    def ended(self, why: str) -> None:
+        """The app-server has gone."""
+        self._wire.end(ProtocolProblem(why))
+
+    async def close(self) -> None:
+        """Nothing more is asked of anybody."""
+        beside = list(self._beside)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        if self._over.done() and not self._over.cancelled():
+            self._over.exception()
+
+    async def _open(self) -> None:
+        about = {"name": "unstuck", "title": "unstuck", "version": _version()}
+        capabilities = {
+            "experimentalApi": True, "requestAttestation": False, "optOutNotificationMethods": list(_UNHEARD),
+        }  # fmt: skip
+        said = await self._wire.ask("initialize", {"clientInfo": about, "capabilities": capabilities})
+        self._server = one_line(text(said, "userAgent"), 100)
+        if not self._server:
+            raise ProtocolProblem("it answers `initialize` as no app-server does that is known here")
+        self._wire.tell("initialized")
+        where = {"cwd": str(self._guidance.workdir)} | ({"approvalPolicy": "untrusted"} if self._every else {})
+        if session := self._guidance.session:
+            said = await self._wire.ask("thread/resume", {"threadId": session, "excludeTurns": True, **where})
+        else:
+            said = await self._wire.ask("thread/start", where)
+        self._thread = text(mapping(said, "thread"), "id")
+        if not self._thread:
+            raise ProtocolProblem(f"it names no thread: {self._server} speaks another version of its protocol")
+        self._stream.begin(self._thread)
+
+    async def _turn(self, told: str) -> None:
+        if self._over.done():
+            self._over.result()
+            self._over = asyncio.get_running_loop().create_future()
+        self._stream.ended = False
+        await self._wire.ask("turn/start", {"threadId": self._thread, "input": _words(told)})
+        await self._over
+
+    # --- what it says ------------------------------------------------------------------------------------------------
+
+    def _told(self, method: str, params: Mapping[str, Any]) -> None:
+        for observation in self._stream.told(method, params):
+            if observation.kind == "usage" or self._count < MOST_STEPS:
+                self._count += 1
+                self._steps.put_nowait(self._own(observation))
+        if method == "turn/completed" and self._stream.ended and not self._over.done():
+            self._over.set_result(None)
+
+    async def _take_steps(self) -> None:
+        while (observation := await self._steps.get()) is not None:
+            # Where nothing can be recorded any more the attempt itself ends for that reason.
+            with suppress(RecordError):
+                if observation.kind not in ("success", "failure"):
+                    self._observer.see(observation)
+                    continue
+                directive = await self._observer.step(observation)
+                if directive.kind == "tell":
+                    self._spawn(self._pass_on(directive))
+
+    def _own(self, observation: Observation) -> Observation:
+        """With an id that is the attempt's own, as that of every agent."""
+        id = Clean(f"{self._guidance.attempt}:{observation.id}") if observation.id else observation.id
+        return replace(observation, id=id)
+
+    # --- what is said to it ------------------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        while True:
+            await self._pass_on(await self._observer.next_answer())
+
+    async def _pass_on(self, directive: Directive) -> None:
+        await self._steer(directive.text)
+        await self._observer.delivered(directive)
+
+    async def _steer(self, told: str) -> None:
+        """Say it in the turn that is under way; where none is, it is the next one."""
+        if turn := self._stream.turn:
+            with suppress(Refused):
+                said = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
+                await self._wire.ask("turn/steer", said)
+                return
+        self._untold.append(told)
+
+    # --- what it asks ------------------------------------------------------------------------------------------------
+
+    def _asked(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
+        wanted = approval(self._stream, method, params)
+        if wanted is not None:
+            self._spawn(self._permit(id, wanted))
+        else:
+            self._wire.refuse(id, method)
+
+    async def _permit(self, id: Any, wanted: Approval) -> None:
+        action = self._own(wanted.action)
+        if self._every and wanted.plain:
+            directive = await self._observer.step(action)
+        else:
+            directive = await self._observer.permit(action, why=wanted.why)
+        if directive.kind == "stop":
+            self._wire.answer(id, wanted.end)
+        elif directive.kind != "deny":
+            self._wire.answer(id, wanted.yes)
+        else:
+            # The reason first: the model hears it together with the refusal.
+            reason = asyncio.ensure_future(self._steer(directive.text)) if directive.text else None
+            await asyncio.sleep(0)
+            self._wire.answer(id, wanted.no)
+            if reason is not None:
+                await reason
+        await self._observer.delivered(directive)
+
+    # --- its end -----------------------------------------------------------------------------------------------------
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        async def watched() -> None:
+            try:
+                await work
+            except (RecordError, ProtocolProblem):
+                pass  # the attempt itself ends for that reason
+            except Exception as error:
+                self._fail(error)
+
+        task = asyncio.create_task(watched())
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    def _fail(self, error: Exception) -> None:
+        if not self._over.done():
+            self._over.set_exception(error)
+
+
+def _words(told: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": told, "text_elements": []}]
+
+
+def _version() -> str:
+    from unstuck import __version__
+
+    return __version__

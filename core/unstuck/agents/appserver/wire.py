@@ -1,0 +1,147 @@
+"""JSON-RPC in lines, both ways: what we ask is answered, and what the other side asks is handed on. No I/O of its own.
+
+The app-server leaves out the member ``jsonrpc``, and so do we. Lines that are no objects are passed over: a program may
+print warnings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from unstuck.errors import UnstuckError
+from unstuck.text import one_line
+
+__all__ = ["LINE_LIMIT", "ProtocolProblem", "Refused", "Wire"]
+
+LINE_LIMIT = 16 * 2**20
+"""Bytes of the longest line that is read; whoever says more is not understood any more."""
+_UNKNOWN_METHOD = -32601
+_SAID_LIMIT = 300
+
+Params = Mapping[str, Any]
+
+
+class ProtocolProblem(UnstuckError):
+    """The other side does not speak as it should; nothing more is heard of it."""
+
+
+class Refused(UnstuckError):
+    """The other side says no to one request."""
+
+
+class Wire:
+    """One conversation.
+
+    ``say`` takes bytes for the other side; ``told(method, params)`` gets its notifications; ``asked(id, method,
+    params)`` its requests, each of which has to be answered; ``broken(problem)`` is called once, when it is over.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[bytes], None],
+        *,
+        told: Callable[[str, Params], None],
+        asked: Callable[[Any, str, Params], None],
+        broken: Callable[[ProtocolProblem], None],
+    ) -> None:
+        self._say, self._told, self._asked, self._broken = say, told, asked, broken
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._count = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._over = False
+
+    def hear(self, piece: bytes) -> None:
+        """Take the next bytes of the other side."""
+        *lines, rest = piece.split(b"\n")
+        for line in lines:
+            if self._over:
+                return
+            self._parts.append(line)
+            whole, self._parts, self._size = b"".join(self._parts), [], 0
+            if len(whole) > LINE_LIMIT:
+                self._too_long()
+            elif whole.lstrip().startswith(b"{"):
+                self._read(whole)
+        self._parts.append(rest)
+        self._size += len(rest)
+        if self._size > LINE_LIMIT and not self._over:
+            self._too_long()
+
+    async def ask(self, method: str, params: Params) -> Any:
+        """The result of a request. Raises Refused, and ProtocolProblem once the conversation is over."""
+        if self._over:
+            raise ProtocolProblem(f"{method}: the conversation is over")
+        self._count += 1
+        id = self._count
+        answer = self._waiting[id] = asyncio.get_running_loop().create_future()
+        self._send({"id": id, "method": method, "params": params})
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(id, None)
+
+    def tell(self, method: str) -> None:
+        """Say something that has no answer."""
+        self._send({"method": method})
+
+    def answer(self, id: Any, result: Params) -> None:
+        """Answer a request of the other side."""
+        self._send({"id": id, "result": result})
+
+    def refuse(self, id: Any, method: str) -> None:
+        """Say that we do not know such a request."""
+        self._send({"id": id, "error": {"code": _UNKNOWN_METHOD, "message": f"{method} is not known here"}})
+
+    def end(self, problem: ProtocolProblem) -> None:
+        """Nothing more is said or heard; whatever still waits for an answer fails."""
+        if self._over:
+            return
+        self._over, self._parts = True, []
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(problem)
+        self._broken(problem)
+
+    def _send(self, message: Params) -> None:
+        if not self._over:
+            self._say(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+
+    def _too_long(self) -> None:
+        self.end(ProtocolProblem(f"it said a line of more than {LINE_LIMIT // 2**20} MiB"))
+
+    def _read(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self.end(ProtocolProblem(f"it said a line that is no JSON: {_shown(line)}"))
+            return
+        method, params = message.get("method"), message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if isinstance(method, str):
+            if "id" in message:
+                self._asked(message["id"], method, params)
+            else:
+                self._told(method, params)
+        elif "result" in message or "error" in message:
+            self._answered(message)
+        else:
+            self.end(ProtocolProblem(f"it said what is no message of its protocol: {_shown(line)}"))
+
+    def _answered(self, message: Mapping[str, Any]) -> None:
+        answer = self._waiting.get(message["id"]) if isinstance(message.get("id"), int) else None
+        if answer is None or answer.done():
+            return  # nobody waits for it any more
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message.get("result"))
+            return
+        said = error.get("message") if isinstance(error, dict) else error
+        answer.set_exception(Refused(one_line(str(said), _SAID_LIMIT)))
+
+
+def _shown(line: bytes) -> str:
+    return one_line(line[:_SAID_LIMIT].decode(errors="replace"), _SAID_LIMIT)
