@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from unstuck.agents.lines import ProtocolProblem
 from unstuck.agents.signals import Signal, read_approach
 from unstuck.contract import Guidance, Receipt, Report, Task
 from unstuck.processes import Exit, Launch, Process, clean_environment
-from unstuck.text import Clean, admit
+from unstuck.supervision.verification import read_output
+from unstuck.text import Clean, admit, one_line
 
-__all__ = ["How", "Processes", "account", "end_of", "prompt_file", "surroundings"]
+__all__ = ["How", "Processes", "account", "end_of", "last_words", "prompt_file", "surroundings", "worked"]
 
 How = Literal["ended", "crashed", "no_signal", "bad_signal"]
 _PROMPT_FILE_MODE = 0o600
+_LEAVE_S = 5.0
+"""Seconds in which a process has to end by itself once nothing is said to it any more."""
+_LAST_LIMIT = 300
 
 
 def prompt_file(folder: Path, guidance: Guidance) -> Path:
@@ -104,6 +109,44 @@ async def end_of(process: Process) -> Exit:
     except asyncio.CancelledError:
         await process.stop()
         raise
+
+
+async def worked(process: Process, work: Coroutine[Any, Any, None], ended: Callable[[str], None]) -> tuple[Exit, str]:
+    """How the process ended, once the conversation with it is over, and what was wrong with that (or nothing).
+
+    ``work`` is the conversation, which raises ProtocolProblem; ``ended`` tells it why nothing more will be said.
+    """
+    ending, working = asyncio.ensure_future(process.wait()), asyncio.ensure_future(work)
+    problem = ""
+    try:
+        await asyncio.wait((ending, working), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            ended(_gone(ending.result()))
+        try:
+            await working
+        except ProtocolProblem as error:
+            problem = str(error)
+        else:
+            process.hush()
+            await asyncio.wait((ending,), timeout=_LEAVE_S)
+    finally:
+        # Also where the attempt was called off: whoever does that ends the process.
+        working.cancel()
+        await process.stop()
+        await asyncio.gather(working, return_exceptions=True)
+    return await ending, problem
+
+
+async def last_words(output: Path) -> str:
+    """What a process printed last that was not said to us, after a colon; empty where there is nothing."""
+    printed = await read_output(output)
+    lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("{")]
+    return f": {one_line(lines[-1], _LAST_LIMIT)}" if lines else ""
+
+
+def _gone(done: Exit) -> str:
+    how = f"exit code {done.code}" if done.code is not None else f"signal {done.signal}"
+    return f"it ended before its turn was over ({how})"
 
 
 def account(

@@ -8,12 +8,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from unstuck.agents.prompting import named_prompt
 from unstuck.errors import UsageError
 
-__all__ = ["PRESETS", "goes_on", "preset_command", "resumed", "stream_of"]
+__all__ = [
+    "EXPERIMENTAL",
+    "KNOWN",
+    "PRESETS",
+    "Protocol",
+    "goes_on",
+    "preset_command",
+    "protocol_of",
+    "resumed",
+    "stream_of",
+]
+
+Protocol = Literal["", "app-server", "claude-sdk"]
+EXPERIMENTAL: frozenset[Protocol] = frozenset({"app-server"})
+"""What the agents' own makers call experimental."""
 
 _HERE = "{arguments}"
 
@@ -52,7 +66,24 @@ PRESETS: Mapping[str, _Preset] = {
     ),
     "opencode": _Preset(("opencode", "run", "--format", "json", _HERE, "{prompt}")),
 }
-"""The agents by name."""
+"""The agents by name that are run and listened to."""
+
+_SPOKEN_WITH: Mapping[str, _Preset] = {
+    # What comes later on the command line wins, so the caller's own `-c` does.
+    "codex-app-server": _Preset(
+        ("codex", "app-server", "-c", 'sandbox_mode="workspace-write"', "-c", 'approval_policy="on-request"', _HERE)
+    ),
+    "claude-sdk": _Preset(
+        (
+            *("claude", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+            *("--permission-prompt-tool", "stdio", "--replay-user-messages", _HERE),
+        ),
+        ("--permission-mode", "acceptEdits"),
+        ("--permission-mode", "--dangerously-skip-permissions"),
+    ),
+}
+KNOWN: Mapping[str, _Preset] = {**PRESETS, **_SPOKEN_WITH}
+"""All agents by name, also those that are spoken with."""
 
 
 class _Manner(NamedTuple):
@@ -76,12 +107,23 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 def preset_command(name: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     """The command of a preset, with more ``arguments`` for its program. Raises UsageError for another name."""
-    if name not in PRESETS:
-        raise UsageError(f"no agent is known as `{name}`: {', '.join(PRESETS)}; any other program goes after --")
-    preset = PRESETS[name]
+    if name not in KNOWN:
+        raise UsageError(f"no agent is known as `{name}`: {', '.join(KNOWN)}; any other program goes after --")
+    preset = KNOWN[name]
     says_itself = any(word.partition("=")[0] in preset.instead for word in arguments)
     more = (*(() if says_itself else preset.allowed), *arguments)
     return tuple(word for part in preset.command for word in (more if part == _HERE else (part,)))
+
+
+def protocol_of(command: Sequence[str]) -> Protocol:
+    """In which protocol ``command`` is spoken with; empty for one that is only run."""
+    program = PurePath(command[0]).name if command else ""
+    if program == "codex" and "app-server" in command[1:]:
+        return "app-server"
+    said = " ".join(command).replace("--input-format=", "--input-format ")
+    if program == "claude" and " --input-format stream-json" in said:
+        return "claude-sdk"
+    return ""
 
 
 def stream_of(command: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from unstuck.agents.presets import PRESETS, preset_command
+from unstuck.agents.presets import KNOWN, preset_command
 from unstuck.contract import Task
 from unstuck.runs.document import FILE_LIMIT, Document, Section, is_scalar
 from unstuck.runs.plan import Plan, PlannedAgent, PlannedTask, ordered
@@ -139,8 +139,8 @@ def _preset(section: Section) -> tuple[str, ...]:
     name = section.text("preset") or ""
     if "command" in section.nodes:
         section.wrong("command", f"{section.name} has a `preset` and a `command`: leave one out")
-    if name not in PRESETS:
-        section.wrong("preset", f"unknown preset `{one_line(name)}`{suggestion(name, PRESETS)}")
+    if name not in KNOWN:
+        section.wrong("preset", f"unknown preset `{one_line(name)}`{suggestion(name, KNOWN)}")
         return ()
     return preset_command(name, _words(section, "arguments") if "arguments" in section.nodes else ())
 
@@ -175,10 +175,10 @@ def _add_presets(top: Section, sections: Mapping[str, Section], agents: dict[str
     """A known agent needs no entry of its own: its name in a task, or for `remediation`, is enough."""
     for section, key in ((top, "remediation"), *((section, "agent") for section in sections.values())):
         name = (section.text(key) if isinstance(section.nodes.get(key), yaml.ScalarNode) else None) or ""
-        if name in PRESETS and name not in agents:
+        if name in KNOWN and name not in agents:
             agents[name] = PlannedAgent(name=name, command=preset_command(name))
     if not agents and "agents" not in top.nodes:
-        known = ", ".join(f"`{name}`" for name in PRESETS)
+        known = ", ".join(f"`{name}`" for name in KNOWN)
         top.wrong("agents", f"the plan needs `agents` (a name, and the command that starts it) or a known one: {known}")
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from unstuck.agents.command import CommandAgent, CommandSpec, require_program
+from unstuck.agents.command import CommandSpec
+from unstuck.agents.making import made_agent, require_agent, require_allowed
 from unstuck.clock import Clock
 from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError
@@ -79,6 +80,8 @@ async def start_run(
     """Run ``plan`` in ``place``. Raises UsageError before anything has started, RecordError where it cannot be kept."""
     settings = _settings(plan, place, options)
     _require_agents(plan, place, options)
+    for agent in plan.agents.values():
+        require_allowed(agent.name, agent.command, experimental=settings.experimental == "accept")
     base = await head(place.repository) if place.repository is not None else None
     apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
     if apart and base is None:
@@ -231,13 +234,14 @@ def _ground(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Ground | None
 def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
     planned = plan.agents[name]
     core = supervisor.core
-    return CommandAgent(
+    return made_agent(
         CommandSpec(
             command=planned.command,
             signals=planned.signals,
             prompt=planned.prompt,
             freeze=planned.hold != "none",
         ),
+        hold=planned.hold,
         folder=core.folder,
         environ=core.environ,
         limit=core.settings.output_limit,
@@ -266,7 +270,7 @@ def _budget(place: Project, options: RunOptions) -> dict[str, float]:
 def _require_agents(plan: Plan, place: Project, options: RunOptions) -> None:
     used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
     for name in sorted(used):
-        require_program(plan.agents[name].command, place.directory, options.environ)
+        require_agent(plan.agents[name].command, place.directory, options.environ)
 
 
 async def _warnings(plan: Plan, place: Project, *, apart: bool) -> list[Clean]:

@@ -268,7 +268,8 @@ class Settings(ScreenSettings):
     for checkpoints, which leave out files over ``checkpoint_file_limit`` bytes. A restore that overwrites or removes
     more than ``restore_share`` of a tree's files is asked about. ``timers`` say by the type of a gate what answers it
     by itself; without one it waits for ever. ``after_quota`` says whether a task that waited long for a quota goes on
-    by itself; ``prompts`` are the user's own words for a rung.
+    by itself; ``prompts`` are the user's own words for a rung. ``experimental`` says whether agents may be
+    used by protocols that their own makers call experimental.
     """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
@@ -305,6 +306,7 @@ class Settings(ScreenSettings):
     timers: Timers = Field(default_factory=dict)
     after_quota: Literal["ask", "resume"] = "ask"
     prompts: Prompts = Field(default_factory=dict)
+    experimental: Literal["reject", "accept"] = "reject"
     language: Literal["en"] = "en"
 
     def timeout_for(self, agent_type: str) -> float:

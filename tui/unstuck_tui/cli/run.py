@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unstuck.agents.presets import PRESETS, preset_command
+from unstuck.agents.presets import KNOWN, preset_command
 from unstuck.agents.prompting import stated_task
 from unstuck.errors import UsageError
 from unstuck.runs.looking import find_run
@@ -35,9 +35,7 @@ class _Run(click.Command):
 
 @click.command(cls=_Run, name="run")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PLAN | TASK | -- AGENT…")
-@click.option(
-    "--agent", metavar="NAME", help=f"Let a known agent do TASK: {', '.join(PRESETS)}. After --: more for it."
-)
+@click.option("--agent", metavar="NAME", help=f"Let a known agent do TASK: {', '.join(KNOWN)}. After --: more for it.")
 @click.option("--task", help="What the agent is to do (one command).")
 @click.option("--verify", metavar="CMD", help="The check that decides whether the task is done (one command).")
 @click.option("--agent-type", metavar="TYPE", help="The kind of agent: its time limit depends on it (one command).")

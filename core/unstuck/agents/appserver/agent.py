@@ -9,23 +9,18 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.appserver.conversation import Conversation
-from unstuck.agents.appserver.wire import ProtocolProblem, Refused
-from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings
+from unstuck.agents.attempts import How, Processes, account, last_words, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
 from unstuck.agents.signals import read_signal
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.errors import RecordError
-from unstuck.processes import Exit, Launch, Process
-from unstuck.supervision.verification import read_output
-from unstuck.text import admit, one_line
+from unstuck.processes import Exit, Launch
+from unstuck.text import admit
 
 __all__ = ["AppServerAgent"]
 
 _INTERRUPT_S = 2.0
 """Seconds in which a turn has to end by itself before its process is ended."""
-_LEAVE_S = 5.0
-"""Seconds in which the process has to end by itself once nothing is said to it any more."""
-_TAIL = 300
 
 
 class AppServerAgent:
@@ -71,7 +66,7 @@ class AppServerAgent:
             process = await self._processes.start(
                 guidance.attempt, launch, spawned=observer.spawned, progress=alive, heard=talk.hear
             )
-            done, problem = await _worked(process, talk)
+            done, problem = await worked(process, talk.work(process.say), talk.ended)
         finally:
             del self._talks[guidance.attempt]
             self._processes.ended(guidance.attempt)
@@ -103,7 +98,7 @@ class AppServerAgent:
         how: How = "ended"
         if problem:
             how = "crashed"
-            problem = f"codex app-server: {problem}{_last_words(await read_output(output))}"
+            problem = f"codex app-server: {problem}{await last_words(output)}"
         elif stream.interrupted:
             how, problem = "crashed", "its turn was interrupted, not by unstuck"
         elif stream.failed:
@@ -121,37 +116,3 @@ class AppServerAgent:
             error=admit(problem, limit=4_000) if problem else None,
             session=stream.session,
         )
-
-
-async def _worked(process: Process, talk: Conversation) -> tuple[Exit, str]:
-    """How its process ended, once its turn is over, and what was wrong with the conversation (or nothing)."""
-    ending, working = asyncio.ensure_future(process.wait()), asyncio.ensure_future(talk.work(process.say))
-    problem = ""
-    try:
-        await asyncio.wait((ending, working), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            talk.ended(_gone(ending.result()))
-        try:
-            await working
-        except (ProtocolProblem, Refused) as error:
-            problem = str(error)
-        else:
-            process.hush()
-            await asyncio.wait((ending,), timeout=_LEAVE_S)
-    finally:
-        # Also where the attempt was called off: whoever does that ends the process.
-        working.cancel()
-        await process.stop()
-        await asyncio.gather(working, return_exceptions=True)
-    return await ending, problem
-
-
-def _last_words(printed: str) -> str:
-    """What it printed last that was not said to us."""
-    lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("{")]
-    return f": {one_line(lines[-1], _TAIL)}" if lines else ""
-
-
-def _gone(done: Exit) -> str:
-    how = f"exit code {done.code}" if done.code is not None else f"signal {done.signal}"
-    return f"it ended before its turn was over ({how})"

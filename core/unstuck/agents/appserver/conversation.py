@@ -10,7 +10,8 @@ from typing import Any
 
 from unstuck.agents.appserver.approvals import Approval, approval
 from unstuck.agents.appserver.stream import AppServerStream
-from unstuck.agents.appserver.wire import ProtocolProblem, Refused, Wire
+from unstuck.agents.appserver.wire import Refused, Wire
+from unstuck.agents.lines import ProtocolProblem
 from unstuck.agents.speech import MOST_STEPS
 from unstuck.agents.streams.stream import mapping, text
 from unstuck.contract import Directive, Guidance, Observation, Observer
@@ -53,7 +54,7 @@ class Conversation:
     async def work(self, say: Callable[[bytes], None]) -> None:
         """From the first word to the end of the turn; ``say`` takes bytes for the app-server.
 
-        Raises ProtocolProblem and Refused.
+        Raises ProtocolProblem.
         """
         self._say = say
         try:
@@ -77,7 +78,7 @@ class Conversation:
     async def interrupt(self) -> None:
         """End the turn that is under way; returns when it is over."""
         if turn := self._stream.turn:
-            with suppress(ProtocolProblem, Refused):
+            with suppress(ProtocolProblem):
                 await self._wire.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
                 await asyncio.wait([self._over])
 
@@ -125,7 +126,7 @@ class Conversation:
     # --- what it says ------------------------------------------------------------------------------------------------
 
     def _told(self, method: str, params: Mapping[str, Any]) -> None:
-        for observation in self._stream.told(method, params):
+        for observation in self._stream.take({"method": method, "params": params}):
             if observation.kind == "usage" or self._count < MOST_STEPS:
                 self._count += 1
                 self._steps.put_nowait(self._own(observation))

@@ -31,10 +31,6 @@ class AppServerStream(Stream):
         self.session = ""
         self._names_session(thread)
 
-    def told(self, method: str, params: Mapping[str, Any]) -> list[Observation]:
-        """What one notification tells."""
-        return list(self._read({"method": method, "params": params}))
-
     def call(self, id: str) -> Observation | None:
         """The action with this id that has begun and is not over."""
         return self._calls.get(id)

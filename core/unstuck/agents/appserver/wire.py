@@ -1,7 +1,6 @@
 """JSON-RPC in lines, both ways: what we ask is answered, and what the other side asks is handed on. No I/O of its own.
 
-The app-server leaves out the member ``jsonrpc``, and so do we. Lines that are no objects are passed over: a program may
-print warnings.
+The app-server leaves out the member ``jsonrpc``, and so do we.
 """
 
 from __future__ import annotations
@@ -11,24 +10,18 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unstuck.errors import UnstuckError
+from unstuck.agents.lines import Lines, ProtocolProblem
 from unstuck.text import one_line
 
-__all__ = ["LINE_LIMIT", "ProtocolProblem", "Refused", "Wire"]
+__all__ = ["Refused", "Wire"]
 
-LINE_LIMIT = 16 * 2**20
-"""Bytes of the longest line that is read; whoever says more is not understood any more."""
 _UNKNOWN_METHOD = -32601
 _SAID_LIMIT = 300
 
 Params = Mapping[str, Any]
 
 
-class ProtocolProblem(UnstuckError):
-    """The other side does not speak as it should; nothing more is heard of it."""
-
-
-class Refused(UnstuckError):
+class Refused(ProtocolProblem):
     """The other side says no to one request."""
 
 
@@ -50,26 +43,17 @@ class Wire:
         self._say, self._told, self._asked, self._broken = say, told, asked, broken
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._count = 0
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._lines = Lines()
         self._over = False
 
     def hear(self, piece: bytes) -> None:
         """Take the next bytes of the other side."""
-        *lines, rest = piece.split(b"\n")
-        for line in lines:
-            if self._over:
-                return
-            self._parts.append(line)
-            whole, self._parts, self._size = b"".join(self._parts), [], 0
-            if len(whole) > LINE_LIMIT:
-                self._too_long()
-            elif whole.lstrip().startswith(b"{"):
-                self._read(whole)
-        self._parts.append(rest)
-        self._size += len(rest)
-        if self._size > LINE_LIMIT and not self._over:
-            self._too_long()
+        try:
+            for message in self._lines.add(piece):
+                if not self._over:
+                    self._read(message)
+        except ProtocolProblem as problem:
+            self.end(problem)
 
     async def ask(self, method: str, params: Params) -> Any:
         """The result of a request. Raises Refused, and ProtocolProblem once the conversation is over."""
@@ -100,7 +84,7 @@ class Wire:
         """Nothing more is said or heard; whatever still waits for an answer fails."""
         if self._over:
             return
-        self._over, self._parts = True, []
+        self._over = True
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(problem)
@@ -110,15 +94,7 @@ class Wire:
         if not self._over:
             self._say(json.dumps(message, ensure_ascii=False).encode() + b"\n")
 
-    def _too_long(self) -> None:
-        self.end(ProtocolProblem(f"it said a line of more than {LINE_LIMIT // 2**20} MiB"))
-
-    def _read(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            self.end(ProtocolProblem(f"it said a line that is no JSON: {_shown(line)}"))
-            return
+    def _read(self, message: Params) -> None:
         method, params = message.get("method"), message.get("params")
         params = params if isinstance(params, dict) else {}
         if isinstance(method, str):
@@ -129,7 +105,8 @@ class Wire:
         elif "result" in message or "error" in message:
             self._answered(message)
         else:
-            self.end(ProtocolProblem(f"it said what is no message of its protocol: {_shown(line)}"))
+            said = one_line(json.dumps(message), _SAID_LIMIT)
+            self.end(ProtocolProblem(f"it said what is no message of its protocol: {said}"))
 
     def _answered(self, message: Mapping[str, Any]) -> None:
         answer = self._waiting.get(message["id"]) if isinstance(message.get("id"), int) else None
@@ -141,7 +118,3 @@ class Wire:
             return
         said = error.get("message") if isinstance(error, dict) else error
         answer.set_exception(Refused(one_line(str(said), _SAID_LIMIT)))
-
-
-def _shown(line: bytes) -> str:
-    return one_line(line[:_SAID_LIMIT].decode(errors="replace"), _SAID_LIMIT)

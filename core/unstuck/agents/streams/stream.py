@@ -60,7 +60,11 @@ class Stream(ABC):
             data = json.loads(line if isinstance(line, str) else line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return []
-        return list(self._read(data)) if isinstance(data, dict) else []
+        return self.take(data) if isinstance(data, dict) else []
+
+    def take(self, data: Mapping[str, Any]) -> list[Observation]:
+        """What one object of the stream tells."""
+        return list(self._read(data))
 
     @abstractmethod
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:

@@ -1,0 +1,98 @@
+"""Claude Code through the SDK as an agent: one process for each attempt, behind its shim like every other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from unstuck.agents.attempts import How, Processes, account, last_words, prompt_file, surroundings, worked
+from unstuck.agents.command import CommandSpec
+from unstuck.agents.presets import resumed
+from unstuck.agents.sdk.conversation import Conversation
+from unstuck.agents.sdk.package import program, sdk
+from unstuck.agents.signals import read_signal
+from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
+from unstuck.errors import RecordError
+from unstuck.processes import Exit, Launch
+from unstuck.text import admit
+
+__all__ = ["SdkAgent"]
+
+_INTERRUPT_S = 2.0
+"""Seconds in which the program has to answer an interrupt before its process is ended."""
+_OF_THE_SDK = {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}
+
+
+class SdkAgent:
+    """Runs ``spec`` once per attempt. ``folder`` is the run's; what is said goes below its ``output/``."""
+
+    def __init__(self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int) -> None:
+        self.can = Capabilities(
+            hold="step", tell=True, resume=True, fresh=True, stop=True, may_restore=True, signals=spec.signals
+        )
+        self._spec, self._folder, self._environ, self._limit = spec, folder, environ, limit
+        self._processes = Processes(freeze=False)
+        self._talks: dict[str, Conversation] = {}
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        """One turn, and those that a person's words add to it. Raises AgentNotFound where it cannot be started."""
+        talk = self._talks[guidance.attempt] = Conversation(sdk(), guidance, observer)
+        output = self._folder / "output" / f"{guidance.attempt}.log"
+        file = prompt_file(self._folder, guidance)
+        command = resumed(self._spec.command, guidance.session)
+        launch = Launch(
+            command=(program(command[0], self._environ), *command[1:]),
+            cwd=guidance.workdir,
+            environment=surroundings(self._environ, task, guidance, file) | _OF_THE_SDK,
+            output=output,
+            limit=self._limit,
+            talks=True,
+        )
+
+        def alive(total: int, tail: str) -> None:
+            with suppress(RecordError):
+                observer.see(Observation(kind="alive"))
+
+        try:
+            process = await self._processes.start(
+                guidance.attempt, launch, spawned=observer.spawned, progress=alive, heard=talk.hear
+            )
+            done, problem = await worked(process, talk.work(process.say), talk.ended)
+        finally:
+            del self._talks[guidance.attempt]
+            self._processes.ended(guidance.attempt)
+        return await self._report(task, guidance, talk, done, problem, output)
+
+    async def stop(self, attempt: str) -> Receipt:
+        """Interrupt the turn, then end the process with everything it started."""
+        if talk := self._talks.get(attempt):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_INTERRUPT_S):
+                    await talk.interrupt()
+        return await self._processes.stop(attempt)
+
+    async def _report(
+        self, task: Task, guidance: Guidance, talk: Conversation, done: Exit, problem: str, output: Path
+    ) -> Report:
+        stream = talk.stream
+        signal = read_signal(stream.said, task.id)
+        how: How = "ended"
+        if problem:
+            how, problem = "crashed", f"Claude Agent SDK: {problem}{await last_words(output)}"
+        elif stream.error:
+            problem = stream.error
+        elif self._spec.signals and signal.problem:
+            how = "no_signal" if signal.problem == "missing" else "bad_signal"
+        return account(
+            guidance,
+            stream.said,
+            signal,
+            done,
+            output=output,
+            code=1 if problem else 0,
+            how=how,
+            error=admit(problem, limit=4_000) if problem else None,
+            session=stream.session,
+        )

@@ -1,0 +1,148 @@
+"""One attempt's conversation through the SDK: its hooks hold and tell, its permissions are asked of a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from unstuck.agents.hooks.claude import observation, output
+from unstuck.agents.lines import ProtocolProblem
+from unstuck.agents.sdk.transport import Transport
+from unstuck.agents.speech import MOST_STEPS
+from unstuck.agents.streams.claude import ClaudeStream
+from unstuck.agents.streams.stream import text
+from unstuck.contract import Directive, Guidance, Observation, Observer
+from unstuck.errors import RecordError
+from unstuck.text import Clean, admit
+
+__all__ = ["Conversation"]
+
+_HELD_S = 24 * 3600.0
+"""Seconds for which a hook may wait: over its limit the program would go on by itself, and be told nothing."""
+_MARGIN_S = 60.0
+_WHY_LIMIT = 2_000
+_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+_TOLD_BY_HOOKS = ("action", "success", "failure")
+
+
+class Conversation:
+    """Works in one session until its turn is over. Give what the program says to ``hear``."""
+
+    def __init__(self, sdk: Any, guidance: Guidance, observer: Observer) -> None:
+        self._sdk, self._guidance, self._observer = sdk, guidance, observer
+        self._transport = Transport(self._seen)
+        self._client: Any = None
+        self._count = 0
+        self._untold: list[str] = []
+        self._failure: Exception | None = None
+        self.stream = ClaudeStream()
+        self.hear = self._transport.hear
+
+    async def work(self, say: Callable[[bytes], None]) -> None:
+        """From the first word to the end of the turn; ``say`` takes bytes for the program. Raises ProtocolProblem."""
+        self._transport.begin(say)
+        hooks = {name: [self._sdk.HookMatcher(hooks=[self._on_hook], timeout=_HELD_S)] for name in _EVENTS}
+        options = self._sdk.ClaudeAgentOptions(hooks=hooks, can_use_tool=self._on_permission)
+        self._client = self._sdk.ClaudeSDKClient(options, transport=self._transport)
+        listening = None
+        try:
+            await self._client.connect()
+            listening = asyncio.ensure_future(self._listen())
+            await self._client.query(self._guidance.text)
+            await self._until_over()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            raise self._transport.problem or ProtocolProblem(str(error)) from error
+        finally:
+            if listening is not None:
+                listening.cancel()
+            with suppress(Exception):
+                await self._client.disconnect()
+        if self._failure is not None:
+            raise self._failure
+        if self._transport.problem is not None and not self.stream.ended:
+            raise self._transport.problem
+
+    async def _until_over(self) -> None:
+        """Until the turn is over, and those that words which came too late for it have added."""
+        while True:
+            async for _ in self._client.receive_response():
+                pass
+            if not self._untold or self._transport.problem is not None:
+                return
+
+    async def interrupt(self) -> None:
+        """End the turn that is under way; returns when the program has said that it will."""
+        if self._client is not None:
+            with suppress(Exception):
+                await self._client.interrupt()
+
+    def ended(self, why: str) -> None:
+        """The program has gone."""
+        self._transport.end(ProtocolProblem(why))
+
+    # --- what it says ------------------------------------------------------------------------------------------------
+
+    def _seen(self, message: Mapping[str, Any]) -> None:
+        if message.get("isReplay") is True and self._untold:
+            self._untold.pop(0)  # it has taken up what it was told
+        for found in self.stream.take(message):
+            # Calls and results are told by the hooks, which can answer.
+            if found.kind in _TOLD_BY_HOOKS or (found.kind != "usage" and self._count >= MOST_STEPS):
+                continue
+            self._count += 1
+            # Where nothing can be recorded any more the attempt itself ends for that reason.
+            with suppress(RecordError):
+                self._observer.see(self._own(found))
+
+    def _own(self, found: Observation) -> Observation:
+        return replace(found, id=Clean(f"{self._guidance.attempt}:{found.id}")) if found.id else found
+
+    # --- what it asks ------------------------------------------------------------------------------------------------
+
+    async def _on_hook(self, payload: Mapping[str, Any], call: str | None, context: Any) -> dict[str, Any]:
+        event = text(payload, "hook_event_name")
+        found = observation({"tool_use_id": call or "", **payload}, 0.0)
+        if found is None:
+            return {}
+        try:
+            directive = await self._observer.step(self._own(found), within=_HELD_S - _MARGIN_S)
+            said = output(event, directive)
+            if said is not None:
+                await self._observer.delivered(directive)
+        except Exception as error:
+            # What fails here would let the call go: it may not.
+            self._failure = self._failure or error
+            return output(event, Directive(kind="deny", text=Clean("The supervisor has ended."))) or {}
+        return said or {}
+
+    async def _on_permission(self, tool: str, given: Mapping[str, Any], context: Any) -> Any:
+        payload = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given}
+        found = observation(payload | {"tool_use_id": getattr(context, "tool_use_id", None) or ""}, 0.0)
+        assert found is not None
+        why = getattr(context, "decision_reason", None) or getattr(context, "blocked_path", None) or ""
+        try:
+            directive = await self._observer.permit(self._own(found), why=admit(str(why), limit=_WHY_LIMIT))
+            await self._observer.delivered(directive)
+        except Exception as error:
+            self._failure = self._failure or error
+            return self._sdk.PermissionResultDeny(message="The supervisor has ended.", interrupt=True)
+        if directive.kind in ("deny", "stop"):
+            return self._sdk.PermissionResultDeny(
+                message=directive.text or "not allowed", interrupt=directive.kind == "stop"
+            )
+        return self._sdk.PermissionResultAllow()
+
+    # --- what is said to it ------------------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        with suppress(RecordError):
+            while True:
+                directive = await self._observer.next_answer()
+                self._untold.append(directive.text)
+                await self._client.query(directive.text)
+                await self._observer.delivered(directive)
