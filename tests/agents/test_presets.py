@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.presets import PRESETS, goes_on, preset_command, resumed, stream_of
+from unstuck.agents.presets import PRESETS, goes_on, preset_command, protocol_of, resumed, stream_of
 from unstuck.agents.prompting import place
 from unstuck.agents.streams import STREAMS
 from unstuck.errors import UsageError
@@ -151,3 +151,34 @@ def test_a_prompt_is_never_a_command_or_an_option(name: str, text: str) -> None:
     is_value = name in ("gemini", "qwen") and not text.startswith("-")
     assert placed.command.count(text if is_value else f" {text}") == 1
     assert is_value or text not in placed.command
+
+
+@pytest.mark.parametrize(
+    ("command", "protocol"),
+    [
+        *((preset_command(name), name.removeprefix("codex-")) for name in ("codex-app-server", "claude-sdk")),
+        *((preset_command(name), "") for name in PRESETS),
+        (("/opt/codex", "app-server"), "app-server"),
+        (("claude", "--input-format=stream-json", "--verbose"), "claude-sdk"),
+        (("codex", "exec", "app server"), ""),
+        (("my-app-server", "app-server"), ""),
+        ((), ""),
+    ],
+)
+def test_who_is_spoken_with(command: tuple[str, ...], protocol: str) -> None:
+    """An agent's command says in which protocol it is spoken with; most are only listened to."""
+    assert protocol_of(command) == protocol
+
+
+def test_a_session_of_the_sdk_is_gone_on_with() -> None:
+    """Its retry names the session, as that of the agent itself."""
+    command = resumed(preset_command("claude-sdk"), SESSION)
+    assert command[:3] == ("claude", "--resume", SESSION)
+    assert "-p" not in command
+
+
+def test_the_callers_own_settings_of_codex_come_last() -> None:
+    """Where the caller sets the sandbox, too, Codex goes by the last one."""
+    command = preset_command("codex-app-server", ("-c", 'sandbox_mode="read-only"'))
+    assert command[-1] == 'sandbox_mode="read-only"'
+    assert command.index('sandbox_mode="workspace-write"') < len(command) - 1

@@ -148,6 +148,7 @@ def test_wrong_rules(rules, text: str, line: int, problem: str) -> None:
         ("choose 2", None, Answer(choice="choose", number=2.0)),
         ("allow", None, Answer(choice="allow")),
         ("deny", None, Answer(choice="deny")),
+        ("deny not on a Friday", None, Answer(choice="deny", text="not on a Friday")),
         ("stop", None, Answer(choice="stop")),
         ("done", None, Answer(choice="done")),
     ],

@@ -164,6 +164,21 @@ def test_a_restore_that_takes_much_says_so() -> None:
     assert question_of(state_of(task("web")), gate("permission")).title == "web wants to do something"
 
 
+def test_why_an_agent_may_not_is_asked() -> None:
+    """What an agent asks is shown with what it says about it; a no takes a reason, which it is told."""
+    context = {"problem": "make deploy", "context": "it wants the network", "saved": "chk-1"}
+    row = gate("permission", attempt="web.1", **context)
+    question = question_of(state_of(task("web")), row)
+    assert (question.title, question.problem) == ("web wants to do something", "make deploy")
+    assert {("Context", "it wants the network"), ("Saved", "chk-1")} <= set(question.facts)
+    assert (option(question, "allow").takes, option(question, "deny").takes) == ("", "reason")
+    answer = to_answer(row.gate, option(question, "deny"), "not on a Friday")
+    assert answer == Answer(choice="deny", text=admit("not on a Friday"))
+    assert to_answer(row.gate, option(question, "deny"), "") == Answer(choice="deny")
+    restore = question_of(state_of(task("web")), gate("permission", checkpoint="chk-1"))
+    assert option(restore, "deny").takes == ""
+
+
 def test_many_that_wait_are_counted() -> None:
     """Four are named, the others are a number; a circle does not hang it."""
     state = state_of(task("web", "n8"), *(task(f"n{number}", "web") for number in range(9)))

@@ -27,7 +27,7 @@ _MEANWHILE = {
     "frozen": "is frozen meanwhile",
     "runs_on": "cannot be held and runs on meanwhile",
 }
-_ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "extend": "DURATION", "choose": "N"}
+_ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "deny": "[REASON]", "extend": "DURATION", "choose": "N"}
 _TRIED = {
     "retries": ("retry", "retries"),
     "pivots": ("alternative approach", "alternative approaches"),

@@ -1,0 +1,108 @@
+"""The Claude Agent SDK as an extra: what is said where it is missing, and what passes between it and its program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unstuck.agents.lines import LINE_LIMIT, ProtocolProblem
+from unstuck.agents.sdk import package
+from unstuck.agents.sdk.transport import Transport
+from unstuck.errors import AgentNotFound
+
+Inside = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is installed here or not."""
+    monkeypatch.setattr(package, "find_spec", lambda name: None)
+
+
+@pytest.mark.usefixtures("missing")
+def test_a_missing_extra_says_what_to_install(repo: Path, inside: Inside) -> None:
+    """One line with the command that installs it, and nothing has started."""
+    code, _, errors = inside(repo, "run", "--headless", "--agent", "claude-sdk", "Do it.")
+    assert code != 0
+    assert 'pip install "unstuck[claude]"' in errors
+    assert len(errors.strip().splitlines()) == 1
+    assert not (repo / ".git" / "unstuck" / "runs").exists()
+
+
+def test_it_is_not_imported_before_it_is_used() -> None:
+    """Whoever does not use it does not wait for it."""
+    assert "claude_agent_sdk" not in sys.modules
+
+
+def test_its_own_program_comes_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The user's own program is taken where there is one, else the one that came with the package."""
+    bundled = tmp_path / "claude_agent_sdk" / "_bundled" / "claude"
+    bundled.parent.mkdir(parents=True)
+    bundled.write_text("#!/bin/sh\n")
+    monkeypatch.setattr(package, "require_sdk", lambda: tmp_path / "claude_agent_sdk")
+    assert package.program("claude", {"PATH": str(tmp_path)}) == str(bundled)
+    own = tmp_path / "claude"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    assert package.program("claude", {"PATH": str(tmp_path)}) == "claude"
+    assert package.program("/opt/claude", {"PATH": ""}) == "/opt/claude"
+
+
+def test_a_broken_package_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A package that is there and cannot be imported says why."""
+    (tmp_path / "claude_agent_sdk.py").write_text("import no_such_module_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(AgentNotFound, match="no_such_module_at_all"):
+        package.sdk()
+
+
+class Talk:
+    """A transport, what was seen of the program, and what it was told."""
+
+    def __init__(self) -> None:
+        self.seen: list[Mapping[str, Any]] = []
+        self.said = b""
+        self.transport = Transport(self.seen.append)
+        self.transport.begin(self._say)
+
+    def _say(self, words: bytes) -> None:
+        self.said += words
+
+    async def read(self) -> list[Any]:
+        """All messages until there are no more."""
+        return [message async for message in self.transport.read_messages()]
+
+
+async def test_messages_pass_both_ways() -> None:
+    """In whatever pieces they come; lines that are no messages are passed over."""
+    talk = Talk()
+    line = json.dumps({"type": "system", "text": "žaba"}, ensure_ascii=False).encode() + b"\nwarning: old\n{}\n"
+    for at in range(0, len(line), 3):
+        talk.transport.hear(line[at : at + 3])
+    await talk.transport.write('{"type": "user"}\n')
+    talk.transport.end(ProtocolProblem("it ended"))
+    assert await talk.read() == [{"type": "system", "text": "žaba"}, {}] == talk.seen
+    assert talk.said == b'{"type": "user"}\n'
+    assert not talk.transport.is_ready()
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (b"{" + b"x" * LINE_LIMIT, "more than 16 MiB"),
+        (b'{"type": "resu\n', 'no JSON: {"type": "resu'),
+        (b"{" * 100_000 + b"\n", "no JSON: {{{"),
+    ],
+)
+async def test_what_is_no_message_ends_it(said: bytes, problem: str) -> None:
+    """A line without an end, and half a message, are a problem that is named; the SDK hears the end."""
+    talk = Talk()
+    talk.transport.hear(said)
+    talk.transport.hear(b'{"type": "late"}\n')
+    assert problem in str(talk.transport.problem)
+    assert await talk.read() == []
