@@ -11,7 +11,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count, groupby
@@ -21,14 +21,17 @@ __all__ = ["Asked", "ScriptedModel", "Turn"]
 
 _SHELLS = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
 _USAGE = (100, 10)
+Call = tuple[str, Mapping[str, Any]]
+"""A tool's name and what it is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What the model says: words, and one command to run after them."""
+    """What the model says: words, and after them one command to run, and calls of other tools, all at once."""
 
     text: str = ""
     command: str = ""
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +177,11 @@ def _shell_tool(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return name, found[name]
 
 
-def _call(body: dict[str, Any], command: str) -> tuple[str, dict[str, Any]]:
+def _calls(body: dict[str, Any], turn: Turn) -> list[Call]:
+    return [*([_shell_call(body, turn.command)] if turn.command else []), *turn.calls]
+
+
+def _shell_call(body: dict[str, Any], command: str) -> Call:
     name, properties = _shell_tool(body)
     key = "cmd" if "cmd" in properties else "command"
     as_list = properties.get(key, {}).get("type") == "array"
@@ -211,15 +218,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         turn = self.model.reply(path, body)
         try:
-            call = _call(body, turn.command) if turn.command else None
+            calls = _calls(body, turn)
             if path.endswith("/messages"):
-                self._messages(body, turn.text, call)
+                self._messages(body, turn.text, calls)
             elif path.endswith("/responses"):
-                self._responses(turn.text, call)
+                self._responses(turn.text, calls)
             elif path.endswith("/chat/completions"):
-                self._chat(body, turn.text, call)
+                self._chat(body, turn.text, calls)
             elif "enerateContent" in path:
-                self._gemini(path, turn.text, call)
+                self._gemini(path, turn.text, calls)
             else:
                 self.send_error(404)
         except (BrokenPipeError, ConnectionResetError):
@@ -255,13 +262,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _id(self, kind: str) -> str:
         return f"{kind}_{next(self.numbers):08d}"
 
-    def _messages(self, body: dict[str, Any], text: str, call: tuple[str, dict[str, Any]] | None) -> None:
+    def _messages(self, body: dict[str, Any], text: str, calls: list[Call]) -> None:
         usage = {"input_tokens": _USAGE[0], "output_tokens": _USAGE[1]}
         usage |= {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
-        if call:
-            blocks.append({"type": "tool_use", "id": self._id("toolu"), "name": call[0], "input": call[1]})
-        reason = "tool_use" if call else "end_turn"
+        for name, given in calls:
+            blocks.append({"type": "tool_use", "id": self._id("toolu"), "name": name, "input": given})
+        reason = "tool_use" if calls else "end_turn"
         message = {"id": self._id("msg"), "type": "message", "role": "assistant", "model": body.get("model")}
         message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
         if not body.get("stream"):
@@ -281,14 +288,14 @@ class _Handler(BaseHTTPRequestHandler):
         events += [("message_delta", ended), ("message_stop", {})]
         self._events([(name, {"type": name, **value}) for name, value in events])
 
-    def _responses(self, text: str, call: tuple[str, dict[str, Any]] | None) -> None:
+    def _responses(self, text: str, calls: list[Call]) -> None:
         output: list[dict[str, Any]] = []
         if text:
             content = [{"type": "output_text", "text": text, "annotations": []}]
             output.append({"type": "message", "id": self._id("msg"), "role": "assistant", "content": content})
-        if call:
-            given = {"name": call[0], "arguments": json.dumps(call[1]), "call_id": self._id("call")}
-            output.append({"type": "function_call", "id": self._id("fc"), **given})
+        for name, given in calls:
+            call = {"name": name, "arguments": json.dumps(given), "call_id": self._id("call")}
+            output.append({"type": "function_call", "id": self._id("fc"), **call})
         usage: dict[str, Any] = {"input_tokens": _USAGE[0], "output_tokens": _USAGE[1], "total_tokens": sum(_USAGE)}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         response = {"id": self._id("resp"), "object": "response", "model": "scripted", "output": []}
@@ -300,17 +307,17 @@ class _Handler(BaseHTTPRequestHandler):
         events.append(("response.completed", {"response": done}))
         self._events([(name, {"type": name, "sequence_number": n, **value}) for n, (name, value) in enumerate(events)])
 
-    def _chat(self, body: dict[str, Any], text: str, call: tuple[str, dict[str, Any]] | None) -> None:
-        calls = []
-        if call:
-            function = {"name": call[0], "arguments": json.dumps(call[1])}
-            calls.append({"index": 0, "id": self._id("call"), "type": "function", "function": function})
+    def _chat(self, body: dict[str, Any], text: str, calls: list[Call]) -> None:
+        tools = []
+        for name, given in calls:
+            function = {"name": name, "arguments": json.dumps(given)}
+            tools.append({"index": len(tools), "id": self._id("call"), "type": "function", "function": function})
         usage = {"prompt_tokens": _USAGE[0], "completion_tokens": _USAGE[1], "total_tokens": sum(_USAGE)}
         base = {"id": self._id("chatcmpl"), "created": int(time.time()), "model": body.get("model")}
-        reason = "tool_calls" if calls else "stop"
+        reason = "tool_calls" if tools else "stop"
         said: dict[str, Any] = {"role": "assistant", "content": text or None}
-        if calls:
-            said["tool_calls"] = calls
+        if tools:
+            said["tool_calls"] = tools
         if not body.get("stream"):
             choice = {"index": 0, "message": said, "finish_reason": reason}
             self._json({**base, "object": "chat.completion", "choices": [choice], "usage": usage})
@@ -324,10 +331,9 @@ class _Handler(BaseHTTPRequestHandler):
         ]
         self._events([("", part) for part in parts])
 
-    def _gemini(self, path: str, text: str, call: tuple[str, dict[str, Any]] | None) -> None:
+    def _gemini(self, path: str, text: str, calls: list[Call]) -> None:
         parts: list[dict[str, Any]] = [{"text": text}] if text else []
-        if call:
-            parts.append({"functionCall": {"name": call[0], "args": call[1]}})
+        parts += [{"functionCall": {"name": name, "args": given}} for name, given in calls]
         usage = {"promptTokenCount": _USAGE[0], "candidatesTokenCount": _USAGE[1], "totalTokenCount": sum(_USAGE)}
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
         said = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
