@@ -25,6 +25,8 @@ pytestmark = pytest.mark.agents
 
 FAILING = "echo oops >&2; exit 3"
 ADVICE = "look in the cellar"
+AWAKE = "esc leaves it open"
+"""What a dialog says as soon as it takes keys."""
 TASK = "Make it work, please."
 
 
@@ -145,7 +147,7 @@ def test_held_at_the_hook_and_answered_on_the_screen(name: str, session: Session
     with screen(one.lab) as terminal:
         terminal.until("no tasks yet")
         with one.working() as process:
-            terminal.until("Show me how", "Not a loop")
+            terminal.until("Show me how", "Not a loop", AWAKE)
             one.lab.model.wait(lambda asked: asked.answered == 3, seconds=PATIENCE)
             held = len(one.lab.model.asked)
             assert process.poll() is None
