@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from unstuck.diagnosis.gates import Overview
@@ -136,12 +135,6 @@ PASSING = (ErrorType.TIMEOUT_ERROR, ErrorType.CONNECTION_ERROR)
 SURE = 90
 
 
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    type: str
-    pre_existing: bool = False
-
-
 def classify_error(error: Any) -> ErrorCategory:
     """The category of an object with ``type`` and ``pre_existing``; an attribute that is missing counts as empty."""
     kind = getattr(error, "type", "") or ""
@@ -160,7 +153,7 @@ def classify_error(error: Any) -> ErrorCategory:
 
 def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool = False) -> ErrorCategory:
     """The category of an output: what a reader would call it. Only what is transient is acted upon for it alone."""
-    own = classify_error(_Stated("test_failure", pre_existing))
+    own = ErrorCategory.INFRASTRUCTURE if pre_existing else ErrorCategory.AGENT_FAILURE
     if reading.kind == "test" and error_type is ErrorType.HTTP_ERROR and http_status(reading) in RETRIABLE_STATUS:
         # The test did not judge the answer, it was stopped by one: the service is busy and not the work wrong.
         return ErrorCategory.TRANSIENT

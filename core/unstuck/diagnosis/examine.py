@@ -9,8 +9,9 @@ from unstuck.diagnosis.categories import category_of
 from unstuck.diagnosis.causes import NO_PAST, Past, cause_of
 from unstuck.diagnosis.failure_types import failure_type_of
 from unstuck.diagnosis.hints import hint_for
-from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.kinds import ErrorCategory, ErrorType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.naming import error_type_of
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.signature import FailureSignature
 from unstuck.text import Clean
@@ -41,13 +42,23 @@ def diagnose(
         return None
     read, signature_of = _readers()
     reading = read(output or "", root=root, exit_code=_as_shell_says(exit_code))
-    signature = signature_of(reading, agent_id=agent_id, task_id=task_id, timestamp=at, exit_code=exit_code, tool=tool)
-    error_type = signature.error_type
+    error_type = error_type_of(reading)
+    category = category_of(reading, error_type, pre_existing=bool(pre_existing))
+    signature = signature_of(
+        reading,
+        error_type,
+        passes=category is ErrorCategory.TRANSIENT,
+        agent_id=agent_id,
+        task_id=task_id,
+        timestamp=at,
+        exit_code=exit_code,
+        tool=tool,
+    )
     return Diagnosis(
         signature=signature,
         failure_type=failure_type_of(reading, error_type),
-        category=category_of(reading, error_type, pre_existing=bool(pre_existing)),
-        cause=cause_of(reading, error_type, _past(signature, history or ()), phase=phase),
+        category=category,
+        cause=cause_of(reading, error_type, _past(signature, history), phase=phase),
         headline=reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output"),
         fix_hint=hint_for(reading, error_type),
     )
@@ -67,9 +78,9 @@ def _as_shell_says(exit_code: int | None) -> int | None:
     return 128 - exit_code if exit_code is not None and -64 <= exit_code < 0 else exit_code
 
 
-def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str]) -> Past:
+def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str] | None) -> Past:
     """What earlier failures say of this one; a bare identity says only whether it was the same."""
-    known = list(history)
+    known = list(history or ())
     if not known:
         return NO_PAST
     told = [one.signature if isinstance(one, Diagnosis) else one for one in known if not isinstance(one, str)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from unstuck.diagnosis.essence import context_of, digest, subject_of
-from unstuck.diagnosis.naming import error_type_of
+from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.reader import read
 from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.signature import MESSAGE_LIMIT, FailureSignature
+from unstuck.diagnosis.waiting import waits
 from unstuck.text import Clean, admit, shorten
 
 __all__ = ["read_error", "signature_of"]
@@ -16,27 +17,30 @@ __all__ = ["read_error", "signature_of"]
 
 def signature_of(
     reading: Reading,
+    error_type: ErrorType,
     *,
+    passes: bool = True,
     agent_id: str = "",
     task_id: str = "",
     timestamp: float = 0.0,
     exit_code: int | None = None,
     tool: str | None = None,
 ) -> FailureSignature:
-    """The signature of text that was read; what the caller knows of it goes along."""
+    """The signature of text that was read; what the caller knows of it goes along.
+
+    Only a failure that ``passes`` by itself is asked how long that takes.
+    """
     known = {
         "headline": str(reading.headline),
         "function": reading.function,
         "test": reading.test,
-        "retry_after": reading.retry_after,
-        "resets_at": reading.resets_at,
-        "used_up": "yes" if reading.used_up else "",
         "exit_code": "" if exit_code is None else str(exit_code),
         "tool": tool or "",
+        **(waits(reading) if passes else {}),
     }
     return FailureSignature(
         exact_message=_exact(reading),
-        error_type=error_type_of(reading),
+        error_type=error_type,
         location=reading.location,
         context_hash=digest(context_of(reading)),
         timestamp=timestamp,
@@ -64,6 +68,7 @@ def _as_text(raw: str | bytes) -> str:
 
 def _exact(reading: Reading) -> Clean:
     """The text itself where it is short; otherwise its headline, with what goes on from there."""
-    if len(reading.text) <= MESSAGE_LIMIT:
-        return admit(reading.text.strip(), limit=MESSAGE_LIMIT)
+    text = reading.seen.text
+    if len(text) <= MESSAGE_LIMIT:
+        return admit(text.strip(), limit=MESSAGE_LIMIT)
     return Clean(shorten(f"{reading.headline} {reading.detail}".strip(), MESSAGE_LIMIT))

@@ -15,8 +15,6 @@ __all__ = ["Either", "Gate", "Gated", "Gates", "Overview", "kinds_of_lines"]
 _LETTERS_ALONE = bytes(code if chr(code) in string.ascii_letters else ord(" ") for code in range(256))
 _WORD = Lazy(r"[A-Za-z]+")
 _EITHER_CASE = Lazy(r"\[(\w)(\w)\]")
-# The words of all gates, each of which adds its own when it is first used: an import parses none.
-_ASKED_FOR: set[bytes] = set()
 _SIGNS = "*>│└❯✖"
 # Below this many characters searching costs less than making the kinds.
 _SHORT = 4_096
@@ -24,27 +22,25 @@ _WITHOUT_DIGITS = dict.fromkeys(map(ord, string.digits))
 
 
 def words_in(text: str) -> set[bytes]:
-    """The runs of ASCII letters in ``text`` that any gate asks for. Bytes are cut up in half the time that text is."""
-    return _ASKED_FOR.intersection(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
+    """The runs of ASCII letters in ``text``. Bytes are cut up in half the time that text is."""
+    return set(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
 
 
 class Overview:
     """A text, its ``kinds`` of lines, and the ``words`` in it, which are looked for when they are first needed."""
 
-    __slots__ = ("_asked_for", "_words", "kinds", "text")
+    __slots__ = ("_words", "kinds", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.kinds = kinds_of_lines(text)
         self._words: set[bytes] | None = None
-        self._asked_for = 0
 
     @property
     def words(self) -> set[bytes]:
-        """The words that any gate asks for."""
-        if self._words is None or self._asked_for != len(_ASKED_FOR):
+        """The runs of ASCII letters in it."""
+        if self._words is None:
             self._words = words_in(self.kinds)
-            self._asked_for = len(_ASKED_FOR)
         return self._words
 
     def may_have(self, gates: Either) -> bool:
@@ -53,9 +49,10 @@ class Overview:
 
     def has(self, gates: Either) -> bool:
         """Whether one of ``gates`` is open."""
-        if gates.words is not None and gates.words.isdisjoint(self.words):
+        words, kinds = self.words, self.kinds
+        if gates.words is not None and gates.words.isdisjoint(words):
             return False
-        return any(gate.part in self.kinds for gate in gates.gates if gate.words <= self.words)
+        return any(gate.words <= words and gate.part in kinds for gate in gates.gates)
 
 
 def kinds_of_lines(text: str) -> str:
@@ -103,7 +100,6 @@ class Either:
             part = one[case.end() :] if case else one.strip("…")
             for letter in case.groups() if case else ("",):
                 gates.append(Gate(part, _whole_words(letter + part if case else one)))
-        _ASKED_FOR.update(*(gate.words for gate in gates))
         parts = dict.fromkeys(gate.part for gate in gates)
         # One of these is in a text that has one of the gates, but for those without words.
         words = [max(gate.words, key=len, default=b"") for gate in gates]

@@ -15,8 +15,7 @@ from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of
 from unstuck.diagnosis.shapes.rules import COMMAND_LINE
 from unstuck.diagnosis.test_runs import is_test_run, place_alone
-from unstuck.diagnosis.waiting import is_used_up, resets_at, retry_after
-from unstuck.text import Clean, admit, shorten
+from unstuck.text import Clean, admit
 
 __all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "read"]
 
@@ -56,7 +55,9 @@ EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such
 
 def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
-    seen = Overview(_without_own_words(_bounded(output)))
+    seen = Overview(_bounded(output))
+    if OWN.search(seen.kinds):
+        seen = Overview(_without_own_words(seen.text))
     best = _best_of_step(seen.text) if NOT_BUILT in seen.text else None
     best = best or _best(seen, exit_code)
     if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
@@ -108,7 +109,9 @@ def _shapes(seen: Overview) -> Iterator[Shape]:
     """The shapes whose gates are open, the surest first: where that is what it is, no words are looked for."""
     if seen.may_have(SUREST.gates):
         yield SUREST
-    yield from filter(lambda shape: seen.has(shape.gates), SHAPES.in_question(seen))
+    for shape in SHAPES.in_question(seen):
+        if seen.has(shape.gates):
+            yield shape
 
 
 def _is_shell(program: str) -> bool:
@@ -131,8 +134,9 @@ def _place_of_request(text: str) -> str | None:
 
 def _lines(text: str) -> list[str]:
     """The lines of ``text``, each within the limit and without blanks at its end."""
-    lines = [line.rstrip() for line in text.split("\n")]
-    return lines if max(map(len, lines)) <= LINE_LIMIT else [line[:LINE_LIMIT].rstrip() for line in lines]
+    lines = [*map(str.rstrip, text.split("\n"))]
+    long = len(text) > LINE_LIMIT and max(map(len, lines)) > LINE_LIMIT
+    return [line[:LINE_LIMIT].rstrip() for line in lines] if long else lines
 
 
 def _last_line(text: str, exit_code: int | None) -> Finding:
@@ -158,7 +162,7 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
     )
     headline = Clean(headline[:HEADLINE_LIMIT])
     return Reading(
-        text=seen.text,
+        seen=seen,
         headline=headline,
         said=Overview(headline.lower()),
         name=best.name,
@@ -175,19 +179,16 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
         and says_context_exhausted(f"{headline} {detail}"),
         environment=best.environment,
         installing=installing,
-        retry_after=retry_after(seen),
-        resets_at=resets_at(seen),
-        used_up=is_used_up(f"{headline} {detail}"),
         exit_code=exit_code,
     )
 
 
 def _cleaned(*fields: str) -> list[Clean]:
     """Every field admitted; all at once where they stay apart, because admitting costs more than anything else here."""
-    shorter = [field if len(field) <= DETAIL_LIMIT else shorten(field, DETAIL_LIMIT) for field in fields]
-    together = admit("\n".join(shorter), limit=len(fields) * (DETAIL_LIMIT + 1)).split("\n")
-    if len(together) == len(fields):
-        return [Clean(field) for field in together]
+    together = "\n".join(fields)
+    clean = admit(together, limit=DETAIL_LIMIT).split("\n") if len(together) <= DETAIL_LIMIT else []
+    if len(clean) == len(fields):
+        return [*map(Clean, clean)]
     return [admit(field, limit=DETAIL_LIMIT) for field in fields]
 
 
@@ -209,8 +210,6 @@ def _text(raw: str | bytes) -> str:
 
 def _without_own_words(text: str) -> str:
     """Without what unstuck has said itself: a failure that is told of again has not happened again."""
-    if not OWN.search(f"\n{text}"):
-        return text
     start = text.find(EVIDENCE)
     ends = [at for mark in EVIDENCE_ENDS if start >= 0 and (at := text.find(mark, start)) >= 0]
     if ends:

@@ -12,16 +12,15 @@ __all__ = ["Reading"]
 
 @dataclass(slots=True)
 class Reading:
-    """What one output says. ``text`` is the bounded text without escapes; ``headline`` the line that says it best,
+    """What one output says. ``seen`` is the bounded text without escapes; ``headline`` the line that says it best,
     and ``said`` what is in that in lower case.
 
-    ``location`` is ``file:line`` or None; ``retry_after`` seconds as text and ``resets_at`` when a limit ends (see
-    ``waiting``), both empty where none is said, ``used_up`` that a limit is spent; ``exit_code`` as given; ``kind`` is
-    ``run``, ``build``, ``lint`` or ``test``; ``weight`` 0 to 100 says how sure the shape was; ``environment`` says that
-    a lookup in the process's environment failed, ``installing`` that a package was being installed.
+    ``location`` is ``file:line`` or None; ``exit_code`` as given; ``kind`` is ``run``, ``build``, ``lint`` or ``test``;
+    ``weight`` 0 to 100 says how sure the shape was; ``environment`` says that a lookup in the process's environment
+    failed, ``installing`` that a package was being installed.
     """
 
-    text: str
+    seen: Overview
     headline: Clean
     said: Overview
     name: str = ""
@@ -36,7 +35,4 @@ class Reading:
     context_exhausted: bool = False
     environment: bool = False
     installing: bool = False
-    retry_after: str = ""
-    resets_at: str = ""
-    used_up: bool = False
     exit_code: int | None = None

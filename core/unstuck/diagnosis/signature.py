@@ -95,7 +95,7 @@ class FailureSignature:
 
     @staticmethod
     def _classify_error(error_message: str | bytes) -> ErrorType:
-        return _signed(_read(error_message)).error_type
+        return _type_of(_read(error_message))
 
     @staticmethod
     def _extract_location(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str | None:
@@ -149,7 +149,13 @@ def extract_failure_signature(
 def _signed(reading: Reading, **known: Any) -> FailureSignature:
     from unstuck.diagnosis.extraction import signature_of
 
-    return signature_of(reading, **known)
+    return signature_of(reading, _type_of(reading), **known)
+
+
+def _type_of(reading: Reading) -> ErrorType:
+    from unstuck.diagnosis.naming import error_type_of
+
+    return error_type_of(reading)
 
 
 def _read(message: str | bytes, trace: str | bytes | None = None) -> Reading:

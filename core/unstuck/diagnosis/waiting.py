@@ -6,8 +6,9 @@ import re
 
 from unstuck.diagnosis.gates import Either, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
+from unstuck.diagnosis.reading import Reading
 
-__all__ = ["is_used_up", "resets_at", "retry_after"]
+__all__ = ["waits"]
 
 _LONGEST = 2_000
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
@@ -32,7 +33,17 @@ _EPOCH_GATES = Either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 
-def retry_after(seen: Overview) -> str:
+def waits(reading: Reading) -> dict[str, str]:
+    """``retry_after`` in seconds, ``resets_at`` (when a limit ends) and ``used_up``; empty where it is not said."""
+    spent = _is_used_up(f"{reading.headline} {reading.detail}")
+    return {
+        "retry_after": _retry_after(reading.seen),
+        "resets_at": _resets_at(reading.seen),
+        "used_up": "yes" if spent else "",
+    }
+
+
+def _retry_after(seen: Overview) -> str:
     """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
     for part in _AFTER_GATES.parts if seen.may_have(_AFTER_GATES) else ():
         for line in lines_with(seen.text, part):
@@ -46,7 +57,7 @@ def _seconds(number: str, unit: str) -> float:
     return float(number) * _SECONDS.get(unit, _SECONDS.get(unit[0], 1.0))
 
 
-def resets_at(seen: Overview) -> str:
+def _resets_at(seen: Overview) -> str:
     """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
     if seen.may_have(_EPOCH_GATES) and (epoch := _EPOCH.search(seen.text)):
         return epoch[1]
@@ -57,6 +68,6 @@ def resets_at(seen: Overview) -> str:
     return ""
 
 
-def is_used_up(text: str) -> bool:
+def _is_used_up(text: str) -> bool:
     """Whether a limit is spent that no wait of seconds brings back, unlike that of too many calls at once."""
     return ("imit" in text or "uota" in text) and _USED_UP.search(text[:_LONGEST].lower()) is not None

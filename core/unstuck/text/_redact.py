@@ -46,13 +46,10 @@ class _Rule:
             self._compiled = re.compile(self._pattern, self._flags)
         return self._compiled
 
-    def apply(self, text: str, lowered: str) -> str:
-        if self._first and self._first.search(text):
-            return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
-        for hint in self.hints:
-            if hint in lowered:
-                return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
-        return text
+    def apply(self, text: str, hinted: set[str]) -> str:
+        if hinted.isdisjoint(self.hints) and not (self._first and self._first.search(text)):
+            return text
+        return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
 
 
 def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
@@ -285,7 +282,8 @@ def _pass(text: str) -> str:
     if _known:
         text = _known.sub(PLACEHOLDER, text)
     lowered = text.lower()
-    if any(map(lowered.__contains__, _HINTS)) or _FIRST.search(text):
+    hinted = {hint for hint in _HINTS if hint in lowered}
+    if hinted or _FIRST.search(text):
         for rule in _RULES:
-            text = rule.apply(text, lowered)
+            text = rule.apply(text, hinted)
     return text

@@ -78,7 +78,7 @@ def is_library(file: str) -> bool:
     if file.startswith("internal/") and file.endswith(".js"):
         # Node's modules without their scheme; other languages have an internal/, too.
         return True
-    return any(map(file.__contains__, LIBRARY_MARKS))
+    return any(mark in file for mark in LIBRARY_MARKS)
 
 
 def all_of(tests: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ SPOT = Lazy(r"([^\s:][^:\n]{0,300}):(\d{1,7}):(?: (?:in (.{1,200})|([A-Za-z_][\w
 ONE_LINE = Lazy(r"(/[^\s:][^:\n]{0,300}\.py):(\d{1,7}): (.*)$")
 FRAME = Lazy(r'\s+File "([^"]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?$')
 WANTED = Lazy(r"file (\S{1,400}), line (\d{1,7})$")
-SUMMARY = Lazy(r"(FAILED|ERROR) (\S.*?)(?: - (.*))?$")
+SUMMARY = ("FAILED ", "ERROR ")
 PROGRESS = Lazy(r"[.FEsxX]+\s+\[ *\d{1,3}%\]$")
 CLASS = (
     r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
@@ -151,12 +151,13 @@ class _Reader:
             self._usage = line.removeprefix("ERROR: ")
             self._broken = self._broken or line.startswith("ImportError")
             return
-        summary = SUMMARY.match(line) if line.startswith(("FAILED ", "ERROR ")) else None
-        if summary is None or ("::" not in summary[2] and ".py" not in summary[2]):
+        kind, _, told = line.partition(" ") if line.startswith(SUMMARY) else ("", "", "")
+        test, _, reason = told.partition(" - ")
+        if "::" not in test and ".py" not in test:
             return
         self._active = True
-        self._broken = self._broken or (summary[1] == "ERROR" and "::" not in summary[2])
-        self._failed.append((summary[2], summary[3] or ""))
+        self._broken = self._broken or (kind == "ERROR" and "::" not in test)
+        self._failed.append((test, reason))
 
     def finding(self) -> Finding | None:
         if not self._active and not self._usage.startswith(NEVER_BEGUN):
