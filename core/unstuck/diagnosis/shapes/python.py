@@ -12,6 +12,10 @@ HEAD = Lazy(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 TITLE = "Traceback (most recent call last):"
 DETAIL_LINES = 2
+# Above each leaf of a group; one that was never raised has no traceback of its own.
+LEAF = Lazy(r"\s{0,200}\+(?:-\+)?-{16} \d{1,7} -{16}$")
+# What another process raised is raised here once more.
+ELSEWHERE = "RemoteTraceback"
 # What the interpreter prints of itself, the innermost frame first and without a comma.
 FATAL_TITLE = "(most recent call first):"
 FATAL_HEAD = Lazy(r"(?:Fatal Python error: \S.*|Timeout \(\d{1,3}:\d\d:\d\d(?:\.\d{1,6})?\)!)$")
@@ -31,7 +35,10 @@ def traceback(text: str, lines: list[str]) -> Finding | None:
     if tested:
         tested[0].test = all_of(found.test for found in tested)
         return tested[0]
-    return reader.found[-1] if reader.found else None
+    last = reader.found[-1] if reader.found else None
+    if last is not None and ELSEWHERE in text:
+        return next(found for found in reader.found if found.headline == last.headline)
+    return last
 
 
 def fatal(text: str, lines: list[str]) -> Finding | None:
@@ -71,10 +78,14 @@ class _Reader:
         self._syntax: tuple[str, str] | None = None
         self._detail_wanted = 0
         self._test = ""
+        self._leaf = False
 
     def feed(self, line: str) -> None:
+        leaf, self._leaf = self._leaf, False
         if TITLE in line:
             self._start(line)
+        elif leaf:
+            self._never_raised(line)
         elif self._open:
             # Most lines in between are of the source.
             if self._prefix or line[:1] != " " or 'File "' in line:
@@ -87,6 +98,8 @@ class _Reader:
             self._finish(line.strip())
         elif line.startswith(("FAIL: ", "ERROR: ")) and line.endswith((")", "]")):
             self._test = line.split(": ", 1)[1].split(" (", 1)[-1].rstrip(")")
+        else:
+            self._leaf = "+--" in line and bool(self.found) and LEAF.match(line) is not None
 
     def _start(self, line: str) -> None:
         prefix = line[: line.index(TITLE)].removesuffix("Exception Group ")
@@ -140,6 +153,14 @@ class _Reader:
         )
         self._test, self._frames, self._syntax = "", [], None
         self._detail_wanted = DETAIL_LINES if "validation error" in line else 0
+
+    def _never_raised(self, line: str) -> None:
+        """A leaf of a group without a traceback is told at the place of the group."""
+        group = self.found[-1]
+        self._finish(line.partition("| ")[2])
+        leaf = self.found[-1]
+        if leaf is not group:
+            leaf.location, leaf.function, leaf.files = group.location, group.function, group.files
 
     def _more(self, line: str) -> None:
         """A validation error names its fields on the lines below."""
