@@ -71,6 +71,13 @@ def test_two_at_once() -> None:
     assert asking.to_pop(rows[1:], now=11.0, busy=False, last_key=None) == ""
 
 
+@pytest.mark.parametrize("kind", sorted(set(CHOICES) - {"stuck"}))
+def test_only_a_stuck_task_interrupts(kind: str) -> None:
+    """A time-out, a loop, a question and all the others wait in the list, whatever is done at the keys."""
+    assert Asking().to_pop([gate(kind)], now=10.0, busy=False, last_key=None) == ""
+    assert Asking().to_pop([gate(kind), gate("stuck", "two")], now=10.0, busy=False, last_key=None) == "g-two"
+
+
 def test_which_one_is_answered_next() -> None:
     """That of the selected task, else the one that has waited longest."""
     rows = [gate("stuck", "one"), gate("stuck", "two")]

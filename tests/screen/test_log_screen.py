@@ -140,6 +140,20 @@ async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> 
         assert not isinstance(stage.app.screen, LogScreen)
 
 
+async def test_whoever_reads_the_log_hears_of_a_question(showing: Any) -> None:
+    """Nothing comes up over the log; that a task asks is said there, with the key that answers it."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        screen = await opened(stage)
+        stage.story.asks("docs", "question", question="Which port?")
+        await stage.story.core.journal.committed()
+        stage.main.frame()
+        await stage.pilot.pause()
+        assert stage.app.screen is screen
+        (said,) = [notice.message for notice in stage.app._notifications]
+        assert said == "docs needs you: Which port? (a on the main screen)"
+
+
 async def test_one_finds_a_record_and_reads_all_of_it(showing: Any) -> None:
     """Words narrow the list as they are typed, enter shows the whole record, and esc leads back step by step."""
     async with showing(story=True) as stage:

@@ -175,7 +175,6 @@ async def test_attention_is_never_scrolled_away(showing: Showing) -> None:
         gate = stage.story.asks("task-000", "question", question="Which currency?", options=["EUR"])
         await stage.settled()
         assert gate
-        await stage.set_aside()
         await stage.press("table.last")
         assert "Which currency?" in stage.rows()[1]
         assert "task-299" in stage.text
@@ -189,7 +188,7 @@ async def test_many_questions_leave_room_for_the_tasks(showing: Showing) -> None
             stage.story.task(f"t{number:02}")
             stage.story.asks(f"t{number:02}", "question", question=f"Question {number:02}?", options=["a"])
         await stage.settled()
-        await stage.set_aside()
+        assert not stage.app.screen.is_modal
         assert sum("Question" in row for row in stage.rows()) == 4
         await stage.press("view.previous", *["attention.down"] * 20)
         assert "Question 20?" in stage.text
@@ -204,7 +203,6 @@ async def test_a_answers_the_selected_task_else_the_oldest(showing: Showing) -> 
         for name in ("one", "two"):
             stage.story.asks(name, "question", question=f"about {name}", options=["a"])
         await stage.settled()
-        await stage.set_aside()
         for name, asked in (("one", "about one"), ("two", "about two"), ("three", "about one")):
             stage.main.query_one(TaskTable).select(name)
             await stage.press("gate.answer")
@@ -220,7 +218,6 @@ async def test_a_question_of_the_run_can_be_reached(showing: Showing) -> None:
         stage.story.asks("web", "question", question="about web", options=["a"])
         stage.story.asks("", "remediation", problem="pytest is not installed", attempts=3)
         await stage.settled()
-        await stage.set_aside()
         await stage.press("view.previous", "attention.down", "attention.answer")
         assert isinstance(stage.app.screen, GateDialog)
         assert "pytest is not installed" in "\n".join(str(part.render()) for part in stage.app.screen.query(Static))

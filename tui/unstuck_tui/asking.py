@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 from unstuck.record.state import GateRow
 
-__all__ = ["TYPING_S", "Asking", "next_to_answer"]
+__all__ = ["POPS", "TYPING_S", "Asking", "next_to_answer"]
+
+POPS = "stuck"
+"""The one kind of question that comes up by itself: nothing else says that everything has been tried."""
 
 TYPING_S = 2.0
 """Whoever pressed a key this recently may press the next one without looking."""
@@ -17,7 +20,7 @@ TYPING_S = 2.0
 class Asking:
     """Decides about each gate once, in the first frame that shows it.
 
-    A question that may not come up then never does later: nobody would expect it. It stays in the attention list.
+    Only that of a task that is stuck comes up. A question that may not come up then never does later: nobody would expect it. It stays in the attention list.
     """
 
     _decided: set[str] = field(default_factory=set)
@@ -27,7 +30,7 @@ class Asking:
 
         ``busy``: a dialog or a text field has the focus. ``now`` and ``last_key`` are monotonic seconds.
         """
-        new = [row.id for row in gates if row.id not in self._decided]
+        new = [row.id for row in gates if row.gate.type == POPS and row.id not in self._decided]
         self._decided.update(new)
         typing = last_key is not None and now - last_key < TYPING_S
         return new[0] if new and not busy and not typing else ""

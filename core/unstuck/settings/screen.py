@@ -55,8 +55,8 @@ class ScreenSettings(BaseModel):
 
     ``notify`` is how a notification goes out while the terminal is not focused, ``notify_command`` the words of the
     program that takes it where that is ``command``: never text for a shell. ``title``: whether the terminal's title
-    says what needs the person. ``dialogs``: whether a question comes up by itself or waits in the list. ``keys`` are
-    other keys for actions by their ids; which ids and keys there are the screen knows.
+    says what needs the person. ``dialogs``: whether a stuck task's question comes up by itself or waits in the list.
+    ``keys`` are other keys for actions by their ids; which ids and keys there are the screen knows.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)

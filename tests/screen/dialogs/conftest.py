@@ -149,10 +149,14 @@ class World:
                 await asyncio.wait_for(self.moved.wait(), PATIENCE)
 
     async def asked(self, count: int = 1) -> None:
-        """Until so many gates are open, for good, and the screen has had its frame."""
+        """Until so many gates are open, for good, and the screen has had its frame; one that does not pop is opened."""
         await self.until(lambda: len(self.supervisor.state.open_gates()) >= count)
         await self.pilot.pause()
         await self.pilot.pause()
+        newest = self.supervisor.state.open_gates()[-1]
+        if not self.is_asking and newest.gate.type != "stuck":
+            self.app.asker.ask(newest.id)
+            await self.pilot.pause()
 
     @property
     def gate(self) -> str:

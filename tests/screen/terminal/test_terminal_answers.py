@@ -89,11 +89,19 @@ def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Any, choice: str, agai
     assert len(desk.prompts("web")) == (2 if again else 1)
 
 
+def asked(terminal: Any, *words: str) -> str:
+    """What needs the person stands in the list; the answer key brings it up, with these words."""
+    terminal.until("needs you", "waits for you")
+    terminal.press(key_of("gate.answer"))
+    shown: str = terminal.until(*words)
+    return shown
+
+
 def test_a_time_out_is_extended(desk: Any) -> None:
     """Time is up: the agent stands still until the person gives it more, and then ends its one attempt well."""
     go = desk.pipe("go")
     terminal = run(desk, "--timeout", "1s", agent=f"cat {go}; touch done")
-    terminal.until("task has used up its time", "Let it run", "the agent is frozen meanwhile")
+    asked(terminal, "task has used up its time", "Let it run", "the agent is frozen meanwhile")
     terminal.press(key_of("timeout.extend"))
     terminal.until("enter sends")
     terminal.write("20m")
@@ -109,7 +117,7 @@ def test_a_time_out_is_extended(desk: Any) -> None:
 def test_a_loop_is_waved_on(desk: Any) -> None:
     """Going round in circles: *not a loop* lets the held call of the agent go on."""
     terminal = desk.terminal(str(Path(__file__).parent / "looping_run.py"), program=sys.executable)
-    terminal.until("task goes round in circles", "esc leaves it open")
+    asked(terminal, "task goes round in circles", "esc leaves it open")
     assert not (desk.seen / "directive").exists()
     terminal.press(key_of("loop.continue__task"))
     terminal.until("1 done")
@@ -124,7 +132,7 @@ echo 'UNSTUCK {{"signal": "needs_guidance", "question": "Which port?", "options"
 def test_a_question_is_answered_by_option(desk: Any) -> None:
     """The agent asks which: the option whose key was pressed stands in its next prompt."""
     terminal = run(desk, agent=QUESTION.format(word="port 8080"))
-    terminal.until("task asks", "Which port?", "port 8080", OPEN)
+    asked(terminal, "task asks", "Which port?", "port 8080", OPEN)
     terminal.press("2")
     terminal.until("every task succeeded")
     assert leave(terminal) == 0
@@ -134,7 +142,7 @@ def test_a_question_is_answered_by_option(desk: Any) -> None:
 def test_a_question_is_answered_in_own_words(desk: Any) -> None:
     """The agent asks which: the person answers with something else, and the agent is told it."""
     terminal = run(desk, agent=QUESTION.format(word="a free port"))
-    terminal.until("task asks", OPEN)
+    asked(terminal, "task asks", OPEN)
     terminal.press(key_of("question.show_me"))
     terminal.until("ctrl+s sends")
     terminal.write("Take a free port")

@@ -15,13 +15,17 @@ STOPPED = re.compile(r"stopped +■ (\d+) process(?:es)?: (\d+) ")
 def test_a_hanging_agent_is_stopped_by_keys_with_its_receipt_on_the_screen(desk: Any) -> None:
     """It prints nothing and does nothing: I am asked, extend, am asked again, stop it, and read which process ended."""
     terminal = desk.terminal("demo", "--scenario", "hangs-silently", "--speed", "10", size=(150, 45))
+    terminal.until("waits for you")
+    terminal.press(key_of("gate.answer"))
     asked = terminal.until("shows no sign of life", "STALLED", "the agent is frozen meanwhile")
     assert "process" in asked
     terminal.press(key_of("timeout.extend"))
     terminal.until("enter sends")
     terminal.write("10s")
     terminal.press("enter")
-    terminal.gone("shows no sign of life")
+    terminal.gone("shows no sign of life", "waits for you")
+    terminal.until("waits for you")
+    terminal.press(key_of("gate.answer"))
     terminal.until("shows no sign of life", "STALLED")
     assert not STOPPED.search(terminal.text)
     terminal.press(key_of("timeout.stop"))

@@ -74,6 +74,9 @@ def test_hostile_texts_are_only_text(hostile: Any, gate: str, title: str) -> Non
     notification, and what the person pastes.
     """
     terminal = hostile.terminal("run", hostile.plan(gate))
+    if gate != "stuck":
+        terminal.until("waits for you")
+        terminal.press(key_of("gate.answer"))
     shown = terminal.until(title, "esc leaves it open")
     assert "[/nope] [@click=app.exit]out[/]" in shown
     terminal.press("escape")

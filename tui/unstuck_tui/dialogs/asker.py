@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from typing import Literal
 
@@ -14,6 +14,7 @@ from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.record.state import GateRow
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
+from unstuck_tui.actions import spoken
 from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.gate import GateDialog
@@ -22,12 +23,15 @@ from unstuck_tui.dialogs.questions import question_of
 from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
 from unstuck_tui.render.format import time_of_day
+from unstuck_tui.render.header import asked_about
 from unstuck_tui.render.words import ACTORS
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView, agents_at_work
 from unstuck_tui.working import start
 
 __all__ = ["Asker"]
+
+_SAID_AT_ONCE = 3
 
 
 class Asker:
@@ -38,6 +42,7 @@ class Asker:
         self._unsent = view.log.parent / UNSENT_NAME
         self._asking, self._pops = Asking(), pops
         self._last_key: float | None = None
+        self._gates = tracker.gates
         self._drafts: Drafts = {}
         self._is_asking = self._is_leaving = False
         self._shown: GateDialog | None = None
@@ -69,6 +74,18 @@ class Asker:
         )
         if gate and self._pops:
             self.ask(gate)
+        elif self._gates is not self._tracker.gates:
+            self._say_what_is_asked({row.id for row in self._gates})
+        self._gates = self._tracker.gates
+
+    def _say_what_is_asked(self, known: Set[str]) -> None:
+        """On a screen without the list of questions those that are new are said in passing."""
+        if getattr(self._app.screen, "HAS_QUESTIONS", True):
+            return
+        for row in [row for row in self._tracker.gates if row.id not in known][:_SAID_AT_ONCE]:
+            about = asked_about(row.gate.type, row.gate.context)
+            said = f"{row.gate.task or 'The run'} needs you: {one_line(about, 200)}"
+            self._app.notify(f"{said} ({spoken('gate.answer')} on the main screen)", timeout=10, markup=False)
 
     def ask_next(self, task: str = "") -> None:
         """The question of ``task``, else the one that has waited longest; says so where nothing is asked."""

@@ -78,6 +78,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         "rows",
         "detail",
     )
+    HAS_QUESTIONS = False
     OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "browse")
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """

@@ -58,6 +58,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     """
 
     AREAS: ClassVar[tuple[Area, ...]] = ("logs", "log", "detail")
+    HAS_QUESTIONS = False
     OWN: ClassVar[tuple[Area, ...]] = ("logs",)
     BINDINGS = bindings_of("logs")
     DEFAULT_CSS = """
