@@ -20,7 +20,8 @@ TYPING_S = 2.0
 class Asking:
     """Decides about each gate once, in the first frame that shows it.
 
-    Only that of a task that is stuck comes up. A question that may not come up then never does later: nobody would expect it. It stays in the attention list.
+    Only that of a task that is stuck comes up. A question that may not come up then never does later: nobody would
+    expect it. It stays in the attention list.
     """
 
     _decided: set[str] = field(default_factory=set)

@@ -20,6 +20,7 @@ from unstuck.runs.recovering import tree_of
 from unstuck.runs.saved import store_of
 from unstuck.settings import ScreenSettings, Settings, runtime_dir
 from unstuck.supervision.core import limits_of as rules_of
+from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.looking import changes_in
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
@@ -111,6 +112,12 @@ class FollowedRun:
 
     async def step_in(self, task: str, answer: Answer) -> object:
         raise UnstuckError("this is a second screen: an agent is held where the run is worked")
+
+    async def hand_over(self, task: str) -> Handed:
+        raise UnstuckError("this is a second screen: a work tree is handed over where the run is worked")
+
+    async def give_back(self, handed: Handed) -> Back:
+        raise UnstuckError("this is a second screen: nothing was handed over here")
 
     async def keep_open(self, gate: str) -> object:
         return await self._said({"do": "keep", "gate": gate})

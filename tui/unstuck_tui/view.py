@@ -14,6 +14,7 @@ from unstuck.escalation.levels import Limits
 from unstuck.record.envelope import Record
 from unstuck.record.events import NotificationSent
 from unstuck.record.state import State
+from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
@@ -97,6 +98,12 @@ class RunView(Protocol):
 
     async def step_in(self, task: str, answer: Answer) -> object:
         """Hold ``task`` and decide about it; ``extend`` gives it more time. Raises UnstuckError where it cannot."""
+
+    async def hand_over(self, task: str) -> Handed:
+        """Let the agent of ``task`` stand still while a person works in its tree. Raises UnstuckError."""
+
+    async def give_back(self, handed: Handed) -> Back:
+        """The person has left the tree; what they have changed in it."""
 
     async def keep_open(self, gate: str) -> object:
         """Somebody is there: ``gate`` is not answered by itself any more."""
@@ -182,6 +189,12 @@ class LiveRun:
         if answer.choice == "extend":
             return await self._supervisor.extend(task, answer.number or 0.0)
         return await self._supervisor.step_in(task, answer)
+
+    async def hand_over(self, task: str) -> Handed:
+        return await self._supervisor.hand_over(task)
+
+    async def give_back(self, handed: Handed) -> Back:
+        return await self._supervisor.give_back(handed)
 
     async def keep_open(self, gate: str) -> None:
         await self._supervisor.keep_open(gate)

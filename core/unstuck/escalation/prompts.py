@@ -10,16 +10,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from unstuck.contract import Level
+from unstuck.contract import ANSWER_LIMIT, Level
 from unstuck.diagnosis import Diagnosis, FailureType
 from unstuck.settings.templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "answer_to", "compose", "cut_off", "quoted", "set_back"]
+__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "answer_to", "by_hand", "compose", "cut_off", "quoted", "set_back"]
 
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
 _EVIDENCE_LIMIT = 4_000
+_DIFF_LIMIT = 12_000
 _NAMED = 12
 _QUESTION_LIMIT = 1_000
 
@@ -151,6 +152,26 @@ def _problem(diagnosis: Diagnosis, repeats: int) -> str:
 def answer_to(question: str, answer: str) -> str:
     """A person's answer with what the agent had asked: a fresh session does not know its own question any more."""
     return f"{answer}\n(You had asked: {one_line(question, _QUESTION_LIMIT)})" if question and answer else answer
+
+
+def by_hand(why: str, changes: Sequence[str], diff: str, *, files: int, others: Sequence[str] = ()) -> Clean:
+    """What a person did in the files themselves, as an answer: their words, then the ``changes`` and the ``diff``.
+
+    ``changes`` are the first of so many ``files``, a line each; ``others`` are tasks that may have had a hand in it. It
+    holds also where it is told again and the files are others by then. At most :data:`ANSWER_LIMIT` characters.
+    """
+    if not changes:
+        return admit(why, limit=ANSWER_LIMIT)
+    named = [f"- {one_line(change)}" for change in changes[:_NAMED]]
+    if files > len(named):
+        named.append(f"- and {files - len(named)} more")
+    doubt = f"Some of it may be the work of {', '.join(others)}, in the same tree." if others else ""
+    done = "\n".join(["A person has shown how, by hand, in the files:", *named])
+    head = "\n\n".join(filter(None, (why.strip(), done, doubt)))
+    end = "Keep this where it is there already, do the same where it is not, and go on from there."
+    room = ANSWER_LIMIT - len(head) - len(end) - 10
+    shown = shorten(quoted(diff), min(_DIFF_LIMIT, room)) if diff and room > _EVIDENCE_LIMIT else ""
+    return admit("\n\n".join(filter(None, (head, shown, end))), limit=ANSWER_LIMIT)
 
 
 def cut_off(left: Sequence[str] | None, *, stays: bool = True) -> str:

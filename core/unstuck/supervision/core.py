@@ -24,6 +24,7 @@ from unstuck.workspace.git import Repository
 from unstuck.workspace.worktrees import Worktrees
 
 if TYPE_CHECKING:
+    from unstuck.supervision.hands import Handed
     from unstuck.supervision.questions import Question
 
 __all__ = ["Core", "GatePolicy", "limits_of"]
@@ -56,6 +57,8 @@ class Core:
     ``stand_still`` makes the agent of an attempt do as these and the record say. ``questioned`` asks what a person
     wants to be asked about an attempt, with how its agent stands meanwhile. ``cut_off`` are the attempts that this
     process has found interrupted, and ``chosen`` what was said beforehand of what becomes of them, by task or pattern.
+    ``in_hands`` are the trees that a person has taken over, by the question their agents wait at, also those that were
+    given back and may be taken again; ``taken`` are the questions whose trees a person has now.
     """
 
     root: Path
@@ -80,6 +83,8 @@ class Core:
     asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     stand_still: dict[str, Callable[[], None]] = field(default_factory=dict)
     questioned: dict[str, Callable[[Question], None]] = field(default_factory=dict)
+    in_hands: dict[str, Handed] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
     cut_off: frozenset[str] = frozenset()
     chosen: Mapping[str, str] = field(default_factory=dict)
     baseline_check: Callable[..., Awaitable[None]] | None = None

@@ -23,7 +23,7 @@ from unstuck.record.mounts import shared_risk
 from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
 from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
-from unstuck.supervision import stepping_in
+from unstuck.supervision import hands, stepping_in
 from unstuck.supervision.answering import Answers, Hooks
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
@@ -360,7 +360,8 @@ class Supervisor:
         return await session.end(attempt.id, report)
 
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
-        """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused."""
+        """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also while a person has its files."""
+        hands.refuse_in_hands(self.core, gate)
         closed = answer_gate(self.core.journal, gate, answer, actor=actor)
         self.core.wake()
         if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
@@ -398,6 +399,21 @@ class Supervisor:
         self.core.wake()
         await self.core.journal.committed()
         return closed
+
+    async def hand_over(self, task: str) -> hands.Handed:
+        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`give_back`.
+
+        Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
+        """
+        handed = await hands.hand_over(self.core, task)
+        await self.core.journal.committed()
+        return handed
+
+    async def give_back(self, handed: hands.Handed) -> hands.Back:
+        """The person has left the tree; what they have changed in it. The question of its agent takes answers again."""
+        back = await hands.give_back(self.core, handed)
+        await self.core.journal.committed()
+        return back
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""

@@ -14,6 +14,7 @@ from unstuck.record.fold import fold
 from unstuck.record.state import State
 from unstuck.settings import Settings
 from unstuck.supervision.core import limits_of as rules_of
+from unstuck.supervision.hands import Back, Handed
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.history import History
@@ -129,6 +130,12 @@ class PastRun:
         raise UnstuckError(PAST)
 
     async def step_in(self, task: str, answer: Answer) -> object:
+        raise UnstuckError(PAST)
+
+    async def hand_over(self, task: str) -> Handed:
+        raise UnstuckError(PAST)
+
+    async def give_back(self, handed: Handed) -> Back:
         raise UnstuckError(PAST)
 
     async def keep_open(self, gate: str) -> object:

@@ -255,6 +255,11 @@ def _details(event: e.GateOpened, record: Record) -> list[str]:
     return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
+def _handed_back(event: e.HandedBack, record: Record) -> str:
+    what = event.trouble or _plural(event.files, "file is different", "files are different")
+    return f"  {record.task} is back: {what}"
+
+
 def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     about = context.get("question") or context.get("problem") or context.get("error_signature") or event.key
     options = context.get("options") or ()
@@ -436,6 +441,8 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.GateAnswered: _answered,
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
+    e.HandedOver: lambda event, record: f"  {record.task} is in a person's hands (files as of {event.checkpoint})",
+    e.HandedBack: _handed_back,
     e.TaskEnded: _task_ended,
     e.ResultIntegrated: _integrated,
     e.StopReceipt: _stopped,

@@ -11,6 +11,7 @@ from unstuck.record.event import EVENTS, Event, Unknown
 from unstuck.record.events.clock import *  # noqa: F403
 from unstuck.record.events.decision import *  # noqa: F403
 from unstuck.record.events.gate import *  # noqa: F403
+from unstuck.record.events.hands import *  # noqa: F403
 from unstuck.record.events.notice import *  # noqa: F403
 from unstuck.record.events.run import *  # noqa: F403
 from unstuck.record.events.task import *  # noqa: F403

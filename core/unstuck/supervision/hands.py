@@ -1,0 +1,153 @@
+"""A person takes a task's work tree into their own hands while its agent stands still, and gives it back.
+
+The question that the agent waits at stays open meanwhile and takes no answer from anywhere else, so nothing reaches the
+agent before the person is back. The files are saved before and after: what a person has done is no work of the task's,
+is told apart from it, and is never taken back with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstuck.contract import Answer
+from unstuck.errors import AnswerRefused, UsageError, WorkspaceError
+from unstuck.record import events as e
+from unstuck.record.state import GateRow, TaskRow
+from unstuck.supervision.asking import answer_gate
+from unstuck.supervision.core import Core
+from unstuck.supervision.naming import MOST_NAMED
+from unstuck.supervision.stepping_in import hold
+from unstuck.supervision.timers import keep_open
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["Back", "Handed", "give_back", "hand_over", "refuse_in_hands"]
+
+DIFF_LIMIT = 60_000
+_DONE = {"return": "added", "disappear": "deleted"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """A tree in a person's hands: ``folder`` is where the agent works in it, ``since`` the checkpoint of its files.
+
+    The agent of ``task`` waits at ``gate``, and what it does meanwhile is its ``standing``; empty where none is alive.
+    ``others`` are tasks whose agents may change the same files meanwhile.
+    """
+
+    task: str
+    gate: str
+    folder: Path
+    since: str
+    standing: str = ""
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Back:
+    """What a person has changed in so many ``files``: the first of them a line each, and the unified diff.
+
+    ``trouble`` says why nobody knows.
+    """
+
+    files: int = 0
+    changes: tuple[str, ...] = ()
+    diff: Clean = Clean("")
+    trouble: str = ""
+
+
+async def hand_over(core: Core, task: str) -> Handed:
+    """Let the agent of ``task`` stand still, unless it does, and save its files for a person to change them.
+
+    Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where nothing
+    could tell afterwards what was changed.
+    """
+    before = core.row(task).gate if task in core.head.tasks else ""
+    gate = core.head.gates[await hold(core, task)]
+    row = core.row(task)
+    _refuse(core, gate, is_ours=gate.id != before)
+    keep_open(core, gate.id)
+    known = core.in_hands.get(gate.id)
+    since = known.since if known is not None else await _saved(core, row)
+    if core.head.gates[gate.id].status != "open":
+        raise UsageError(f"{task} has had its answer just now")
+    handed = Handed(
+        task=task,
+        gate=gate.id,
+        folder=core.workdir(core.tree_of(row)),
+        since=since,
+        standing=gate.gate.standing if gate.gate.attempt else "",
+        others=_others(core, row),
+    )
+    core.in_hands[gate.id] = handed
+    core.taken.add(gate.id)
+    event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, handed.others)))
+    core.append(event, task=task, attempt=row.attempt, actor="human")
+    return handed
+
+
+def _refuse(core: Core, gate: GateRow, *, is_ours: bool) -> None:
+    """Raise UsageError where the tree cannot be taken; a question that was opened only for that is closed again."""
+    task = gate.gate.task
+    if gate.id in core.taken:
+        raise UsageError(f"{task} is in somebody's hands already")
+    if "show_me" not in gate.gate.choices:
+        raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
+    if gate.gate.attempt and gate.gate.standing == "runs_on":
+        if is_ours:
+            answer_gate(core.journal, gate.id, Answer(choice="continue"))
+        raise UsageError(f"the agent of {task} cannot be held: it would go on changing the same files")
+
+
+async def _saved(core: Core, row: TaskRow) -> str:
+    """The checkpoint of the files as they are: from it on it is not the task that works in them."""
+    store = core.checkpoints(core.tree_of(row))
+    return (await store.create("hand-over", run=core.run, task=row.id, works=False)).id
+
+
+def _others(core: Core, row: TaskRow) -> tuple[str, ...]:
+    """The other tasks that are worked on in the same tree, or will be."""
+    tree = core.tree_of(row)
+    return tuple(
+        other.id
+        for other in core.head.tasks.values()
+        if other.id != row.id and other.state != "ended" and core.tree_of(other) == tree
+    )[:MOST_NAMED]
+
+
+async def give_back(core: Core, handed: Handed) -> Back:
+    """The person has left the tree: what they have changed since it was first handed over at this question."""
+    try:
+        back = await _looked_at(core, handed)
+    except (WorkspaceError, OSError) as error:  # such as a tree that is gone
+        back = Back(trouble=one_line(str(error), 300))
+    finally:
+        core.taken.discard(handed.gate)
+    event = e.HandedBack(
+        gate=handed.gate,
+        checkpoint=handed.since,
+        files=back.files,
+        changes=tuple(map(one_line, back.changes)),
+        diff=back.diff,
+        trouble=one_line(back.trouble, 300),
+    )
+    core.append(event, task=handed.task, attempt=core.row(handed.task).attempt, actor="human")
+    return back
+
+
+async def _looked_at(core: Core, handed: Handed) -> Back:
+    row = core.row(handed.task)
+    attempt = core.head.attempts.get(row.attempt)
+    goes_on = attempt is not None and attempt.is_live
+    store = core.checkpoints(core.tree_of(row))
+    now = await store.create("hand-back", run=core.run, task=row.id, works=True if goes_on else None)
+    changes = await store.changed(handed.since, now.id)
+    diff = await store.diff(handed.since, now.id)
+    named = tuple(f"{_DONE.get(change.status, 'changed')} {one_line(change.path)}" for change in changes[:MOST_NAMED])
+    return Back(files=len(changes), changes=named, diff=admit(diff, limit=DIFF_LIMIT))
+
+
+def refuse_in_hands(core: Core, gate: str) -> None:
+    """Raise AnswerRefused while somebody works in the files that ``gate`` is about."""
+    if gate in core.taken:
+        raise AnswerRefused(f"{gate}: somebody works in its files at the screen just now; answer when they are back")

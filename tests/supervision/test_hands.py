@@ -1,0 +1,198 @@
+"""A person works in a task's tree themselves: the agent stands still, and is told what they changed. Real agents."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck import Answer, Guidance, Outcome, Supervisor, Task, admit
+from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.clock import ManualClock
+from unstuck.contract import ANSWER_LIMIT
+from unstuck.errors import AnswerRefused, UsageError
+from unstuck.escalation.prompts import by_hand
+from unstuck.record import events as e
+from unstuck.record.journal import read_records
+from unstuck.settings import Settings
+
+SCRIPT = """
+import os, pathlib, sys, time
+pathlib.Path(f"{os.environ['SEEN']}/told.txt").open("a").write(sys.argv[1] + "\\n--\\n")
+pathlib.Path(f"{os.environ['SEEN']}/pid.txt").write_text(f"{os.getpid()} ")
+while not os.path.exists(f"{os.environ['SEEN']}/go"): time.sleep(0.02)
+pathlib.Path("out.txt").write_text("done")
+"""
+AT_ONCE = Settings.model_validate({"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}})
+
+
+async def become(done: Callable[[], bool]) -> None:
+    """Wait until something outside this process is so."""
+    async with asyncio.timeout(60):
+        while not done():
+            await asyncio.sleep(0.01)
+
+
+class Desk:
+    """A run, and what its agent leaves beside the project."""
+
+    def __init__(self, supervisor: Supervisor, root: Path, seen: Path) -> None:
+        self.supervisor, self.root, self.seen = supervisor, root, seen
+
+    def works(self, *, hold: bool = True) -> asyncio.Future[Outcome]:
+        """A real program works at ``web`` until the file ``go`` is there."""
+        core = self.supervisor.core
+        spec = CommandSpec(command=(sys.executable, "-c", SCRIPT, "{prompt}"), freeze=hold)
+        environ = {**core.environ, "SEEN": str(self.seen)}
+        agent = CommandAgent(spec, folder=core.folder, environ=environ, limit=100_000, prompt_limit=30_000)
+        task = Task(id="web", prompt=admit("Make it work"), verify="test -f out.txt", timeout_s=600.0)
+        return asyncio.ensure_future(self.supervisor.supervise(task, agent))
+
+    async def process(self) -> psutil.Process:
+        file = self.seen / "pid.txt"
+        await become(lambda: file.exists() and file.read_text().strip() != "")
+        return psutil.Process(int(file.read_text()))
+
+    def told(self) -> list[str]:
+        return (self.seen / "told.txt").read_text().split("\n--\n")[:-1]
+
+    def logged(self, kind: type[e.Event]) -> list[Any]:
+        records = read_records(self.supervisor.core.journal.path)
+        return [record.event for record in records if isinstance(record.event, kind)]
+
+
+@pytest.fixture
+def desk(repo: Path, tmp_path: Path, clock: ManualClock) -> Any:
+    @asynccontextmanager
+    async def opened(**options: Any) -> AsyncIterator[Desk]:
+        (repo / "app.py").write_text("one\n", encoding="utf-8")
+        seen = tmp_path / "seen"
+        seen.mkdir()
+        async with Supervisor.open(repo, AT_ONCE, clock=clock, person=True, **options) as supervisor:
+            yield Desk(supervisor, repo, seen)
+
+    return opened
+
+
+async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
+    """Its process stands still while I edit; the diff is in the record, and its next attempt begins with it and why."""
+    async with desk() as at:
+        working = at.works()
+        process = await at.process()
+        handed = await at.supervisor.hand_over("web")
+        assert handed.folder == at.root
+        assert (handed.standing, handed.others) == ("frozen", ())
+        await become(lambda: process.status() == psutil.STATUS_STOPPED)
+        (at.root / "app.py").write_text("two\n", encoding="utf-8")
+        (at.root / "new.py").write_text("new\n", encoding="utf-8")
+        (at.root / "README.md").unlink()
+        with pytest.raises(AnswerRefused, match="somebody works in its files"):
+            await at.supervisor.answer(handed.gate, Answer(choice="continue"))
+        back = await at.supervisor.give_back(handed)
+        assert back.changes == ("deleted README.md", "changed app.py", "added new.py")
+        assert "-one\n+two" in back.diff
+        (recorded,) = at.logged(e.HandedBack)
+        assert (recorded.files, recorded.diff) == (3, back.diff)
+        text = by_hand("Two, because one is taken.", back.changes, back.diff, files=back.files)
+        await at.supervisor.answer(handed.gate, Answer(choice="show_me", text=text))
+        (at.seen / "go").touch()
+        assert (await working).status == "succeeded"
+    first, second = at.told()
+    assert "two" not in first
+    assert "Two, because one is taken." in second
+    assert "- changed app.py" in second
+    assert "| -one\n| +two" in second
+
+
+async def test_taken_again_all_of_it_is_told(desk: Any) -> None:
+    """Back without an answer and once more into the tree: the second time nothing of the first is forgotten."""
+    async with desk() as at:
+        working = at.works()
+        await at.process()
+        handed = await at.supervisor.hand_over("web")
+        with pytest.raises(UsageError, match="in somebody's hands already"):
+            await at.supervisor.hand_over("web")
+        (at.root / "app.py").write_text("two\n", encoding="utf-8")
+        await at.supervisor.give_back(handed)
+        again = await at.supervisor.hand_over("web")
+        (at.root / "new.py").write_text("new\n", encoding="utf-8")
+        assert (await at.supervisor.give_back(again)).changes == ("changed app.py", "added new.py")
+        (at.seen / "go").touch()
+        await at.supervisor.answer(handed.gate, Answer(choice="continue"))
+        assert (await working).status == "succeeded"
+
+
+async def test_a_persons_work_is_not_taken_back(desk: Any) -> None:
+    """What I did by hand in between is not the task's: a restore of its own work leaves mine where it is."""
+    async with desk() as at:
+        working = at.works()
+        await at.process()
+        (at.root / "agent.py").write_text("its own\n", encoding="utf-8")
+        handed = await at.supervisor.hand_over("web")
+        (at.root / "mine.py").write_text("mine\n", encoding="utf-8")
+        await at.supervisor.give_back(handed)
+        (at.root / "later.py").write_text("its own, too\n", encoding="utf-8")
+        core = at.supervisor.core
+        own = await core.checkpoints(at.root).written_by("web", core.row("web").baseline)
+        assert own == {"agent.py", "later.py"}
+        await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
+        await working
+
+
+async def test_a_task_that_is_stuck_can_be_taken_over(desk: Any) -> None:
+    """No agent is alive any more: its files are mine at once, and others that use the same tree are named."""
+
+    async def fails(guidance: Guidance) -> None:
+        raise KeyError("currency")
+
+    async with desk() as at:
+        task = Task(id="web", prompt=admit("Make it work"))
+        working = asyncio.ensure_future(at.supervisor.supervise(task, fails))
+        await become(lambda: bool(at.supervisor.state.open_gates()))
+        at.supervisor.add(Task(id="later", prompt=admit("later")))
+        handed = await at.supervisor.hand_over("web")
+        assert (handed.standing, handed.others) == ("", ("later",))
+        assert (await at.supervisor.give_back(handed)).files == 0
+        await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
+        assert (await working).status == "abandoned"
+
+
+async def test_what_cannot_be_taken_over_says_why(desk: Any) -> None:
+    """Nobody at work, another question first, or an agent that cannot be held: a line, and nothing is different."""
+    async with desk() as at:
+        at.supervisor.add(Task(id="later", prompt=admit("later")))
+        with pytest.raises(UsageError, match="there is no task nothing"):
+            await at.supervisor.hand_over("nothing")
+        with pytest.raises(UsageError, match="no agent works at later"):
+            await at.supervisor.hand_over("later")
+        working = at.works(hold=False)
+        await at.process()
+        with pytest.raises(UsageError, match="cannot be held"):
+            await at.supervisor.hand_over("web")
+        assert at.supervisor.core.head.open_gates() == ()
+        await at.supervisor.core.clock.advance(600)
+        await become(lambda: bool(at.supervisor.state.open_gates()))
+        with pytest.raises(UsageError, match="waits for another answer first: timeout"):
+            await at.supervisor.hand_over("web")
+        assert at.logged(e.HandedOver) == []
+        await at.supervisor.answer(at.supervisor.state.open_gates()[0].id, Answer(choice="abandon"))
+        await working
+
+
+def test_words_are_never_cut_for_a_diff() -> None:
+    """A long explanation and an endless diff make one answer that can be given: the words whole, the diff shortened."""
+    diff = "\n".join(f"+{'x' * 50} {number}" for number in range(5_000))
+    why = "because " * 1_000
+    told = by_hand(why, [f"changed {number}.py" for number in range(50)], diff, files=300, others=("cart",))
+    assert len(told) <= ANSWER_LIMIT
+    assert told.startswith(why.strip())
+    assert "- and 288 more" in told
+    assert "characters left out" in told
+    assert "the work of cart" in told
+    assert by_hand("only words", (), "", files=0) == "only words"
