@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import compileall
+import faulthandler
+import fcntl
 import gc
+import importlib.util
 import io
+import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import termios
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck
@@ -31,6 +40,9 @@ gc.set_threshold(10_000, 10, 10)
 sys.dont_write_bytecode = False
 
 TOP = Path(__file__).resolve().parents[1]
+LONGEST_END = 120.0
+"""Seconds that the end of a failed test may take."""
+
 SHORT = "/dev/shm" if tempfile.gettempdir() == "/dev/shm" else "/tmp"
 INHERITED = ("GIT_", "UNSTUCK_", "XDG_", "PYTEST_ADDOPTS", "PYTHONPATH")
 KEPT = ("UNSTUCK_KILLS", "UNSTUCK_EVENTS", "UNSTUCK_TREES")
@@ -47,6 +59,19 @@ def pytest_collection_finish() -> None:
     """What has been imported stays: a search for garbage need not go through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(call: pytest.CallInfo[Any]) -> None:
+    """A test that has failed is not timed any more, for a debugger's sake: an end that never comes is ended here."""
+    if call.when == "call":
+        faulthandler.dump_traceback_later(LONGEST_END, exit=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """It has come to its end."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)
@@ -143,3 +168,122 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
         return int(ended.value.code or 0), out, errors
 
     return work
+
+
+class Forks:
+    """The program of which every other one is forked, once the first is asked for."""
+
+    def __init__(self, server: ModuleType) -> None:
+        self._server = server
+        self._process: subprocess.Popen[bytes] | None = None
+        self._environment: dict[str, str] = {}
+
+    def can(self, environment: Mapping[str, str]) -> bool:
+        """Whether a fork is what a start would be: not where Python itself reads something else at its start."""
+        if self._server.CLONE is None:
+            return False
+        self._environment = self._environment or dict(os.environ)
+        names = {name for name in (*environment, *self._environment) if name.startswith(("LANG", "LC_", "PYTHON"))}
+        names.discard("PYTHONUNBUFFERED")  # which a fork heeds
+        return all(environment.get(name) == self._environment.get(name) for name in names)
+
+    def fork(self, streams: list[int], order: Mapping[str, Any]) -> int:
+        """A new process with these standard streams; its id."""
+        if self._process is None:
+            self._asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            environment = self._environment | {"TEXTUAL_ANIMATIONS": "none"}
+            command = [sys.executable, self._server.__file__]
+            with theirs:
+                self._process = subprocess.Popen(command, env=environment, stdin=theirs, stdout=subprocess.DEVNULL)
+        socket.send_fds(self._asking, [json.dumps(order).encode()], streams)
+        number = self._asking.recv(32)
+        assert number, "it has ended"
+        return int(number)
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._asking.close()
+            self._process.wait()
+
+
+class Forked(subprocess.Popen[Any]):
+    """``unstuck`` as a process of its own that was forked: in everything else like one that was started."""
+
+    def __init__(self, forks: Forks, arguments: list[str | bytes], *, terminal: bool, **options: Any) -> None:
+        self._forks, self._terminal = forks, terminal
+        super().__init__(arguments, **options)
+
+    def _execute_child(self, args: Any, *rest: Any) -> None:
+        """Fork where the library would start a program; ``rest`` is what it has prepared, the pipes among it."""
+        folder, environment = rest[4:6]
+        ends = rest[9:15]  # ours and theirs of each stream, -1 where it is not a pipe
+        given = [end if end >= 0 else standard for standard, end in enumerate((ends[0], ends[3], ends[5]))]
+        order = {
+            "arguments": [os.fsdecode(word) for word in args],
+            "folder": os.fspath(folder or Path.cwd()),
+            "environment": dict(environment),
+            "terminal": self._terminal,
+        }
+        try:
+            self.pid = self._forks.fork(given, order)
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
+
+
+Start = Callable[..., subprocess.Popen[Any]]
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """``forking.py`` at work, once it is needed."""
+    spec = importlib.util.spec_from_file_location("forking", Path(__file__).with_name("forking.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    server = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(server)
+    forks = Forks(server)
+    yield forks
+    forks.end()
+
+
+@pytest.fixture
+def start(forks: Forks) -> Start:
+    """``start(*arguments, env=…, cwd=…, stdin=…)`` starts ``unstuck`` as a process of its own: a ``Popen``.
+
+    It is forked from one that has imported everything, where that makes no difference; ``installed`` asks for the
+    installed program all the same, ``program`` for another one, and ``terminal`` for a session of which standard input
+    is the terminal.
+    """
+
+    def start(
+        *arguments: str | bytes | Path,
+        env: Mapping[str, str] | None = None,
+        program: str = "unstuck",
+        installed: bool = False,
+        terminal: bool = False,
+        **options: Any,
+    ) -> subprocess.Popen[Any]:
+        found = shutil.which(program)
+        assert found, f"{program} is not installed"
+        environment = dict(os.environ) if env is None else dict(env)
+        command = [found, *map(os.fspath, arguments)]
+        if installed or program != "unstuck" or "preexec_fn" in options or not forks.can(environment):
+            options.setdefault("preexec_fn", _at_terminal if terminal else _heed_signals)
+            return subprocess.Popen(command, env=environment, **options)
+        return Forked(forks, command, terminal=terminal, env=environment, **options)
+
+    return start
+
+
+def _heed_signals() -> None:
+    """As at a terminal: whoever runs the tests in the background hands on that some signals are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _at_terminal() -> None:
+    _heed_signals()
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

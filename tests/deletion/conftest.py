@@ -38,6 +38,7 @@ class House:
 
     root: Path
     work: Callable[..., tuple[int, str, str]]
+    begin: Callable[..., subprocess.Popen[bytes]]
     place: Path
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -51,10 +52,8 @@ class House:
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start the program as a process of its own."""
-        program = shutil.which("unstuck")
-        assert program
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen([program, *arguments], cwd=self.root, env=os.environ | environment, **streams)
+        process = self.begin(*arguments, cwd=self.root, env=os.environ | environment, **streams)
         self.started.append(process)
         return process
 
@@ -121,12 +120,16 @@ class House:
 
 @pytest.fixture
 def house(
-    repo: Path, tmp_path: Path, inside: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+    repo: Path,
+    tmp_path: Path,
+    inside: Callable[..., tuple[int, str, str]],
+    start: Callable[..., subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[House]:
     """A repository with staged, unstaged, untracked and ignored changes, a stash, a branch and a tree of their own."""
     for name, value in FAST.items():
         monkeypatch.setenv(name, value)
-    house = House(repo, inside, tmp_path)
+    house = House(repo, inside, start, tmp_path)
     (repo / ".gitignore").write_text("*.log\n", encoding="utf-8")
     (repo / "kept.txt").write_text("kept\n", encoding="utf-8")
     house.git("add", "-A")

@@ -83,7 +83,7 @@ def test_at_a_terminal_both_yeses_are_typed(house: Any, words: tuple[str, ...], 
     run = house.parked()
     (house.root / ".git" / "unstuck" / "runs" / run / "unsent.txt").write_text("words\n", encoding="utf-8")
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(["unstuck", "delete", run], cwd=house.root, stdin=theirs, stdout=theirs, stderr=theirs)
+    process = house.begin("delete", run, cwd=house.root, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     heard = b""
     for word, asked in zip(words, (b"Type lose to lose it", f"Type {run} to delete it".encode()), strict=False):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,10 +14,6 @@ import psutil
 import pytest
 
 LIMIT = 90.0
-
-
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,7 @@ class Unstuck:
     root: Path
     seen: Path
     worked: Callable[..., tuple[int, str, str]]
+    begun: Callable[..., subprocess.Popen[bytes]]
     environment: dict[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -77,13 +72,9 @@ class Unstuck:
 
     def start(self, *arguments: str | bytes, cwd: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:
         """Start and return at once; ``env`` is added to the environment."""
-        program = shutil.which("unstuck")
-        assert program, "the program is not installed"
         environment = os.environ | {"SEEN": str(self.seen)} | self.environment | options.pop("env", {})
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        # Where a test run is started in the background it ignores Ctrl+C, and its children would.
-        streams["preexec_fn"] = _heed_interrupts
-        process = subprocess.Popen([program, *arguments], cwd=cwd or self.root, env=environment, **(streams | options))
+        process = self.begun(*arguments, cwd=cwd or self.root, env=environment, **(streams | options))
         self.started.append(process)
         return process
 
@@ -120,11 +111,16 @@ class Unstuck:
 
 
 @pytest.fixture
-def unstuck(repo: Path, tmp_path: Path, inside: Callable[..., tuple[int, str, str]]) -> Iterator[Unstuck]:
+def unstuck(
+    repo: Path,
+    tmp_path: Path,
+    inside: Callable[..., tuple[int, str, str]],
+    start: Callable[..., subprocess.Popen[bytes]],
+) -> Iterator[Unstuck]:
     """The program in a real repository; whatever a test leaves running is ended."""
     seen = tmp_path / "seen"
     seen.mkdir()
-    program = Unstuck(repo, seen, inside)
+    program = Unstuck(repo, seen, inside, start)
     yield program
     for process in program.started:
         if process.poll() is None:

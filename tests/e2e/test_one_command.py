@@ -35,7 +35,8 @@ def test_wrong_then_right_ends_well(unstuck: Any, calculator: Path) -> None:
         "agent.sh",
         'if grep -q "assert 0 == 4" "$UNSTUCK_PROMPT_FILE"; then sed -i "s/a - b/a + b/" app.py; fi; echo all done',
     )
-    done = unstuck("run", "--headless", "--task", "Mend add()", "--verify", "pytest -q", "--", "sh", agent)
+    command = ("run", "--headless", "--task", "Mend add()", "--verify", "pytest -q", "--", "sh", agent)
+    done = unstuck(*command, installed=True)
     assert (done.code, done.errors) == (0, "")
     first, second = unstuck.prompts()
     assert first.startswith("Mend add()")

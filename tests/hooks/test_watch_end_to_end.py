@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -53,8 +54,8 @@ class Hook:
 class World:
     """The agent's side: sends hooks from within the project and looks at what was recorded."""
 
-    def __init__(self, repo: Path, supervisor: Supervisor) -> None:
-        self.repo, self.supervisor = repo, supervisor
+    def __init__(self, repo: Path, supervisor: Supervisor, begin: Callable[..., subprocess.Popen[str]]) -> None:
+        self.repo, self.supervisor, self._begin = repo, supervisor, begin
         self.numbers = itertools.count(1)
         self.records: list[Record] = []
         self.moved = asyncio.Event()
@@ -109,7 +110,11 @@ class World:
 
     async def answer(self, *words: str) -> str:
         """``unstuck answer`` as its own process; what it printed."""
-        return await command(self.repo, "answer", self.gate, *words)
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process = self._begin("answer", self.gate, *words, cwd=self.repo, text=True, **streams)
+        out, err = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+        assert process.returncode == 0, err
+        return out
 
     @property
     def row(self) -> Any:
@@ -126,24 +131,16 @@ async def forward(repo: Path, payload: dict[str, Any]) -> Hook:
     return Hook(process, payload)
 
 
-async def command(repo: Path, *words: str) -> str:
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec("unstuck", *words, stdout=pipe, stderr=pipe, cwd=repo)
-    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
-    assert process.returncode == 0, err.decode()
-    return out.decode()
-
-
 Watching = Callable[..., AbstractAsyncContextManager[World]]
 
 
 @pytest.fixture
-def watching(repo: Path) -> Watching:
+def watching(repo: Path, start: Callable[..., subprocess.Popen[str]]) -> Watching:
     @asynccontextmanager
     async def opened(settings: Settings | None = None, **options: Any) -> AsyncIterator[World]:
         warnings: list[str] = []
         async with watch(await locate(repo), settings, warn=warnings.append, **options) as supervisor:
-            yield World(repo, supervisor)
+            yield World(repo, supervisor, start)
         assert warnings == []
 
     return opened

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -36,13 +35,11 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def survivor(repo: Path, outside: Path) -> Iterator[psutil.Process]:
+def survivor(repo: Path, outside: Path, start: Callable[..., subprocess.Popen[bytes]]) -> Iterator[psutil.Process]:
     """An agent at work whose supervisor and helper were killed."""
-    unstuck = shutil.which("unstuck")
-    assert unstuck
     agent_command = (sys.executable, str(AGENT), str(outside))
-    command = (unstuck, "run", "--headless", "--task", "Work.", "--verify", VERIFY, "--", *agent_command)
-    supervisor = subprocess.Popen(command, cwd=repo, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = ("run", "--headless", "--task", "Work.", "--verify", VERIFY, "--", *agent_command)
+    supervisor = start(*command, cwd=repo, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert (outside / "started").read_text() == "started"
     agent = psutil.Process(int((outside / "pid").read_text()))
     helper = agent.parent()
@@ -64,12 +61,6 @@ def log_of(repo: Path) -> Path:
     return run / LOG_NAME
 
 
-def resumed(repo: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The end of ``unstuck run --resume last --headless``."""
-    command = ["unstuck", "run", "--headless", "--resume", "last", *options]
-    return subprocess.run(command, cwd=repo, capture_output=True, text=True, timeout=PATIENCE, check=False)
-
-
 def events_of(log: Path, kind: type[Any]) -> list[Any]:
     """The events of this kind."""
     return [record.event for record in read_records(log) if isinstance(record.event, kind)]
@@ -80,10 +71,12 @@ def is_gone(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def test_headless_a_survivor_is_stopped_with_a_receipt(repo: Path, outside: Path, survivor: psutil.Process) -> None:
+def test_headless_a_survivor_is_stopped_with_a_receipt(
+    repo: Path, outside: Path, survivor: psutil.Process, inside: Callable[..., tuple[int, str, str]]
+) -> None:
     """With nobody to ask the agent is ended, listed, and its attempt begins anew; so the settings say by default."""
-    done = resumed(repo)
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, out, errors = inside(repo, "run", "--headless", "--resume", "last")
+    assert code == 0, out + errors
     assert is_gone(survivor)
     assert (outside / "second").exists()
     (receipt,) = events_of(log_of(repo), e.StopReceipt)
@@ -91,12 +84,14 @@ def test_headless_a_survivor_is_stopped_with_a_receipt(repo: Path, outside: Path
     assert not events_of(log_of(repo), e.GateOpened)
 
 
-def test_a_rule_takes_it_over(repo: Path, outside: Path, survivor: psutil.Process, tmp_path: Path) -> None:
+def test_a_rule_takes_it_over(
+    repo: Path, outside: Path, survivor: psutil.Process, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
     """`answer: adopt`: the very same attempt goes on, and the check judges its end."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("- gate: recovery\n  answer: adopt\n", encoding="utf-8")
-    command = ["unstuck", "run", "--json", "--resume", "last", "--answers", str(rules)]
-    with subprocess.Popen(command, cwd=repo, stdout=subprocess.PIPE, text=True) as resuming:
+    command = ("run", "--json", "--resume", "last", "--answers", rules)
+    with start(*command, cwd=repo, stdout=subprocess.PIPE, text=True) as resuming:
         assert resuming.stdout is not None
         assert any('"event":"gate_answered"' in line.replace(" ", "") for line in resuming.stdout)
         (outside / "finish").touch()

@@ -34,8 +34,14 @@ class Ended:
 class Bench:
     """One repository with its agents. What each attempt was told is kept outside of it, by the agents themselves."""
 
-    def __init__(self, root: Path, outside: Path, inside: Callable[..., tuple[int, str, str]]) -> None:
-        self.root, self.outside, self._inside = root, outside, inside
+    def __init__(
+        self,
+        root: Path,
+        outside: Path,
+        inside: Callable[..., tuple[int, str, str]],
+        start: Callable[..., subprocess.Popen[str]],
+    ) -> None:
+        self.root, self.outside, self._inside, self._start = root, outside, inside, start
         self.told = outside / "told"
         self.told.mkdir(parents=True)
 
@@ -82,14 +88,9 @@ class Bench:
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         """``unstuck`` in the project, not waited for."""
-        return subprocess.Popen(
-            ["unstuck", *map(str, arguments)],
-            cwd=self.root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
+        pipe = subprocess.PIPE
+        return self._start(
+            *arguments, cwd=self.root, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, encoding="utf-8"
         )
 
     def call(self, *arguments: str | Path) -> Ended:
@@ -176,9 +177,14 @@ class Bench:
 
 
 @pytest.fixture
-def bench(repo: Path, tmp_path: Path, inside: Callable[..., tuple[int, str, str]]) -> Bench:
+def bench(
+    repo: Path,
+    tmp_path: Path,
+    inside: Callable[..., tuple[int, str, str]],
+    start: Callable[..., subprocess.Popen[str]],
+) -> Bench:
     """A project with one commit, and room outside of it for agents and what they were told."""
-    return Bench(repo, tmp_path / "outside", inside)
+    return Bench(repo, tmp_path / "outside", inside, start)
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ async def test_the_commits_that_touched_the_place(project):
 async def test_a_repository_that_wants_signatures_shown_runs_nothing(project, tmp_path):
     """The last commits are told without the program that the repository's settings name for signatures."""
     program, ran = tmp_path / "gpg", tmp_path / "ran"
-    program.write_text(f"#!/bin/sh\ntouch {ran}\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
+    program.write_text(f"#!/bin/sh\ntouch {ran}\ncat >{os.devnull}\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
     program.chmod(0o755)
     project.git("config", "gpg.program", str(program))
     project.git("config", "log.showSignature", "true")

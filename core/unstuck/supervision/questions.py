@@ -59,7 +59,7 @@ def ask(core: Core, question: Question) -> None:
     elif question.attempt == _RUN and not any(row.is_live for row in core.head.attempts.values()):
         _open(core, question, {"checkpoint": "", "not_saved": IDLE})
     else:
-        core.asking[question.attempt] = asyncio.ensure_future(_asked(core, question))
+        core.asking[question.attempt] = asyncio.ensure_future(_asked(core, question, core.clock.monotonic()))
         for attempt, stand_still in core.stand_still.items():
             if is_asking(core, attempt):
                 stand_still()
@@ -78,8 +78,7 @@ async def stop_asking(core: Core) -> None:
     await asyncio.gather(*asking, return_exceptions=True)
 
 
-async def _asked(core: Core, question: Question) -> None:
-    began = core.clock.monotonic()
+async def _asked(core: Core, question: Question, began: float) -> None:
     try:
         # A record that cannot be written any more ends the run wherever it is next looked at.
         with suppress(RecordError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,12 +34,6 @@ SPECIAL = {
     "ctrl+z": b"\x1a", "ctrl+j": b"\n", "up": b"\x1b[A", "down": b"\x1b[B", "slash": b"/", "question_mark": b"?",
     "space": b" ",
 }  # fmt: skip
-
-
-def _heed_signals() -> None:
-    """As at a terminal: whoever runs the tests in the background hands on that some signals are ignored."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)
 
 
 @dataclass
@@ -164,37 +158,35 @@ class Desk:
 
     root: Path
     seen: Path
+    start: Callable[..., subprocess.Popen[str]]
     environment: dict[str, str] = field(default_factory=dict)
     open: list[Terminal] = field(default_factory=list)
 
-    def terminal(self, *arguments: str, size: tuple[int, int] = (120, 40), program: str = "unstuck") -> Terminal:
-        """Start ``unstuck`` (or another program) at a terminal of ``size`` (columns, rows)."""
-        found = shutil.which(program)
-        assert found, f"{program} is not installed"
+    def terminal(self, *arguments: str, size: tuple[int, int] = (120, 40), **options: Any) -> Terminal:
+        """Start ``unstuck`` (or another ``program``) at a terminal of ``size`` (columns, rows)."""
         environment = {name: value for name, value in os.environ.items() if name not in MISLEADING}
         environment |= {"SEEN": str(self.seen), "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
-        process = ptyprocess.PtyProcess.spawn(
-            [found, *arguments],
-            cwd=str(self.root),
-            env=environment | self.environment,
-            dimensions=(size[1], size[0]),
-            preexec_fn=_heed_signals,
-        )
-        terminal = Terminal(process)
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (size[1], size[0]))
+        options |= dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+        begun = self.start(*arguments, cwd=self.root, env=environment | self.environment, terminal=True, **options)
+        os.close(theirs)
+        begun.returncode = 0  # it is the terminal that waits for it
+        terminal = Terminal(ptyprocess.PtyProcess(begun.pid, ours))
         self.open.append(terminal)
         return terminal
 
     def unstuck(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ``unstuck`` without a terminal."""
-        return subprocess.run(
-            ["unstuck", *arguments],
-            cwd=self.root,
-            env=os.environ | {"SEEN": str(self.seen)} | self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        process = self.begin(*arguments, stderr=subprocess.PIPE)
+        out, errors = process.communicate()
+        return subprocess.CompletedProcess(arguments, process.returncode, out, errors)
+
+    def begin(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """Start ``unstuck`` without a terminal, its output to be read."""
+        environment = os.environ | {"SEEN": str(self.seen)} | self.environment
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | options
+        return self.start(*arguments, cwd=self.root, env=environment, text=True, **streams)
 
     def rows(self) -> list[dict[str, Any]]:
         """What ``unstuck show`` says of the last run."""
@@ -224,14 +216,14 @@ class Desk:
 
 
 @pytest.fixture
-def desk(repo: Path, tmp_path: Path) -> Iterator[Desk]:
+def desk(repo: Path, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterator[Desk]:
     """A real project with a check that fails until the file ``done`` is there; one failure is enough to ask."""
     seen = tmp_path / "seen"
     seen.mkdir()
     lines = ("test -f done && exit 0", "echo 'E   AssertionError: assert 1 == 2'", "echo 'app.py:3: AssertionError'")
     (repo / "check.sh").write_text("\n".join((*lines, "exit 1\n")), encoding="utf-8")
     rungs = {"MAX_RETRIES": "0", "MAX_PIVOTS": "0", "MAX_RESEARCH": "0"}
-    desk = Desk(repo, seen, {f"UNSTUCK_FAILURE_HANDLER__{name}": value for name, value in rungs.items()})
+    desk = Desk(repo, seen, start, {f"UNSTUCK_FAILURE_HANDLER__{name}": value for name, value in rungs.items()})
     yield desk
     for terminal in desk.open:
         family = []

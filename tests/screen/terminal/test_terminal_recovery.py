@@ -54,10 +54,8 @@ def killed(desk: Any) -> str:
     }
     file = desk.seen.parent / "plan.yaml"
     file.write_text(json.dumps(plan), encoding="utf-8")
-    environment = os.environ | {"SEEN": str(desk.seen)} | desk.environment
-    command = ["unstuck", "run", "--json", "--headless", str(file)]
     reader = os.open(started, os.O_RDWR)
-    with subprocess.Popen(command, cwd=desk.root, env=environment, stdout=subprocess.PIPE, text=True) as running:
+    with desk.begin("run", "--json", "--headless", str(file)) as running:
         assert running.stdout is not None
         said = b""
         while said.count(b"\n") < len(AT_WORK):

@@ -14,7 +14,7 @@ def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
     """Whoever starts a run at a terminal sees the screen with the task at work, and may leave once it is done."""
     go = desk.pipe("go")
     agent = desk.agent(f"cat {go}; touch done")
-    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent)
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent, installed=True)
     assert "repo" in terminal.until("TASK", "task", "working")
     go.write_text("on", encoding="utf-8")
     terminal.until("every task succeeded")

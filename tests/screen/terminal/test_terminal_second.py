@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -43,9 +42,7 @@ def running(desk: Any) -> Iterator[Running]:
     started: list[subprocess.Popen[str]] = []
 
     def run(*arguments: str) -> subprocess.Popen[str]:
-        environment = os.environ | {"SEEN": str(desk.seen)} | desk.environment
-        command = ["unstuck", "run", "--json", "--headless", *arguments]
-        process = subprocess.Popen(command, cwd=desk.root, env=environment, stdout=subprocess.PIPE, text=True)
+        process = desk.begin("run", "--json", "--headless", *arguments)
         started.append(process)
         return process
 
@@ -135,9 +132,7 @@ def test_a_second_supervisor_is_a_client_or_says_why_not(desk: Any, plan: Path, 
     assert client.returncode == 2
     assert "this is its second screen: without --verify" in client.stderr
     assert log_of(desk) == before
-    environment = os.environ | desk.environment
-    command = ["unstuck", "watch", "--json"]
-    with subprocess.Popen(command, cwd=desk.root, env=environment, stdout=subprocess.PIPE, text=True) as lines:
+    with desk.begin("watch", "--json") as lines:
         until(lines, "gate_opened")
         Path(desk.environment["GO"]).write_text("go\n")
         said = [json.loads(line) for line in lines.stdout or ()]
