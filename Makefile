@@ -94,7 +94,7 @@ bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis 
 	@$(PIP) --group bench
 	$(BIN)/python -m tests.bench $(ARGS)
 
-screenshots: $(READY) ## take pictures of the screen from a small real run, into screenshots/
+screenshots: $(READY) ## take a picture of every screen from real runs, into screenshots/
 	$(BIN)/python -m tests.screenshots
 
 clean: ## remove .venv and every cache

@@ -260,3 +260,10 @@ def test_answers_are_those_of_the_code() -> None:
         for name in names(row[0]):
             told[name] = words if "the same" not in row[1] else [*told["stuck"], *words]
     assert {name: tuple(words) for name, words in told.items()} == CHOICES
+
+
+def test_every_picture_has_its_story() -> None:
+    """Each picture that the README shows is there, and none lies about that it does not show."""
+    shown = re.findall(r"^!\[[^\]\n]+\]\(screenshots/([\w-]+\.svg)\)$", README, re.MULTILINE)
+    there = (Path(__file__).resolve().parents[2] / "screenshots").glob("*")
+    assert sorted(shown) == sorted(picture.name for picture in there)
