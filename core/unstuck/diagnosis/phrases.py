@@ -358,6 +358,8 @@ WEAK = Table(
         ErrorType.RUNTIME_ERROR,
         Phrases(
             "no such file",
+            "file not found",
+            ("could not find ", r"could not find [`'\"‘]?[\w./-]{1,80}\.\w{1,5}[`'\"’]? in\b"),
             "permission denied",
             "no space left",
             "out of memory",

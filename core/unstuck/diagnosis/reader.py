@@ -30,7 +30,11 @@ NOT_FOUND = 127
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[ -/]{0,8}[0-~])")
 # Where the user's own code asked for the library's template that went wrong.
-ASKED_FOR = Lazy(r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+required from here$")
+ASKED_FOR = Lazy(
+    r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+"
+    r"(?:required from here|note: in instantiation of .{1,2000} requested here)$"
+)
+ASKING = ("required from here", "requested here")
 # A frame's last line says nothing.
 SAYS = Lazy(r"\w")
 # Nor does what a launcher says of the program that it ran.
@@ -128,8 +132,12 @@ def _place_below(seen: Overview, best: Finding, tested: bool) -> str | None:
 
 def _place_of_request(text: str) -> str | None:
     """The user's own line that a compiler was at when it failed inside a library."""
-    spots = (ASKED_FOR.match(line[:LINE_LIMIT].rstrip()) for line in lines_with(text, "required from here"))
-    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
+    for mark in ASKING:
+        for line in lines_with(text, mark):
+            spot = ASKED_FOR.match(line[:LINE_LIMIT].rstrip())
+            if spot and not is_library(spot[1]):
+                return place(spot[1], spot[2])
+    return None
 
 
 def _lines(text: str) -> list[str]:

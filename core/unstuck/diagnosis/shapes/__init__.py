@@ -45,6 +45,7 @@ SHAPES: Gates[Shape] = Gates(
         Shape(80, Either("error  ", "✖  ", ":\n  "), blocks.listed),
         Shape(71, CONTEXT_GATES, plain.context_exhausted),
         Shape(62, Either(docker.NOT_BUILT), docker.docker),
+        Shape(62, Either("\nNode.js v"), scripts.thrown),
     )
 )
 RULES: Gates[Rule] = Gates(sorted((*LOCATED, *PLAIN), key=lambda rule: -rule.weight))

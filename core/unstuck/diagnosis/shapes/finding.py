@@ -25,6 +25,7 @@ LIBRARY_MARKS = (
     "/usr/local/go/",
     "/usr/lib/",
     "/usr/include/",
+    "/include/c++/",
     "/usr/share/",
     "/gems/",
     "/vendor/",

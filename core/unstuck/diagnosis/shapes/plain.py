@@ -15,6 +15,9 @@ ERRNO = (
     "MODULE_NOT_FOUND"
 )
 CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
+# What stands before the reason, and how programs call what they were given and do not know.
+BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
+REFUSED = r"(?:[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
 
 PLAIN: tuple[Rule, ...] = (
     rule(72, "API Error", r".{0,20}?API Error:? *(?:\(?(?P<code>\d{3})\b)?.*\w.*", "run"),
@@ -72,6 +75,11 @@ PLAIN: tuple[Rule, ...] = (
         "run",
         code="usage",
     ),
+    rule(60, "option", rf"{BEFORE}(?P<msg>{REFUSED} (?:command[- ]line )?(?:VM )?option\b.*)$", "run", code="usage"),
+    rule(60, "flag", rf"{BEFORE}(?P<msg>{REFUSED} (?:shorthand )?flag\b.*)$", "run", code="usage"),
+    rule(60, "flag provided but not defined", r"MSG$", "run", code="usage"),
+    rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
+    rule(60, "…command", rf"{BEFORE}(?P<msg>(?:{REFUSED}|no such) (?:sub)?command\b.*)$", "run", code="usage"),
     rule(58, "status code", r".*?\bstatus code:? (?P<code>[45]\d\d)\b.*", "run"),
     rule(58, ": *** ", r"make(?:\[\d+\])?: \*\*\* (?P<msg>[^\[\s].*)"),
     rule(
@@ -99,8 +107,9 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "…Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
     rule(46, "(char ", r"(?P<msg>[A-Z].{1,80}: line \d+ column \d+ \(char \d+\))$", "run", "JSONDecodeError"),
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
+    rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
-    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20})?: .*", "run"),
+    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: .*", "run"),
     rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
     rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
     rule(43, "couldn't find", r".*couldn't find .*", "run", code="configuration"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
-__all__ = ["stack", "tap"]
+__all__ = ["stack", "tap", "thrown"]
 
 HEAD = Lazy(
     r"\s*(?:\S{1,30}\|\S{1,30}\s*\| )?(?:Uncaught )?(?:[✘✗⨯×] )?(?:\[cause\]: )?"
@@ -22,7 +22,10 @@ BEFORE_FRAME = 60
 # A line and a column at the end of a line, without which nothing is a frame.
 AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
 ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
-THROWN = Lazy(r"((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
+THROWN = Lazy(r"(?:\s?[A-Z][a-z]+(?: [a-z]+){1,4}: )?((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
+CARET = Lazy(r"\s*\^+$")
+# The line of the code in which a bundler could not read a file.
+IN_FILE = Lazy(r"At file: (\S{1,400}?):(\d{1,7}):\d{1,7}$")
 TEST = Lazy(
     r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (?!failing tests:)(.{1,300}?)(?: \([\d.]+ ?m?s\))?"
     r"|\d{1,4}\) (.{1,300}):?)$"
@@ -143,6 +146,10 @@ class _Reader:
         found.test = all_of(test.test for test in tests)
         return found
 
+    def _read_in(self, headline: str) -> re.Match[str] | None:
+        """The place that the message names."""
+        return IN_MESSAGE.match(headline) or next(filter(None, map(IN_FILE.match, self._message)), None)
+
     def _current(self) -> Finding | None:
         if self._head is None or not (self._frames or self._thrown):
             return None
@@ -151,7 +158,7 @@ class _Reader:
         if not headline:
             return None
         own = [frame for frame in self._frames if not is_library(frame[0])]
-        parsed = IN_MESSAGE.match(headline) if not own else None
+        parsed = self._read_in(headline) if not own else None
         thrown = (parsed[1], parsed[2]) if parsed else self._thrown or ("", "")
         file, number, function = own[0] if own else (*thrown, "")
         tested = bool(self._test or self._suite)
@@ -167,6 +174,17 @@ class _Reader:
             kind="test" if tested else "run",
             files=tuple(dict.fromkeys(frame[0] for frame in own)),
         )
+
+
+def thrown(text: str, lines: list[str]) -> Finding | None:
+    """What node prints of a thrown value that is no error: its text below the source and a caret, and no stack."""
+    for number, line in enumerate(lines[2:-1], 2):
+        place_of = THROWN.match(lines[number - 2]) if "^" in line and CARET.match(line) else None
+        said = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
+        if said and (place_of or lines[number - 2].startswith("node:")):
+            spot = place(place_of[1], place_of[2]) if place_of else None
+            return Finding(62, said[0].strip(), name="throw", location=spot)
+    return None
 
 
 def _place_of(found: Finding) -> tuple[str, int]:
