@@ -119,8 +119,10 @@ def _joined(turns: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _turns(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for message in body.get("messages") or []:
-        yield from _anthropic_or_chat(message)
+    for place, message in enumerate(body.get("messages") or []):
+        # Behind the first one the agent itself says what else has come: a person's words in the middle of a turn.
+        said = message | {"role": "tool"} if place and message.get("role") == "system" else message
+        yield from _anthropic_or_chat(said)
     for item in body.get("input") or [] if isinstance(body.get("input"), list) else []:
         yield from _response_item(item)
     for content in body.get("contents") or []:

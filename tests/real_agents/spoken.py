@@ -1,0 +1,144 @@
+"""What a person and a scripted model do with an agent that is spoken with, whichever it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import ptyprocess
+from tests.real_agents.conftest import PATIENCE, Lab
+from tests.real_agents.scripted_model import Asked, Turn
+from tests.screen.terminal.conftest import Terminal
+
+from unstuck_tui.actions import key_of
+
+FAILING = "ls no-such-file"
+REASON = "not on a Friday"
+ADVICE = "look in the cellar"
+TASK = "Write the greeting that everybody waits for."
+VERIFY = "grep hello greeting.txt"
+NO_LADDER = "failure_handler: {max_retries: 0, max_pivots: 0, max_research: 0}\n"
+FOREVER = "echo up > up; tail -f /dev/null"
+_AWAKE = "esc leaves it open"
+
+
+def gets_stuck(asked: Asked, deploy: Turn) -> Turn:
+    """Runs what fails, wants to deploy, and says that all is well until it hears of the cellar."""
+    if ADVICE in asked.last:
+        return Turn(text="In the cellar it is.", command="echo hello > greeting.txt")
+    if ADVICE in asked.text or REASON in asked.text:
+        return Turn(text="All tests pass now.")
+    return Turn(text="I look.", command=FAILING) if asked.answered == 0 else deploy
+
+
+def repeats(asked: Asked) -> Turn:
+    """Tries the very same failing command until it hears of the cellar."""
+    if ADVICE in asked.text:
+        done = "hello" in asked.text.split(ADVICE)[-1]
+        return Turn(text="Done.") if done else Turn(text="I do.", command="echo hello > greeting.txt")
+    return Turn(text="Again.", command=FAILING) if asked.answered < 12 else Turn(text="I give up.")
+
+
+def sleeps(asked: Asked) -> Turn:
+    """Runs one command that takes longer than anybody waits."""
+    return Turn(text="I wait.", command=FOREVER) if asked.answered == 0 else Turn(text="Done.")
+
+
+@contextmanager
+def screen(lab: Lab, *arguments: str) -> Iterator[Terminal]:
+    """A command of ours at a terminal."""
+    program = next(found for place in lab.environ["PATH"].split(":") if (found := Path(place) / "unstuck").is_file())
+    process = ptyprocess.PtyProcess.spawn(
+        [str(program), *arguments],
+        cwd=str(lab.repo),
+        env=lab.environ | {"TEXTUAL_ANIMATIONS": "none"},
+        dimensions=(40, 120),
+    )
+    try:
+        yield Terminal(process)
+    finally:
+        process.close(force=True)
+
+
+def answered_by_a_person(lab: Lab, agent: str, *more: str) -> None:
+    """A failing command is on record with its exit code; the permission is denied on the screen with a reason, and the
+    stuck question is answered there: the model hears both in its next requests."""
+    (lab.repo / "unstuck.yaml").write_text(NO_LADDER)
+    with screen(lab, "run", "--verify", VERIFY, "--agent", agent, TASK, *more) as terminal:
+        terminal.until("wants to do something", "make deploy", _AWAKE)
+        before = len(lab.model.asked)
+        terminal.press(key_of("permission.deny"))
+        terminal.until("enter sends")
+        terminal.write(REASON)
+        terminal.press("enter")
+        told = lab.model.wait(lambda asked: REASON in asked.last, seconds=PATIENCE)
+        assert lab.model.asked.index(told) == before
+
+        # Whoever has just typed is not interrupted by the next question.
+        terminal.until("stuck:", "waits for you")
+        terminal.press(key_of("gate.answer"))
+        terminal.until("is stuck", _AWAKE)
+        before = len(lab.model.asked)
+        terminal.press(key_of("stuck.show_me"))
+        terminal.until("ctrl+s sends")
+        terminal.write(ADVICE)
+        terminal.press("ctrl+s")
+        told = lab.model.wait(lambda asked: ADVICE in asked.last, seconds=PATIENCE)
+        assert lab.model.asked.index(told) == before
+        terminal.until("succeeded")
+        terminal.press(key_of("app.quit"))
+        terminal.ended()
+    assert not (lab.repo / "deployed").exists()
+    failed = [step["data"] for step in lab.events("step_recorded") if step["data"]["kind"] == "failure"]
+    assert failed[0]["exit_code"] == 2
+    assert [record["data"]["type"] for record in lab.events("gate_opened")] == ["permission", "stuck"]
+    assert len(lab.events("answer_delivered")) == 1
+    assert [record["actor"] for record in lab.events("gate_answered")] == ["human", "human"]
+    used = sum(record["data"]["tokens"] for record in lab.events("usage_counted"))
+    assert used >= 110 * len(lab.model.asked)  # what it asks without tools, such as a title, comes on top
+
+
+def steered(lab: Lab, *work: str) -> None:
+    """It goes round in circles: what is answered to the question about that reaches the turn that is under way, and the
+    one attempt ends well."""
+    (lab.repo / "answers.yaml").write_text(f"- {{gate: loop_detected, answer: show_me, text: {ADVICE}}}\n")
+    lab.unstuck("run", "--headless", "--answers", "answers.yaml", *work)
+    assert len(lab.events("attempt_started")) == 1
+    (gate,) = lab.events("gate_opened")
+    assert gate["data"]["type"] == "loop_detected"
+    assert [record["data"]["gate"] for record in lab.events("answer_delivered")] == [gate["data"]["gate"]]
+    assert any(ADVICE in asked.last for asked in lab.model.asked)
+    # It is told of the repetition before anybody is asked.
+    assert any("3 times" in asked.text for asked in lab.model.asked)
+
+
+def stopped(lab: Lab, agent: str, *more: str) -> str:
+    """Interrupted in the middle of a command: the turn ends, nothing that it had started is left, and what was said is
+    kept; that is returned."""
+    command = ["unstuck", "run", "--json", "--headless", "--verify", VERIFY, "--agent", agent, TASK, *more]
+    os.mkfifo(lab.repo / "up")
+    running = subprocess.Popen(
+        command, cwd=lab.repo, env=lab.environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None
+    assert (lab.repo / "up").read_text() == "up\n"  # the command runs
+    records = map(json.loads, running.stdout)
+    spawned = next(record["data"] for record in records if record["event"] == "agent_spawned")
+    program = psutil.Process(spawned["pid"])
+    family = [program, *program.children(recursive=True)]
+    assert len(family) > 1
+    running.send_signal(signal.SIGINT)
+    rest, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130
+    receipt = next(found for line in rest.splitlines() if (found := json.loads(line)).get("event") == "stop_receipt")
+    assert receipt["data"]["alive"] == []
+    assert program.pid in [pid for pid, _, _ in receipt["data"]["ended"]]
+    assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    log = max((lab.repo / ".git" / "unstuck" / "runs").glob("*/output/*.log"))
+    return log.read_text("utf-8", "replace")
