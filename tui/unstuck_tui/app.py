@@ -58,7 +58,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
         self.asker = Asker(self, self.tracker, view, pops=self.settings.dialogs == "pop")
-        self.outward = Outward(self, self.tracker, view, self.settings)
+        self.outward = Outward(self, self.tracker, view, self.settings, is_out=lambda: self.asker.hands.is_out)
         self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
         self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
 
@@ -71,6 +71,18 @@ class UnstuckApp(App[None], inherit_bindings=False):
     def main_screen(self) -> MainScreen:
         """What is shown first."""
         return MainScreen(self.view, self.tracker, self.asker, self.outward)
+
+    def over(self) -> None:
+        """Nothing is left to be shown: leave, once the person is back from another program in this terminal."""
+        if self.is_lent:
+            self.asker.hands.is_over = True
+        else:
+            self.exit()
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether another program has the terminal."""
+        return self.asker.hands.is_out
 
     def _handle_exception(self, error: Exception) -> None:
         self.failure = self.failure or error
@@ -153,8 +165,10 @@ class UnstuckApp(App[None], inherit_bindings=False):
     # --- what reaches a person who looks elsewhere -------------------------------------------------------------------
 
     def write(self, sequence: str) -> None:
-        """Send ``sequence`` to the terminal."""
-        if self._driver is not None:
+        """Send ``sequence`` to the terminal, also while another program has it."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.pass_on(sequence)
+        elif self._driver is not None:
             self._driver.write(sequence)
 
     def retitle(self, text: str) -> None:

@@ -16,7 +16,7 @@ from textual.app import App, SuspendNotSupported
 from unstuck_tui.copying import take_along
 from unstuck_tui.view import RunView
 
-__all__ = ["Place", "command_for", "has_window", "located", "opened"]
+__all__ = ["Place", "command_for", "editor", "has_window", "located", "opened", "waited_for"]
 
 _LINES = re.compile(r":(\d{1,9})(?::\d{1,9})?$")
 _COLON = frozenset({"hx", "helix", "subl", "zed"})
@@ -24,7 +24,9 @@ _GOTO = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
 _PLUS = frozenset(
     {"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "kak", "joe", "mg", "micro", "gvim", "gedit"}
 )
-_WINDOWS = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf", "subl", "zed", "gvim", "gedit", "kate"})
+_WAITS = dict.fromkeys(("code", "codium", "code-insiders", "cursor", "windsurf", "subl", "zed", "gedit"), "--wait")
+_WAITS |= {"gvim": "--nofork", "kate": "--block"}
+"""The editors that have a window of their own, and what makes them end only when that is closed."""
 
 
 class Place(NamedTuple):
@@ -65,10 +67,7 @@ def _tree_of(folder: Path) -> Path:
 
 def command_for(environ: Mapping[str, str], place: Place) -> list[str]:
     """The program and its arguments that show ``place``; empty where no editor is named."""
-    try:
-        words = shlex.split(environ.get("VISUAL") or environ.get("EDITOR") or "")
-    except ValueError:
-        return []
+    words = editor(environ)
     if not words:
         return []
     name, file = Path(words[0]).name, str(place.file)
@@ -83,9 +82,24 @@ def command_for(environ: Mapping[str, str], place: Place) -> list[str]:
     return [*words, f"+{place.line}", file] if name in _PLUS else [*words, file]
 
 
+def editor(environ: Mapping[str, str]) -> list[str]:
+    """The words of the person's editor; empty where none is named."""
+    try:
+        return shlex.split(environ.get("VISUAL") or environ.get("EDITOR") or "")
+    except ValueError:
+        return []
+
+
+def waited_for(command: Sequence[str]) -> list[str]:
+    """``command`` so that it ends only when its person has done with it."""
+    program, *arguments = command
+    waits = _WAITS.get(Path(program).name)
+    return [program, *([waits] if waits and waits not in arguments else []), *arguments]
+
+
 def has_window(command: Sequence[str]) -> bool:
     """Whether that editor has a window of its own, so that it needs no terminal."""
-    return Path(command[0]).name in _WINDOWS
+    return Path(command[0]).name in _WAITS
 
 
 async def opened(app: App[Any], view: RunView, place: Place, environ: Mapping[str, str]) -> str:

@@ -74,8 +74,10 @@ class Outward:
         view: RunView,
         settings: ScreenSettings,
         *,
+        is_out: Callable[[], bool] = lambda: False,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
+        self._is_out = is_out
         self._hand, self._tracker, self._view, self._settings = hand, tracker, view, settings
         self._in_tmux = bool(environ.get("TMUX"))
         self._pager = Pager()
@@ -99,7 +101,9 @@ class Outward:
 
     @property
     def is_away(self) -> bool:
-        """Whether the person looks elsewhere."""
+        """Whether the person looks elsewhere, also at another program in this terminal."""
+        if self._is_out():
+            return True
         if self._is_focused is None:
             return self._tracker.clock.monotonic() - self._last_key >= ALONE_S
         return not self._is_focused

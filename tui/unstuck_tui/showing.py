@@ -39,7 +39,12 @@ class Showing:
         self._app: UnstuckApp | None = None
 
     def hears(self, name: str) -> bool:
-        """A signal has come: it closes the screen. True where the run goes on: only a terminal was lost."""
+        """A signal has come: it closes the screen. True where the run goes on: only a terminal was lost.
+
+        An interrupt that is typed as another program ends or begins was meant for that.
+        """
+        if self._app is not None and self._app.is_lent and name == "SIGINT":
+            return True
         if self._app is not None:
             self._app.exit()
         return name == "SIGHUP"
@@ -54,7 +59,7 @@ class Showing:
         try:
             yield
             if supervisor.state.run.stopping:
-                app.exit()
+                app.over()
         except BaseException:
             app.exit()
             raise

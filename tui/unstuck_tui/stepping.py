@@ -12,6 +12,7 @@ from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.deciding import deciding, outcome
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.unsent import Drafts
+from unstuck_tui.handing import ByHand
 from unstuck_tui.view import RunView
 from unstuck_tui.working import start
 
@@ -62,7 +63,13 @@ class Stepping:
             answer = await self._app.push_screen_wait(dialog)
         finally:
             self._is_deciding = False
-        if answer is not None:
+        if isinstance(answer, ByHand):
+            if len(tasks) == 1:
+                self._asker.show_how(tasks[0], answer.program)
+            else:
+                said = "Files are handed over one task at a time: select it, without marks."
+                self._app.notify(said, severity="warning", timeout=10, markup=False)
+        elif answer is not None:
             self._drafts.clear()
             await self._answer(tasks, answer)
 

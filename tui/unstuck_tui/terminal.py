@@ -10,9 +10,11 @@ import asyncio
 import codecs
 import os
 import sys
-from collections.abc import Callable
+import termios
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from queue import SimpleQueue
 from select import select
 from threading import Event, Lock, Thread
@@ -26,6 +28,7 @@ from textual.message import Message
 
 from unstuck.text import sanitise
 from unstuck_tui.incoming import Incoming
+from unstuck_tui.lending import LEFT_ON, Loan
 from unstuck_tui.signals import TITLE_BACK, TITLE_KEPT, title
 
 __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
@@ -145,7 +148,8 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         loop = asyncio.get_running_loop()
-        self._is_suspended = False
+        self._is_suspended = self._is_away = False
+        self._loan: Loan | None = None
         self._title = self._title_of_screen = ""
         self._end, self._ending = os.pipe()
 
@@ -192,9 +196,20 @@ class TerminalDriver(LinuxDriver):
         if not (isinstance(message, events.Key) and message.is_printable and not sanitise(message.character or "")):
             super().process_message(message)
 
+    def write(self, data: str) -> None:
+        """Write what the screen draws: nothing while somebody else has the terminal."""
+        if not self._is_away:
+            super().write(data)
+
+    def pass_on(self, sequence: str) -> None:
+        """Send ``sequence`` to the terminal, whoever has it."""
+        self._outlet.write(sequence)
+
     def show_title(self, text: str) -> None:
         """Let the terminal's title be ``text``; it has its own again when the screen is left. Empty: its own."""
-        if not text:
+        if self._is_away:
+            self._title_of_screen = text
+        elif not text:
             self._give_title_back()
         else:
             self.write(("" if self._title else TITLE_KEPT) + title(text))
@@ -207,6 +222,7 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Leave the terminal as it was found."""
+        self._recall()
         kept = self._title
         self._give_title_back()
         self._title_of_screen = kept
@@ -218,14 +234,61 @@ class TerminalDriver(LinuxDriver):
         self.stop_application_mode()
         super().close()
         self._outlet.drain()
+        self._is_away = True
 
     def resume_application_mode(self) -> None:
         """Take the terminal again; after a stop that was not announced (SIGSTOP) it is ours, and only drawn anew."""
         if self._is_suspended:
-            self._is_suspended = False
+            self._is_suspended = self._is_away = False
             self.start_application_mode()  # type: ignore[no-untyped-call]
             self.show_title(self._title_of_screen)
         self._repaint()
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether a program has the terminal."""
+        return self._loan is not None
+
+    async def lend(self, command: Sequence[str], *, folder: Path, environ: Mapping[str, str], said: str) -> int:
+        """Let a program have the terminal until it ends, after a word about it; what goes on here goes on.
+
+        Its exit code, or minus the signal that ended it. Raises OSError where it cannot be started.
+        """
+        self.suspend_application_mode()
+        try:
+            with self.no_automatic_restart():
+                self.pass_on(said)
+                self._outlet.drain()
+                self._loan = Loan(command, folder, environ)
+                code = await self._loan.ended()
+        except asyncio.CancelledError:
+            self._recall()  # the screen is being left
+            raise
+        except termios.error as problem:
+            self._take_again()
+            raise OSError(*problem.args) from None
+        except OSError:
+            self._take_again()
+            raise
+        self._take_again()
+        return code
+
+    def _recall(self) -> None:
+        if self._loan is not None:
+            self._loan.recall()
+            self._loan = None
+            self.pass_on(LEFT_ON)
+
+    def _take_again(self) -> None:
+        if self._loan is not None:
+            self._loan.take_back()
+            self._loan = None
+            self.pass_on(LEFT_ON)
+        self.resume_application_mode()
+        try:
+            termios.tcgetattr(self.fileno)
+        except termios.error:
+            self._leave()  # its window was closed meanwhile
 
     def close(self) -> None:
         """Perform cleanup."""

@@ -32,7 +32,7 @@ MISLEADING = ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "TERM_PROGRAM")
 SPECIAL = {
     "enter": b"\r", "escape": b"\x1b[27u", "tab": b"\t", "backspace": b"\x7f", "ctrl+c": b"\x03", "ctrl+s": b"\x13",
     "ctrl+z": b"\x1a", "ctrl+j": b"\n", "up": b"\x1b[A", "down": b"\x1b[B", "slash": b"/", "question_mark": b"?",
-    "space": b" ",
+    "space": b" ", "ctrl+o": b"\x0f", "ctrl+g": b"\x07",
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.dialogs.questions import question_of
 from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
+from unstuck_tui.handing import ByHand, Hands, Program
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.header import asked_about
 from unstuck_tui.render.words import ACTORS
@@ -32,6 +33,7 @@ from unstuck_tui.working import start
 __all__ = ["Asker"]
 
 _SAID_AT_ONCE = 3
+_ONE_BY_ONE = "Files are handed over one task at a time: choose it on the main screen."
 
 
 class Asker:
@@ -46,6 +48,7 @@ class Asker:
         self._drafts: Drafts = {}
         self._is_asking = self._is_leaving = False
         self._shown: GateDialog | None = None
+        self.hands = Hands(app, tracker, view)
 
     def key(self) -> None:
         """The person has pressed a key."""
@@ -62,7 +65,7 @@ class Asker:
 
     def frame(self) -> None:
         """The state may have changed: close what is answered, and ask what has just opened."""
-        if self._view.is_past:
+        if self._view.is_past or self.hands.is_out:
             return
         self._close_answered()
         self._put_down_stranded()
@@ -103,6 +106,31 @@ class Asker:
             self._is_asking = True
             start(self._app, "dialogs", self._ask, gate)
 
+    def show_how(self, task: str, program: Program) -> None:
+        """Let the person do themselves what ``task`` needs, and its agent follow."""
+        if not self._is_asking:
+            self._is_asking = True
+            start(self._app, "dialogs", self._show_how, task, program)
+
+    async def _show_how(self, task: str, program: Program) -> None:
+        try:
+            if (shown := await self._by_hand(task, program)) is not None:
+                await self._tell_agent(*shown)
+        finally:
+            self._is_asking = False
+
+    async def _by_hand(self, task: str, program: Program) -> tuple[str, Answer] | None:
+        try:
+            return await self.hands.show(task, program)
+        except UnstuckError as error:
+            self._app.notify(f"{task}: {error}", severity="warning", timeout=10, markup=False)
+            return None
+
+    async def _tell_agent(self, gate: str, answer: Answer) -> None:
+        row = self._tracker.state.gates.get(gate)
+        if row is not None and (trouble := await self._sent(row, answer)) is not None:
+            self._app.notify(f"{row.gate.task}: {trouble}", severity="error", timeout=20, markup=False)
+
     async def ask_all(self, gates: Sequence[str]) -> None:
         """One answer for all of ``gates``, after a second question; says what became of it."""
         if self._view.is_past:
@@ -125,7 +153,9 @@ class Asker:
     async def _shared_answer(self, rows: Sequence[GateRow]) -> Answer | None:
         question = shared_question(self._tracker.state, rows)
         answer = await self._app.push_screen_wait(GateDialog(question, clock=self._tracker.clock, drafts={}))
-        if answer is None:
+        if not isinstance(answer, Answer):
+            if answer is not None:
+                self._app.notify(_ONE_BY_ONE, severity="warning", timeout=10, markup=False)
             return None
         said = [", ".join(row.gate.task for row in rows), *([answer.text] if answer.text else [])]
         title = f"{answer.choice.replace('_', ' ')}: {len(rows)} questions get this answer"
@@ -165,13 +195,17 @@ class Asker:
             trouble = None
             while (row := self._tracker.state.gates.get(gate)) is not None and row.status == "open":
                 answer = await self._answer_to(row, trouble or "")
+                if isinstance(answer, ByHand):
+                    if (shown := await self._by_hand(row.gate.task, answer.program)) is not None:
+                        await self._tell_agent(*shown)
+                    return
                 trouble = await self._sent(row, answer) if answer is not None else None
                 if trouble is None:
                     return
         finally:
             self._is_asking = False
 
-    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | None:
+    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | None:
         question = question_of(self._tracker.state, row)
         self._shown = GateDialog(question, clock=self._tracker.clock, drafts=self._drafts, trouble=trouble)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from rich.cells import cell_len
 from rich.table import Table
@@ -208,6 +208,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
 
     def action_copy(self) -> None:
         """Nothing to copy here."""
+
+    def action_by_hand(self, program: Literal["shell", "editor"]) -> None:
+        """Nothing to do by hand here."""
 
     def action_read(self, pages: int) -> None:
         """Turn the page of what there is to read."""

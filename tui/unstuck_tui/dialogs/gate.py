@@ -18,6 +18,7 @@ from unstuck_tui.copying import question_text
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.questions import Option, Question, to_answer
 from unstuck_tui.dialogs.unsent import Drafts
+from unstuck_tui.handing import ByHand, Program
 from unstuck_tui.widgets.fields import LineField, LinesField
 
 __all__ = ["GateDialog"]
@@ -30,8 +31,8 @@ _HOW_MUCH = {
 }
 
 
-class GateDialog(Dialog[Answer, Option]):
-    """Asks ``question`` and returns the answer, or None where it stays open.
+class GateDialog(Dialog[Answer | ByHand, Option]):
+    """Asks ``question`` and returns the answer, that the person would rather do it, or None where it stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
     """
@@ -52,7 +53,8 @@ class GateDialog(Dialog[Answer, Option]):
     """
 
     def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
-        super().__init__(question.title, question.options, clock=clock, hint=question.leaving)
+        self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
+        super().__init__(question.title, question.options, clock=clock, hint=question.leaving + self._by_hand)
         self.question = question
         self._drafts, self._before = drafts, trouble
         self._chosen: Option | None = None
@@ -108,7 +110,7 @@ class GateDialog(Dialog[Answer, Option]):
             line.placeholder = _HOW_MUCH[option.takes]
             line.display = True
             self.set_focus(line)
-        self.say(f"{option.label}: {_hint(option.takes)}")
+        self.say(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if _is_shown(option) else ""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._written(event)
@@ -142,12 +144,22 @@ class GateDialog(Dialog[Answer, Option]):
         self.remove_class("-typing")
         self.query_one("#lines").display = self.query_one("#line").display = False
         self.complain("")
-        self.say(self.question.leaving)
+        self.say(self.question.leaving + self._by_hand)
         self.set_focus(self.query_one(Choices))
 
     def action_copy(self) -> None:
         """Let the app copy what is asked."""
         self.post_message(self.Copied(question_text(self.question)))
+
+    def action_by_hand(self, program: Program) -> None:
+        """Do in the task's files what would else be written."""
+        shown = next((option for option in self.question.options if option.choice == "show_me"), None)
+        if not self._by_hand or self._overtaken:
+            why = shown.refused if shown is not None else ""
+            self.complain(why or "Not here: this question does not take what you would show.")
+            return
+        self._keep()
+        self.finish(ByHand(program))
 
     def overtake(self, reason: str) -> bool:
         """The gate has its answer from elsewhere; whether the dialog closes.
@@ -189,6 +201,15 @@ class GateDialog(Dialog[Answer, Option]):
 
     def _draft(self, option: Option) -> tuple[str, str]:
         return self.question.gate.task, option.name
+
+
+def _is_shown(option: Option) -> bool:
+    """Whether it can as well be done as written."""
+    return option.choice == "show_me" and option.takes == "lines" and not option.refused
+
+
+def _hands() -> str:
+    return f"{spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
 
 
 def _hint(takes: str) -> str:

@@ -14,6 +14,7 @@ from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.copying import copy, failure_text, question_text
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.handing import Program
 from unstuck_tui.outward import Outward
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
@@ -186,6 +187,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """More time, another approach, skip and the like."""
         self._stepping.decide(self._table.chosen)
         self._table.unmark()
+
+    def action_by_hand(self, program: Program) -> None:
+        """Work in the selected task's files oneself."""
+        if self._view.is_past:
+            self.app.notify("This is a replay: nothing can be changed in it.", markup=False)
+        elif self._table.selected:
+            self._asker.show_how(self._table.selected, program)
 
     def action_log(self) -> None:
         """Every record of the run."""

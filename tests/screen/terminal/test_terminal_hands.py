@@ -1,0 +1,238 @@
+"""Show me how, by hand: a real shell or editor in this very terminal, real keys, and the agent's next prompt."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck_tui.actions import key_of
+
+OPEN = "esc leaves it open"
+PROMPT = "hands$"
+FOLLOWS = 'grep -q "made it by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true'
+
+
+@pytest.fixture
+def hands(desk: Any) -> Any:
+    """A project whose person has a plain shell."""
+    desk.environment |= {"SHELL": "/bin/sh", "PS1": f"{PROMPT} ", "ENV": ""}
+    return desk
+
+
+def stuck(desk: Any, agent: str = FOLLOWS, *options: str) -> Any:
+    """A terminal at which the only task is stuck."""
+    terminal = desk.terminal("run", "--verify", "sh check.sh", *options, "--", "sh", desk.agent(agent))
+    terminal.until("task is stuck", OPEN)
+    return terminal
+
+
+def into_the_shell(terminal: Any, key: str = "dialog.shell") -> None:
+    """Take the task's files over, and be in a shell in them."""
+    terminal.clear()
+    terminal.press(key_of(key))
+    terminal.until("the files of task", "leave the shell (exit)", PROMPT)
+
+
+def works(terminal: Any, name: str) -> bool:
+    """Whether a program of this name works at the terminal."""
+    found = []
+    for process in psutil.Process(terminal.process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found.append(process.name())
+    return name in found
+
+
+def leave(terminal: Any) -> int:
+    """Leave a run that is over."""
+    terminal.press(key_of("app.quit"))
+    code: int = terminal.ended()
+    assert terminal.is_clean()
+    return code
+
+
+def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
+    """Stuck: I mend it in a shell by real keys, say why, and the agent's next prompt has the diff and the why."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    assert terminal.modes == {7, 25}
+    terminal.write("pwd; echo 'port = 8080' > app.ini\n")
+    terminal.until(str(hands.root))
+    terminal.write("exit\n")
+    terminal.until("You have changed 1 file: added app.ini", "+port = 8080", "leaves the question open")
+    terminal.press(key_of("hands.tell"))
+    terminal.until("enter sends")
+    terminal.write("I made it by hand: 80 is taken [/x]")
+    terminal.press("enter")
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    first, second = hands.prompts()
+    assert "by hand" not in first
+    assert "I made it by hand: 80 is taken [/x]" in second
+    assert "- added app.ini" in second
+    assert "| +port = 8080" in second
+    assert "hands_back" not in second
+
+
+def test_ctrl_c_and_ctrl_z_are_the_programs_own(hands: Any) -> None:
+    """Ctrl+C in the shell ends what runs in it and nothing of ours; a program that stops itself is let go on."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    terminal.write("echo re''ady; cat\n")
+    terminal.until("ready")
+    while not works(terminal, "cat"):
+        os.sched_yield()
+    terminal.press("ctrl+c")
+    while works(terminal, "cat"):
+        os.sched_yield()
+    terminal.clear()
+    terminal.press("enter")
+    terminal.until(PROMPT)
+    terminal.write("echo in''terrupted\n")
+    terminal.until("interrupted")
+    terminal.write("kill -STOP $$; echo went''on\n")
+    terminal.until("wenton")
+    terminal.write("stty -echo raw; kill -KILL $$\n")
+    terminal.until("was ended by signal 9", "You have changed nothing")
+    terminal.press("escape")
+    terminal.gone("You have changed nothing")
+    terminal.until("needs you", "waits for you")
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+    assert terminal.is_clean()
+
+
+def test_an_editor_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Path) -> None:
+    """My editor begins at the failing place; killed with mouse, paste and its own screen on, it leaves none of that."""
+    (hands.root / "app.py").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    editor = tmp_path / "vi"
+    editor.write_text(
+        f'#!/bin/sh\necho "$@" > {hands.seen}/arguments\nprintf "\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l"\n'
+        "stty raw -echo\necho editing\nkill -KILL $$\n",
+        encoding="utf-8",
+    )
+    editor.chmod(0o755)
+    hands.environment["EDITOR"] = str(editor)
+    terminal = stuck(hands)
+    terminal.press(key_of("dialog.editor"))
+    terminal.until("was ended by signal 9")
+    assert (hands.seen / "arguments").read_text() == f"+3 {hands.root / 'app.py'}\n"
+    terminal.press("escape")
+    terminal.gone("You have changed nothing")
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+    assert terminal.is_clean()
+
+
+def test_what_cannot_be_started_is_said(hands: Any) -> None:
+    """A shell that there is not, and no editor named: a clear line, and the screen is there as before."""
+    hands.environment |= {"SHELL": "/nowhere/sh", "EDITOR": "", "VISUAL": ""}
+    terminal = stuck(hands)
+    terminal.press(key_of("dialog.editor"))
+    terminal.until("neither VISUAL nor EDITOR names an editor")
+    terminal.press(key_of("task.shell"))
+    terminal.until("/nowhere/sh cannot be started: No such file or directory")
+    terminal.press("escape")
+    terminal.gone("cannot be started")
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+    assert terminal.is_clean()
+
+
+AGENT = """case $UNSTUCK_TASK in
+  first) grep -q "made it by hand" "$UNSTUCK_PROMPT_FILE" && touch done && exit
+         echo $$ > "$SEEN/pid"; echo up > {up}; read line < {go};;
+  *) cat {second};;
+esac
+true"""
+
+
+def plan_of_two(desk: Any) -> str:
+    """An agent at work that waits for ``go``, and another that fails as soon as ``second`` is written to."""
+    desk.go, desk.up, desk.second = desk.pipe("go"), desk.pipe("up"), desk.pipe("second")
+    agent = desk.agent(AGENT.format(go=desk.go, up=desk.up, second=desk.second))
+    tasks = [{"id": name, "prompt": name, "verify": "sh check.sh"} for name in ("first", "other")]
+    file = desk.seen.parent / "plan.yaml"
+    plan = {"max_parallel": 2, "agents": {"coder": {"command": ["sh", agent]}}, "tasks": tasks}
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    return str(file)
+
+
+def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
+    """An agent at work is held and I am in its files; another gets stuck meanwhile, which is said when I am back."""
+    subprocess.run(["git", "add", "check.sh"], cwd=hands.root, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Check"], cwd=hands.root, check=True)
+    terminal = hands.terminal("run", plan_of_two(hands))
+    terminal.until("TASK", "2 working")
+    hands.up.read_text(encoding="utf-8")
+    terminal.press(key_of("task.shell"))
+    terminal.until("the files of first", "Its agent is frozen", PROMPT)
+    process = psutil.Process(int((hands.seen / "pid").read_text()))
+    assert process.status() == psutil.STATUS_STOPPED
+    hands.second.write_text("on", encoding="utf-8")
+    log = hands.folder() / "events.jsonl"
+    while '"stuck"' not in log.read_text(encoding="utf-8"):
+        os.sched_yield()
+    (gate,) = [row["gate"] for row in hands.rows() if row.get("task") == "first" and "gate" in row]
+    refused = hands.unstuck("answer", gate, "continue")
+    assert (refused.returncode, "somebody works in its files" in refused.stderr) == (2, True)
+    terminal.write("echo 1 > by_hand.txt; exit\n")
+    terminal.until("added by_hand.txt", "other needs you since then")
+    terminal.press(key_of("hands.tell"))
+    terminal.until("enter sends")
+    terminal.write("I made it by hand")
+    terminal.press("enter")
+    hands.go.write_text("on", encoding="utf-8")
+    terminal.until("1 done")
+    terminal.kill(signal.SIGTERM)
+    terminal.ended()
+    assert "| +1" in hands.prompts("first")[1]
+
+
+def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Any) -> None:
+    """The window is closed while I work by hand: the shell is gone, the question stays open for whoever resumes."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    terminal.write("echo $$ > shell.pid; echo re''ady\n")
+    terminal.until("ready")
+    shell = psutil.Process(int((hands.root / "shell.pid").read_text()))
+    terminal.hang_up()
+    psutil.wait_procs([shell], timeout=60)
+    assert not shell.is_running() or shell.status() == psutil.STATUS_ZOMBIE
+    terminal.process.wait()
+    assert [row["gate"] for row in hands.rows() if "gate" in row]
+
+
+def test_a_run_that_is_stopped_meanwhile_gives_the_terminal_back_clean(hands: Any) -> None:
+    """TERM while I work by hand: the shell is hung up, the terminal is as it was, and the run can be gone on with."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+    assert terminal.is_clean()
+    assert [row["gate"] for row in hands.rows() if "gate" in row]
+
+
+def test_a_run_that_ends_meanwhile_waits_for_me(hands: Any) -> None:
+    """Its time is up and somebody stops it elsewhere: my shell stays mine, and the screen goes when I leave it."""
+    terminal = stuck(hands, FOLLOWS, "--budget", "time=8s")
+    into_the_shell(terminal)
+    log = hands.folder() / "events.jsonl"
+    while '"type":"budget"' not in log.read_text(encoding="utf-8"):
+        os.sched_yield()
+    gate = next(row["gate"] for row in hands.rows() if row.get("type") == "budget")
+    assert hands.unstuck("answer", gate, "stop").returncode == 0
+    while '"run_ended"' not in log.read_text(encoding="utf-8"):
+        os.sched_yield()
+    terminal.write("echo still''here\n")
+    terminal.until("stillhere")
+    terminal.write("exit\n")
+    assert terminal.ended() == 5
+    assert terminal.is_clean()

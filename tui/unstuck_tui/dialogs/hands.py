@@ -1,0 +1,127 @@
+"""Back from a task's work tree: what was changed there, and whether the agent is told so, and why."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from unstuck.clock import Clock
+from unstuck.supervision.hands import Back, Handed
+from unstuck.text import one_line
+from unstuck_tui.actions import actions_of, bindings_of, key_of, spoken
+from unstuck_tui.dialogs.dialog import Dialog
+from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.render.story import changes_lines
+from unstuck_tui.widgets.fields import LineField
+
+__all__ = ["WHY_LIMIT", "BackDialog", "Said"]
+
+WHY_LIMIT = 4_000
+_DIFF_LINES = 400
+_WIDTH = 100
+Said = tuple[Literal["tell", "again"], str]
+
+
+class BackDialog(Dialog[Said, Listed]):
+    """Returns what to do, with the words for the agent; None where the question stays open.
+
+    ``why`` keeps what was typed beyond the dialog's life, under ``handed.gate``. ``notes`` are lines about it.
+    """
+
+    BINDINGS = bindings_of("hands")
+    DEFAULT_CSS = """
+    BackDialog #line { display: none; border: tall $border-blurred; }
+    BackDialog.-typing #line { display: block; }
+    BackDialog.-typing #choices { display: none; }
+    """
+
+    def __init__(
+        self, handed: Handed, back: Back, notes: Sequence[str], why: MutableMapping[str, str], *, clock: Clock
+    ) -> None:
+        self._handed, self._back, self._notes, self._why = handed, back, notes, why
+        does = {
+            "tell": "what you changed, and why, begins its next step" if back.files else "what to do, in your words",
+            "again": "you go on working in its files",
+        }
+        choices = [
+            Listed(name=name, key=key_of(action.id), label=action.label, touches=does[name])
+            for action in actions_of("hands")
+            if (name := action.id.partition(".")[2])
+        ]
+        leaves = f"{spoken('dialog.back')} leaves the question open: what you changed stays in the files"
+        super().__init__(f"{handed.task}: back from its files", choices, clock=clock, hint=leaves)
+        self._leaving = leaves
+
+    def compose_reading(self) -> ComposeResult:
+        yield Static(Content.styled(_problem(self._back), "bold"), classes="text", markup=False)
+        facts = [("Note", note) for note in self._notes]
+        if self._handed.others:
+            others = ", ".join(map(one_line, self._handed.others))
+            facts.append(("Shared", f"{others}: in the same tree, so not all of it need be yours"))
+        for label, text in facts:
+            with Horizontal(classes="part"):
+                yield Static(Content(label), classes="label", markup=False)
+                yield Static(Content(text), classes="text", markup=False)
+        if self._back.diff:
+            lines = changes_lines(self._handed.since, self._back.diff, note="", width=_WIDTH)[: 1 + _DIFF_LINES]
+            shown = "\n".join("".join(cell.text for cell in line).rstrip() for line in lines)
+            yield Static(Content(shown), id="diff", classes="text", markup=False)
+
+    def compose_fields(self) -> ComposeResult:
+        yield LineField(placeholder="Why, in a line", id="line")
+
+    def chosen(self, choice: Listed) -> None:
+        if choice.name == "again":
+            self.finish(("again", ""))
+            return
+        self.add_class("-typing")
+        line = self.query_one("#line", Input)
+        line.value = self._why.get(self._handed.gate, "")
+        self.set_focus(line)
+        self.say(f"enter sends · {spoken('dialog.back')} back to the choices, your text is kept")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.has_class("-typing"):
+            self._why[self._handed.gate] = event.value
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_send()
+
+    def action_send(self) -> None:
+        """Tell the agent."""
+        if not self.has_class("-typing"):
+            return
+        why = self.query_one("#line", Input).value.strip()
+        if len(why) > WHY_LIMIT:
+            self.complain(f"At most {WHY_LIMIT:,} characters; this has {len(why):,}.")
+        elif not why and not self._back.files:
+            self.complain("Nothing was changed: write what the agent is to do.")
+        else:
+            self.finish(("tell", why))
+
+    def action_back(self) -> None:
+        """From the text to the choices, then out."""
+        if not self.has_class("-typing"):
+            self.finish(None)
+            return
+        self.remove_class("-typing")
+        self.complain("")
+        self.say(self._leaving)
+        self.set_focus(self.query_one("#choices"))
+
+
+def _problem(back: Back) -> str:
+    if back.trouble:
+        return f"What you changed cannot be told: {back.trouble}"
+    if not back.files:
+        return "You have changed nothing"
+    more = f" and {back.files - len(back.changes)} more" if back.files > len(back.changes) else ""
+    files = "1 file" if back.files == 1 else f"{back.files} files"
+    return f"You have changed {files}: {', '.join(back.changes)}{more}"

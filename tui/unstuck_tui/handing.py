@@ -1,0 +1,145 @@
+"""Show me how, by hand: the terminal goes to a shell or an editor in the task's files, and what was done becomes words.
+
+The run goes on beside it: its clocks, its log, its other agents. Whoever is back sees what is different, and says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from textual.app import App
+
+from unstuck.contract import Answer
+from unstuck.errors import UsageError
+from unstuck.escalation.prompts import by_hand
+from unstuck.supervision.hands import Back, Handed
+from unstuck.text import one_line
+from unstuck_tui.dialogs.hands import BackDialog
+from unstuck_tui.editing import command_for, editor, located, waited_for
+from unstuck_tui.render.format import span
+from unstuck_tui.terminal import TerminalDriver
+from unstuck_tui.tracker import Tracker
+from unstuck_tui.view import RunView
+
+__all__ = ["ByHand", "Hands", "Program"]
+
+Program = Literal["shell", "editor"]
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """Somebody would rather do it than write it, in this program."""
+
+    program: Program
+
+
+class Hands:
+    """Hands a work tree over and takes it back; ``is_out`` meanwhile.
+
+    ``is_over``: the screen has nothing to show any more and goes when the person is back.
+    """
+
+    def __init__(
+        self, app: App[Any], tracker: Tracker, view: RunView, *, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self._app, self._tracker, self._view, self._environ = app, tracker, view, environ
+        self._why: dict[str, str] = {}
+        self._returning: set[asyncio.Task[Back]] = set()
+        self.is_out = self.is_over = False
+
+    async def show(self, task: str, program: Program) -> tuple[str, Answer] | None:
+        """Let the person work in the files of ``task``: the question that is answered so and its answer.
+
+        None where the question stays open, or has gone meanwhile. Raises UnstuckError where it cannot be done.
+        """
+        driver = self._app._driver
+        if not isinstance(driver, TerminalDriver):
+            raise UsageError("this terminal cannot be handed over")
+        if program == "editor" and not editor(self._environ):
+            raise UsageError("neither VISUAL nor EDITOR names an editor")
+        while True:
+            handed = await self._view.hand_over(task)
+            asked = {row.id for row in self._tracker.open_gates()}
+            back, notes = await self._lent(driver, handed, program)
+            if self.is_over:
+                self._app.exit()
+                return None
+            row = self._tracker.state.gates.get(handed.gate)
+            if row is None or row.status != "open":
+                said = f"{task}: nothing is asked about it any more; what you changed stays in {handed.folder}"
+                self._app.notify(said, severity="warning", timeout=20, markup=False)
+                return None
+            notes += self._meanwhile(asked)
+            dialog = BackDialog(handed, back, notes, self._why, clock=self._tracker.clock)
+            chosen = await self._app.push_screen_wait(dialog)
+            if chosen is None:
+                return None
+            what, why = chosen
+            if what == "tell":
+                text = by_hand(why, back.changes, back.diff, files=back.files, others=handed.others)
+                return handed.gate, Answer(choice="show_me", text=text)
+
+    async def _lent(self, driver: TerminalDriver, handed: Handed, program: Program) -> tuple[Back, list[str]]:
+        """Lend the terminal and take it back; what is different then, and what is to be said about it."""
+        notes: list[str] = []
+        command: list[str] = []
+        began = self._tracker.clock.monotonic()
+        self.is_out = True
+        try:
+            command = await self._command(handed, program)
+            said = _said(handed, command[0], program)
+            code = await driver.lend(command, folder=handed.folder, environ=self._environ, said=said)
+            if code:
+                lasted = span(self._tracker.clock.monotonic() - began)
+                how = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
+                notes.append(f"{one_line(command[0], 60)} {how} after {lasted}")
+        except OSError as problem:
+            notes.append(f"{one_line(command[0], 60)} cannot be started: {problem.strerror or problem}")
+        except asyncio.CancelledError:
+            # The screen is being left: the run goes on, and so does the question.
+            returning = asyncio.ensure_future(self._view.give_back(handed))
+            self._returning.add(returning)
+            returning.add_done_callback(self._returning.discard)
+            raise
+        finally:
+            self.is_out = False
+        return await self._view.give_back(handed), notes
+
+    async def _command(self, handed: Handed, program: Program) -> list[str]:
+        """The program and its arguments; an editor begins where the failure is."""
+        if program == "shell":
+            return [self._environ.get("SHELL") or "/bin/sh"]
+        row = self._tracker.state.tasks.get(handed.task)
+        location = row.diagnosis.signature.location if row is not None and row.diagnosis is not None else ""
+        place = await asyncio.to_thread(located, [handed.folder], location) if location else None
+        return waited_for(command_for(self._environ, place) if place is not None else editor(self._environ))
+
+    def _meanwhile(self, before: set[str]) -> list[str]:
+        tasks = [row.gate.task or "the run" for row in self._tracker.open_gates() if row.id not in before]
+        if not tasks:
+            return []
+        more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+        return [f"{', '.join(tasks[:_NAMED])}{more} {'needs' if len(tasks) == 1 else 'need'} you since then"]
+
+
+def _said(handed: Handed, command: str, program: Program) -> str:
+    """What stands in the terminal before the program does."""
+    meanwhile = {
+        "held": "Its agent waits in its next call.",
+        "frozen": "Its agent is frozen, and so is its clock.",
+    }.get(handed.standing, "No agent works at it.")
+    name = one_line(handed.task, 100)
+    leave = "the shell (exit)" if program == "shell" else "the editor"
+    lines = [
+        f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run goes on.",
+        f"What you change becomes what the agent is told: leave {leave} to come back.",
+    ]
+    if handed.others:
+        others = ", ".join(map(one_line, handed.others[:_NAMED]))
+        lines.append(f"These files are shared: agents of {others} may change them meanwhile.")
+    return "".join(f"{line}\n" for line in lines) + "\n"
