@@ -81,7 +81,8 @@ async def test_what_is_left_over_is_found_by_the_supervisor(lab: Any, elsewhere:
 
 async def test_a_stop_still_climbs(lab: Any, elsewhere: None) -> None:
     """Deaf to INT and TERM, it is killed; freezing and letting go on work by the group."""
-    process = await lab.shell("trap '' INT TERM; echo ready; while :; do sleep 0.02; done")
+    # It starts nothing: a shell whose new child is frozen before it has become a program is never seen to stand still.
+    process = await lab.shell("trap '' INT TERM; echo ready; exec sleep 1000")
     await lab.hears("ready")
     agent = psutil.Process(process.pid)
     process.freeze()
