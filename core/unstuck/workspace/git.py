@@ -38,6 +38,7 @@ __all__ = [
     "require_git",
     "run_git",
     "split_paths",
+    "version_of_git",
 ]
 
 OLDEST = (2, 36)
@@ -73,6 +74,7 @@ _SETTINGS = (
 _CHUNK = 1 << 16
 _PATIENCE = 0.5  # seconds; a git that was killed is gone in a moment
 _LONGEST_START = 30.0  # seconds; a machine may be that busy
+_versions: dict[str | None, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +237,22 @@ def _complaint(err: str) -> str:
     return one_line((telling or lines or ["it said nothing"])[0])
 
 
+async def version_of_git(place: Path) -> tuple[str, tuple[int, int] | None]:
+    """What git says of its version, asked in ``place`` once for each program of that name, and its first two numbers.
+
+    Raises WorkspaceError where git cannot be started.
+    """
+    program = shutil.which("git")
+    if program not in _versions:
+        _versions[program] = (await run_git(place, "version")).line
+    found = re.search(r"(\d+)\.(\d+)", said := _versions[program])
+    return said, (int(found[1]), int(found[2])) if found else None
+
+
 async def require_git() -> None:
     """Raise WorkspaceError where git is older than what work trees need, or not there at all."""
-    said = (await run_git(Path.cwd(), "--version")).line
-    found = re.search(r"(\d+)\.(\d+)", said)
-    if found and (int(found[1]), int(found[2])) < OLDEST:
+    said, version = await version_of_git(Path.cwd())
+    if version and version < OLDEST:
         raise WorkspaceError(f"{one_line(said)} is too old: work trees need git {OLDEST[0]}.{OLDEST[1]} or newer")
 
 

@@ -94,6 +94,15 @@ class TreePlace:
         return self.git_dir is not None
 
     @property
+    def merges(self) -> bool:
+        """Whether a merge has begun here that is not committed."""
+        return (git_dir := self.git_dir) is None or (git_dir / "MERGE_HEAD").exists()
+
+    def is_on(self, branch: str) -> bool:
+        """Whether the branch of this full name is checked out."""
+        return self._read("HEAD") == f"ref: {branch}"
+
+    @property
     def lock(self) -> str | None:
         """The reason with which somebody has locked the tree (``git worktree lock``); None where nobody has."""
         return self._read("locked")

@@ -46,6 +46,7 @@ _NO_ROOM = re.compile("[Oo]ut of diskspace|No space left|Disk quota exceeded|Fil
 _COUNTED = re.compile(rb"TREE.{4}\0(\d+) \d+\n", re.DOTALL)
 _CUT_OFF = "the restore did not come to its end"
 _AGAIN = "run it again, or take it back with `unstuck checkpoints undo`"
+_HEAD = "HEAD^{commit}"
 _NO_COMMIT = "ref: refs/heads/none"
 _MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
 _SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
@@ -237,6 +238,7 @@ class SideRepository:
         What the user's own index knows of sizes and times comes with it, its conflicts and its marks do not.
         """
         directory, base = await self._checked_out()
+        self._user_index = directory / "index" if self._store.repo else None
         fresh = self.place / "index.fresh"
         fresh.unlink(missing_ok=True)
         self._begin_at(base)  # before it is pinned: who cleans up elsewhere meanwhile reads here what is borrowed
@@ -272,9 +274,9 @@ class SideRepository:
         """The tree's own git directory, and the commit that is checked out in it or nothing."""
         if self._store.repo is None:
             return self.tree, ""
-        asked = await run_git(self.tree, "rev-parse", "--absolute-git-dir", check=False)
-        head = await run_git(self.tree, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
-        return Path(asked.line), head.line if head.code == 0 else ""
+        asked = await run_git(self.tree, "rev-parse", "--absolute-git-dir", _HEAD, check=False)
+        directory, _, head = asked.line.rpartition("\n")
+        return Path(directory), "" if asked.code or head == _HEAD else head
 
     async def _snapshot(self) -> Snapshot:
         seen, tracked = await asyncio.gather(survey(self._surveying), self._tracked_though_ignored())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import re
 import shutil
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.casing import folds_case
-from unstuck.workspace.git import Repository, Result, run_git
+from unstuck.workspace.git import Repository, Result, run_git, version_of_git
 
 __all__ = ["OLDEST_GIT", "ObjectStore"]
 
@@ -178,9 +177,8 @@ class ObjectStore:
 
 
 async def _refuse_old_git(place: Path) -> None:
-    said = (await run_git(place, "version")).line
-    found = re.search(r"(\d+)\.(\d+)", said)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST_GIT:
+    said, version = await version_of_git(place)
+    if version is None or version < OLDEST_GIT:
         needed = ".".join(map(str, OLDEST_GIT))
         raise WorkspaceError(f"{said} is too old for checkpoints: install git {needed} or newer")
 

@@ -20,6 +20,7 @@ from unstuck.workspace.git import Repository, Result, head, path_hash, require_g
 from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, belongs_elsewhere, safe_name, sweep
 from unstuck.workspace.project import Project
+from unstuck.workspace.references import commit_at
 from unstuck.workspace.staging import scan, stage
 
 __all__ = ["REMEDIATION", "Worktrees", "kept_trees", "trees_of"]
@@ -255,11 +256,11 @@ class Worktrees:
         return await run_git(self._repo.root, *arguments, check=check)
 
     async def _commit(self, reference: str) -> str | None:
-        result = await self._git("rev-parse", "--verify", "--quiet", reference + "^{commit}", check=False)
-        return result.line if result.code == 0 else None
+        return await commit_at(self._repo, reference)
 
     async def _point(self, reference: str, commit: str, *, unless_there: bool = False) -> None:
-        if unless_there and await self._commit(reference):
+        there = await self._commit(reference)
+        if there == commit or (there and unless_there):
             return
         self._unlock(reference)
         await self._git("update-ref", reference, commit)
@@ -269,7 +270,7 @@ class Worktrees:
         (self._repo.common / f"{reference}.lock").unlink(missing_ok=True)
 
     async def _contains(self, tip: str, commit: str) -> bool:
-        return (await self._git("merge-base", "--is-ancestor", commit, tip, check=False)).code == 0
+        return tip == commit or (await self._git("merge-base", "--is-ancestor", commit, tip, check=False)).code == 0
 
     async def _refuse_name_clash(self) -> None:
         for branch in ("unstuck", self._name):
@@ -290,8 +291,8 @@ class Worktrees:
         if found is None or await self._contains(tip, found):
             await self._point(branch, tip)
             found = tip
-        start = await self._git("merge-base", tip, found)
-        await place.add(start.line, branch.removeprefix(_BRANCHES))
+        start = tip if found == tip else (await self._git("merge-base", tip, found)).line
+        await place.add(start, branch.removeprefix(_BRANCHES))
         return place
 
     async def _commit_all(self, name: str, place: TreePlace, message: str) -> str:
@@ -302,18 +303,24 @@ class Worktrees:
         tree = (await place.git("write-tree")).line
         branch = self._branch(name)
         parent = await self._checked_out(place) or await self._commit(branch) or await self.tip()
-        # A merge that somebody has resolved and not committed is one all the same.
-        merging = await place.git("rev-parse", "--verify", "--quiet", "MERGE_HEAD", check=False)
-        merged = ("-p", merging.line) if merging.code == 0 else ()
-        commit = parent
+        merged, commit = await self._merging(place), parent
         if merged or tree != (await self._git("rev-parse", parent + "^{tree}")).line:
             arguments = ("commit-tree", "--no-gpg-sign", tree, "-p", parent, *merged, "-F", "-")
             commit = (await place.git(*arguments, stdin=message.encode("utf-8", "replace"))).line
         await self._point(branch, commit)
         if merged:
             await place.git("merge", "--quit")
-        await place.git("symbolic-ref", "HEAD", branch)
+        if not place.is_on(branch):
+            await place.git("symbolic-ref", "HEAD", branch)
         return commit
+
+    @staticmethod
+    async def _merging(place: TreePlace) -> tuple[str, ...]:
+        """The parent that a merge adds: one that somebody has resolved and not committed is one all the same."""
+        if not place.merges:
+            return ()
+        other = await place.git("rev-parse", "--verify", "--quiet", "MERGE_HEAD", check=False)
+        return ("-p", other.line) if other.code == 0 else ()
 
     @staticmethod
     async def _unresolved(place: TreePlace) -> tuple[str, ...]:

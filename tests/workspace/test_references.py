@@ -1,0 +1,36 @@
+"""References are read from their files, and by git where those do not say it all."""
+
+from __future__ import annotations
+
+from unstuck.workspace.git import find_repository
+from unstuck.workspace.references import commit_at
+
+BRANCH = "refs/heads/work"
+
+
+async def test_a_branch_is_found_wherever_git_keeps_it(project):
+    """Loose, packed, packed and moved on, named by another one: always the commit that git has."""
+    repo = await find_repository(project.root)
+    assert await commit_at(repo, BRANCH) is None
+    project.git("branch", "work")
+    first = project.git("rev-parse", "HEAD").strip()
+    assert await commit_at(repo, BRANCH) == first
+    project.git("pack-refs", "--all")
+    assert not (project.root / ".git" / BRANCH).exists()
+    assert await commit_at(repo, BRANCH) == first
+    assert await commit_at(repo, "refs/heads/wor") is None
+    project.git("commit", "-q", "--allow-empty", "-m", "More")
+    project.git("branch", "-f", "work")
+    assert await commit_at(repo, BRANCH) == project.git("rev-parse", "HEAD").strip() != first
+    project.git("symbolic-ref", "refs/heads/other", BRANCH)
+    assert await commit_at(repo, "refs/heads/other") == project.git("rev-parse", "HEAD").strip()
+
+
+async def test_what_is_no_branch_is_none(project):
+    """A folder of branches, or a file that a power cut has emptied, is no commit."""
+    repo = await find_repository(project.root)
+    project.git("branch", "work/one")
+    assert await commit_at(repo, BRANCH) is None
+    (project.root / ".git" / BRANCH / "one").write_text("")
+    assert await commit_at(repo, BRANCH + "/one") is None
+    assert await commit_at(repo, BRANCH + "/one/more") is None
