@@ -105,6 +105,40 @@ def test_node_raises(told: Diagnosed) -> None:
     assert kinds(told(["node", "app.js"], app__js=text)) == ("TYPE_ERROR", "UNKNOWN", "app.js:2")
 
 
+def test_node_throws_what_is_no_error(told: Diagnosed) -> None:
+    """A thrown text is the headline, at the line that threw it; node's own version is neither."""
+    read = told(["node", "app.js"], app__js="function pay() {\n  throw 'no till';\n}\npay();\n")
+    assert kinds(read) == ("RUNTIME_ERROR", "UNKNOWN", "app.js:2")
+    assert read["headline"] == "no till"
+
+
+def test_python_raises_in_another_process(told: Diagnosed) -> None:
+    """What a pool's process raised is told where it was raised, not where its result was asked for."""
+    text = (
+        "import multiprocessing\n\n\ndef price(item):\n    return int(item)\n\n\n"
+        "if __name__ == '__main__':\n    with multiprocessing.Pool(1) as pool:\n        pool.map(price, ['pear'])\n"
+    )
+    assert kinds(told([sys.executable, "app.py"], app__py=text)) == ("VALUE_ERROR", "UNKNOWN", "app.py:5")
+
+
+def test_python_raises_a_group(told: Diagnosed) -> None:
+    """A leaf of a group is told, also one that was never raised and has no traceback of its own."""
+    read = told(
+        [sys.executable, "app.py"], app__py="raise ExceptionGroup('all', [ValueError('a'), KeyError('till')])\n"
+    )
+    assert kinds(read) == ("KEY_ERROR", "UNKNOWN", "app.py:1")
+
+
+def test_clang_fails_in_a_template_of_the_library(told: Diagnosed) -> None:
+    """The user's own line that asked for the template is told, not the library's."""
+    text = (
+        "#include <algorithm>\n#include <vector>\nstruct Item { int price; };\nint main() {\n"
+        "  std::vector<Item> items;\n  std::sort(items.begin(), items.end());\n}\n"
+    )
+    read = told(["clang++", "-fsyntax-only", "app.cpp"], app__cpp=text)
+    assert kinds(read) == ("TYPE_ERROR", "BROKEN_BUILD", "app.cpp:6")
+
+
 def test_node_tests_fail(told: Diagnosed) -> None:
     """A failing test of node's own runner is a failed check at the assertion."""
     text = "const assert = require('assert');\nrequire('node:test')('sums', () => {\n  assert.strictEqual(2, 3);\n});\n"

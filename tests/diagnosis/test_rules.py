@@ -55,6 +55,12 @@ READ = [
     ("PHP Fatal error:  Uncaught Error: undefined function foo() in Command line code:1", "RUNTIME_ERROR", None),
     ("app.py: error: argument --count: invalid int value: 'z'", "VALUE_ERROR", None),
     ("Error: Invalid value for '--count': 'x' is not a valid integer.", "VALUE_ERROR", None),
+    ("error: could not find `Cargo.toml` in `/w/shop` or any parent directory", "RUNTIME_ERROR", None),
+    ("cc1: fatal error: app.c: No such file or directory", "RUNTIME_ERROR", None),
+    ("deploy.sh: line 1: STAGE: must be given", "RUNTIME_ERROR", "deploy.sh:1"),
+    ("awk: line 1: missing ) near }", "SYNTAX_ERROR", None),
+    ("[FATAL] Non-readable POM /w/pom.xml: no more data available - expected end tag", "SYNTAX_ERROR", None),
+    ("error obtaining VCS status: exit status 128", "UNKNOWN", None),
 ]
 # And by lines that look alike and are no place: clocks, notes, warnings, addresses.
 NO_PLACE = [
@@ -305,6 +311,15 @@ def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, cate
         "Error: Option '--count' requires an argument.",
         "Error: Got unexpected extra argument (x)",
         "app.py: error: unrecognized arguments: --nope",
+        "node: bad option: --nope",
+        "ls: unrecognized option '--nope'",
+        "cut: invalid option -- 'z'",
+        "error: unknown option '--nope'",
+        "curl: option --nope: is unknown",
+        "flag provided but not defined: -nope",
+        "unknown shorthand flag: 'z' in -z",
+        "error: unexpected argument '--nope' found",
+        'Error: unknown command "nope" for "tool"',
     ],
 )
 def test_a_command_that_was_called_wrongly(line: str) -> None:
@@ -312,6 +327,40 @@ def test_a_command_that_was_called_wrongly(line: str) -> None:
     told = found(f"Usage: app.py [OPTIONS] NAME\n\n{line}\n", 2)
     assert (told.category.value, told.failure_type) == ("configuration", FailureType.UNKNOWN)
     assert told.headline in line
+    assert "help" in told.fix_hint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2 options are unknown to us, and no flag is set",
+        "KeyError: 'unknown option'",
+        "the command is unknown",
+        "unknown: no option was given",
+    ],
+)
+def test_a_program_that_only_speaks_of_options(line: str) -> None:
+    """Words about options and commands are no refusal of an argument."""
+    assert found(line).category.value == "agent_failure"
+
+
+@pytest.mark.parametrize(
+    ("line", "exit_code", "advice"),
+    [
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'", 1, "path"),
+        ("cat: a.csv: Permission denied", 1, "path"),
+        ("deploy.sh: line 3: frobnicate: command not found", 127, "PATH"),
+        ("", 137, "memory"),
+        ("", 139, "pointer"),
+        ("RecursionError: maximum recursion depth exceeded", 1, "recursion"),
+        ("NameError: name 'total' is not defined", 1, "Define the name"),
+        ("ZeroDivisionError: division by zero", 1, "zero"),
+        ("RuntimeError: no basket", 1, "values"),
+    ],
+)
+def test_the_hint_is_for_what_happened(line: str, exit_code: int, advice: str) -> None:
+    """What goes wrong while a program runs has many causes, and the advice is for the one that is told."""
+    assert advice in found(line, exit_code).fix_hint
 
 
 @pytest.mark.parametrize(

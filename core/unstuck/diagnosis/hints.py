@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.diagnosis.kinds import ErrorType
 from unstuck.diagnosis.patterns import Lazy
+from unstuck.diagnosis.phrases import Phrases, Table
 from unstuck.diagnosis.reading import Reading
 from unstuck.text import Clean
 
@@ -38,7 +39,7 @@ TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.KEY_ERROR: "Print the keys that exist there, use the right one, and decide what a missing key means.",
     ErrorType.VALUE_ERROR: "Print the value that was refused, and convert or check it where it enters.",
     ErrorType.INDEX_ERROR: "Check the length before the access; the sequence is shorter than the code believes.",
-    ErrorType.RUNTIME_ERROR: ADVICE["runtime_error"],
+    ErrorType.RUNTIME_ERROR: "Look at the values at this line, and handle the case that the code did not expect.",
     ErrorType.ASSERTION_ERROR: ADVICE["test_assertion"],
     ErrorType.TIMEOUT_ERROR: "Find what it waits for; bound the wait or make the step smaller before raising a limit.",
     ErrorType.CONNECTION_ERROR: "Check that the service is up and that host and port are right; then try again.",
@@ -47,6 +48,39 @@ TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.VALIDATION_ERROR: "Correct the named field or finding; do not switch the rule off.",
     ErrorType.UNKNOWN: ADVICE["unknown"],
 }
+COMMAND = "Check the command's name, and whether it is installed and in PATH."
+MEMORY = "Find what uses up the memory, and work on smaller pieces of it."
+POINTER = "Find the pointer or the index that is not valid at this line; a debugger or a sanitizer shows it."
+CODE_ADVICE = {
+    "usage": "Read the program's help, and correct the arguments that it was called with.",
+    "exit 127": COMMAND,
+    "exit 137": MEMORY,
+    "exit 139": POINTER,
+}
+# Where the type alone says too little of what to do.
+WIDE = (ErrorType.RUNTIME_ERROR, ErrorType.UNKNOWN)
+SAID_ADVICE: Table[str] = Table(
+    (ADVICE["runtime_error"], Phrases("is not defined", "unboundlocalerror", "unbound variable", "parameter not set")),
+    (
+        "Check the path and the directory that it is relative to; make the file first if it is yet to be made.",
+        Phrases("no such file", "file not found", "enoent", "nosuchfileexception", "could not find "),
+    ),
+    (
+        "Check the path and who may use it; work where that is allowed rather than with more rights.",
+        Phrases("permission denied", "operation not permitted", "eacces", "eperm", "accessdeniedexception"),
+    ),
+    (
+        "Remove what is not needed any more, such as old build output: nothing can be written before.",
+        Phrases("no space left", "enospc", "disk quota exceeded"),
+    ),
+    (MEMORY, Phrases("out of memory", "cannot allocate memory", "memoryerror", "outofmemoryerror", "bad_alloc")),
+    (POINTER, Phrases("segmentation fault", "nil pointer", "null pointer", "nullpointerexception")),
+    (
+        "Find the call that never reaches its end, and give the recursion one.",
+        Phrases("recursion depth", "stack overflow", "stackoverflowerror", "maximum call stack"),
+    ),
+    ("Decide what a divisor of zero means here, and check for it first.", Phrases("division by zero", "by zero")),
+)
 MODULE = Lazy(
     r"(?:module named|Cannot find module|cannot import name|unresolved import|import) ['\"`]?([\w@./-]{1,120})['\"`]?"
 )
@@ -82,5 +116,11 @@ def hint_for(reading: Reading, error_type: ErrorType) -> Clean:
     """One sentence for the next attempt: where to look and what to do there."""
     if reading.context_exhausted:
         return Clean("Save what is done, summarise it, and go on in a new session.")
-    advice = TYPE_ADVICE[error_type]
+    advice = _particular(reading, error_type) or TYPE_ADVICE[error_type]
     return Clean(f"{reading.location}: {advice}" if reading.location else advice)
+
+
+def _particular(reading: Reading, error_type: ErrorType) -> str | None:
+    if error_type is ErrorType.IMPORT_ERROR and "command not found" in reading.said.text:
+        return COMMAND
+    return CODE_ADVICE.get(reading.code) or (SAID_ADVICE.spoken_in(reading.said) if error_type in WIDE else None)

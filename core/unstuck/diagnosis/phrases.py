@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import repeat
+from typing import Any, Generic, TypeVar
 
 from unstuck.diagnosis.gates import Either, Gates, Overview
 from unstuck.diagnosis.kinds import ErrorType
@@ -18,7 +19,7 @@ class Phrase:
 
     gates: Either
     pattern: Lazy | None
-    kind: ErrorType | None = None
+    kind: Any = None
 
     def is_in(self, said: Overview) -> bool:
         """Whether it is in what was said, which is in lower case."""
@@ -40,19 +41,19 @@ class Phrases:
         return any(map(Phrase.is_in, self.gated.in_question(said), repeat(said)))
 
 
-class Table:
-    """Error types and what says each of them; the first row that fits decides."""
+Kind = TypeVar("Kind")
 
-    def __init__(self, *rows: tuple[ErrorType, Phrases]) -> None:
+
+class Table(Generic[Kind]):
+    """Kinds, such as error types, and what says each of them; the first row that fits decides."""
+
+    def __init__(self, *rows: tuple[Kind, Phrases]) -> None:
         self.rows = rows
         self.gated = Gates(replace(phrase, kind=kind) for kind, said in rows for phrase in said.gated.entries)
 
-    def spoken_in(self, said: Overview) -> ErrorType | None:
-        """The error type of the first row that is in ``said``, a headline in lower case, or None."""
-        for phrase in self.gated.in_question(said):
-            if phrase.is_in(said):
-                return phrase.kind
-        return None
+    def spoken_in(self, said: Overview) -> Kind | None:
+        """The kind of the first row that is in ``said``, a headline in lower case, or None."""
+        return next((phrase.kind for phrase in self.gated.in_question(said) if phrase.is_in(said)), None)
 
 
 # How services say that what one may use in some time is used up; a limit of another kind does not come back.
@@ -144,6 +145,7 @@ WEAK = Table(
             "parsing error",
             "failed to parse",
             "non-parseable",
+            "non-readable",
             "invalid multi-line string",
             "mismatched closing",
             "missing separator",
@@ -161,7 +163,7 @@ WEAK = Table(
             ("expected", r"\bexpected\b.{0,40}\b(?:before|found|but got|after)\b"),
             ("expected ", r"^expected (?!.*\b(?:argument|type|to (?:be|equal|have))\b)"),
             (" expected", r"(?:['‘].{1,3}['’]|<\w+>|or ['‘].{1,3}['’]) expected"),
-            ("missing ", r"\bmissing (?:closing|terminating|return type|close-)"),
+            ("missing ", r"\bmissing (?:closing|terminating|return type|close-|[)\]}])"),
         ),
     ),
     (

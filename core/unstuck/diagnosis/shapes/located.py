@@ -88,6 +88,7 @@ LOCATED: tuple[Rule, ...] = (
         ": line ",
         r"(?:(?:\S{0,200}/)?\w{0,2}sh: )?FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$",
         "run",
+        "shell",
     ),
     rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),

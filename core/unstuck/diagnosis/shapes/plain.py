@@ -45,6 +45,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(62, "CMake Error: ", r"CMake Error: MSG"),
     rule(62, "Could not open requirements file", r"ERROR: MSG"),
     rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
+    rule(61, "[FATAL] ", r"\[FATAL\] MSG", "run"),
     rule(61, "No matching distribution", r"ERROR: (?P<msg>No matching distribution found for .*)"),
     rule(
         61, "E: ", r"E: (?P<msg>(?:Unable to locate|Package .{1,80} has no|Version .{1,80} was not found|Could not).*)"
@@ -76,6 +77,14 @@ PLAIN: tuple[Rule, ...] = (
         code="usage",
     ),
     rule(60, "option", rf"{BEFORE}(?P<msg>{REFUSED} (?:command[- ]line )?(?:VM )?option\b.*)$", "run", code="usage"),
+    rule(
+        60,
+        "option",
+        rf"{BEFORE}(?P<msg>option \S{{1,80}}:? "
+        r"(?:is (?:unknown|ambiguous)|requires (?:an? )?(?:argument|parameter|value)).*)$",
+        "run",
+        code="usage",
+    ),
     rule(60, "flag", rf"{BEFORE}(?P<msg>{REFUSED} (?:shorthand )?flag\b.*)$", "run", code="usage"),
     rule(60, "flag provided but not defined", r"MSG$", "run", code="usage"),
     rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
