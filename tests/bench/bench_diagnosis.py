@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import naive_diagnosis as naive
-from bench_kit import Bench, seconds
+from bench_kit import Bench, processor_seconds
 
 from unstuck.diagnosis import Diagnosis, diagnose
 
@@ -34,7 +34,11 @@ def output(size: int, line: str = PASSED) -> str:
 def per_kilobyte(text: str) -> float:
     """Microseconds a kilobyte, over at least 64 KB: what is short is over before the clock is sure of it."""
     times = max(1, 65_536 // len(text))
-    return seconds(lambda: [diagnose(text, exit_code=1) for _ in range(times)]) * 1e6 / (times * len(text) / 1024)
+    return (
+        processor_seconds(lambda: [diagnose(text, exit_code=1) for _ in range(times)])
+        * 1e6
+        / (times * len(text) / 1024)
+    )
 
 
 @cache
@@ -138,7 +142,7 @@ def _one_line(case: Case) -> str:
 def whole_corpus(read: Callable[[str], object]) -> float:
     """Microseconds a kilobyte over all labelled outputs, which are half a kilobyte long."""
     texts = [case["output"] for case in corpus().values()]
-    return seconds(lambda: [read(text) for text in texts]) * 1e6 / (sum(map(len, texts)) / 1024)
+    return processor_seconds(lambda: [read(text) for text in texts]) * 1e6 / (sum(map(len, texts)) / 1024)
 
 
 def costs() -> Iterable[Bench]:
@@ -170,7 +174,7 @@ def costs() -> Iterable[Bench]:
         yield Bench(
             name=f"diagnose {name}",
             unit="ms",
-            measure=lambda text=text: seconds(lambda: diagnose(text, exit_code=1)) * 1e3,
+            measure=lambda text=text: processor_seconds(lambda: diagnose(text, exit_code=1)) * 1e3,
             budget="30",
         )
 
