@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,7 @@ __all__ = [
     "keys_of",
     "remap",
     "spoken",
+    "taken_of",
 ]  # fmt: skip
 
 Area = Literal[
@@ -256,7 +257,8 @@ ACTIONS: tuple[Action, ...] = (
     _choice("hands", "again", "2", "Back to it", "You go on working in its files."),
     _choice("permission", "allow", "1", "Allow", "It may do this."),
     _choice("permission", "deny", "2", "Deny", "It may not, and is told so."),
-    _choice("remediation", "retry", "1", "Look again", "The shared check runs once more: you have mended the ground."),
+    _choice("remediation", "retry", "1", "Look again",
+        "The check runs once more: you have mended it, in that tree or around it."),
     _choice("remediation", "skip", "2", "Go on all the same", "The tasks start on the ground as it is."),
     _choice("remediation", "abandon", "3", "Give up", "The run is halted."),
     _choice("integration", "retry", "1", "Try again", "You have resolved it: the same is tried once more."),
@@ -350,6 +352,13 @@ def _spoken(key: str) -> str:
     return _SPOKEN.get(key, key.replace("ctrl+", "^"))
 
 
-def keys_of(actions: Iterable[Action]) -> list[tuple[str, str]]:
-    """(keys as people write them, what they do) for help."""
-    return [(" ".join(map(_spoken, keys_now(action).split(","))), action.help) for action in actions]
+def taken_of(actions: Iterable[Action]) -> frozenset[str]:
+    """The keys that come before those of whatever has the focus."""
+    return frozenset(key for action in actions if action.everywhere for key in keys_now(action).split(","))
+
+
+def keys_of(actions: Iterable[Action], *, taken: Collection[str] = ()) -> list[tuple[str, str]]:
+    """(keys as people write them, what they do) for help; of keys that are ``taken`` only what they mean everywhere."""
+    rows = ((keys_now(action).split(","), action) for action in actions)
+    left = (([key for key in keys if action.everywhere or key not in taken], action) for keys, action in rows)
+    return [(" ".join(map(_spoken, keys)), action.help) for keys, action in left if keys]

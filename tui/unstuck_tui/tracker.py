@@ -56,7 +56,7 @@ class Tracker:
         self.clock = clock
         self.history = History()
         self.counts: Counter[str] = Counter()
-        """How many tasks the header counts under each word."""
+        """How many tasks are counted under each word."""
         self.timed: dict[str, float] = {}
         """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
         self.gates: tuple[GateRow, ...] = self.state.open_gates()
@@ -102,6 +102,9 @@ class Tracker:
         if task:
             self._tasks.add(task)
             self._look_at(task)
+        elif name.startswith("budget_") or name == "gate_answered":
+            for one in tuple(self.timed):  # whatever is at work stands still, or goes on
+                self._look_at(one)
         if not task or name in _ROW_NEWS:
             self._rows = True
         if name in _CLOSING or name.startswith(("gate_", "timer_")):
@@ -140,6 +143,10 @@ class Tracker:
         if changes.gates:
             self.gates = self.state.open_gates()
         return changes
+
+    def counted(self) -> Counter[str]:
+        """The counts of the header, with the questions that are about no single task."""
+        return self.counts + Counter({"needs you": sum(not row.gate.task for row in self.gates)})
 
     def _look_at(self, task: str) -> None:
         """Count the task where it belongs now, and note whether a clock runs on its line."""

@@ -413,7 +413,8 @@ async def integrate(core: Core, row: TaskRow) -> None:
 
 def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     return {
-        "retry": f"it is checked and brought to {branch} again: once you have resolved it in the task's tree",
+        "retry": f"it is checked and brought to {branch} again: once you have merged that in the task's tree "
+        f"(git merge {branch})",
         "skip": "the result is left out; the task is offered again on resume",
         "abandon": f"the result is left out for good; it stays on {branch.removesuffix('_run')}{task}",
     }

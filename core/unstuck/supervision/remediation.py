@@ -27,6 +27,8 @@ from unstuck.workspace.worktrees import REMEDIATION
 
 __all__ = ["Ground", "NullObserver"]
 
+_LOOKED_AGAIN = "it was looked at again after your answer, and is broken still"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
@@ -50,7 +52,7 @@ class Ground:
         self._checking = asyncio.Lock()
         self._setup_failed: bool | None = None
         self._looked: set[str] = set()
-        self._evidence = Clean("")
+        self._evidence = self._still = Clean("")
         if verify:
             core.baseline_check = self.check_baseline
         core.setup_fails = self.setup_fails
@@ -244,7 +246,8 @@ class Ground:
         if not gate:
             tree = await self._tree()
             context = {
-                "problem": run.blocked,
+                "problem": self._still or run.blocked,
+                "trouble": _LOOKED_AGAIN if self._still else "",
                 "attempts": run.remediation_failed,
                 "check": self._verify or core.setup,
                 "evidence": self._evidence,
@@ -277,6 +280,7 @@ class Ground:
             # The person has mended the surroundings, or the files in this tree; a kill meanwhile looks again.
             problem = await self._problem(await self._tree(), "remediation.again")
             core.append(e.AnswerDelivered(gate=gate))
+            self._still = problem or Clean("")
             if problem is None:
                 core.append(e.InfrastructureRestored(attempts_used=core.head.run.remediation_failed))
 

@@ -84,6 +84,11 @@ def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
         "checkpoint": plan.checkpoint,
         "saved": row.directive.saved if row.directive is not None else "",
         "paths": lost[:MOST_NAMED],
+        "paths_in_all": len(lost),
+        "answers": {
+            "allow": "the files are set back; what is there now is saved first",
+            "deny": "the files stay as they are, and the agent goes on with them and is told so",
+        },
     }
     open_gate(core, "permission", task=row.id, key=key, context=context)
     return ""

@@ -101,6 +101,11 @@ def _flood(document: Document, node: yaml.Node, name: str) -> Made | None:
     return {"lines": section.whole("lines") or 1_000_000, "escapes": bool(section.flag("escapes"))}
 
 
+def _use(document: Document, node: yaml.Node, name: str) -> Made | None:
+    section = Section(document, node, f"`{name}`", ("tokens",))
+    return {"tokens": section.whole("tokens") or 0}
+
+
 def _child(document: Document, node: yaml.Node, name: str) -> Made | None:
     section = Section(document, node, f"`{name}`", ("for", "ignores_term"))
     return {"seconds": section.seconds("for") or 600.0, "ignores_term": bool(section.flag("ignores_term"))}
@@ -150,6 +155,7 @@ ACTS: Mapping[str, Callable[[Document, yaml.Node, str], Made | None]] = {
     "hang": _nothing,
     "flood": _flood,
     "child": _child,
+    "use": _use,
     "signal": _signal,
     "repeat": _repeat,
     "exit": _whole,

@@ -143,6 +143,9 @@ class Agent:
             sys.stdout.write("".join(f"{filler}line {number} of {lines}\n" for number in range(first, last)))
         sys.stdout.flush()
 
+    def do_use(self, tokens: int) -> None:
+        self.tell(step="usage", tokens=tokens)
+
     def do_child(self, seconds: float, ignores_term: bool) -> None:
         """Leave a child behind, in a session of its own."""
         ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " if ignores_term else ""

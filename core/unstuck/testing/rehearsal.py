@@ -107,15 +107,18 @@ class Rehearsal:
 
     def _plan(self, cast: Sequence[Part]) -> dict[str, Any]:
         settings: dict[str, Any] = {}
+        budget: dict[str, Any] = {}
         python = _our_python(self.environ)
         for part in cast:
             settings |= part.scenario.settings
+            budget |= part.scenario.budget
         shared = next((part.scenario for part in cast if part.scenario.shared_verify), None)
         plan = {
             "max_parallel": min(MOST_AT_ONCE, len(cast)),
             "verify": shared.verify.replace("{python}", python) if shared else None,
             "remediation": REMEDIATION.strip("_") if any(part.scenario.remediation for part in cast) else None,
             "settings": settings or None,
+            "budget": budget or None,
             "agents": self._agents(cast),
             "tasks": [_task(part, python) for part in cast],
         }

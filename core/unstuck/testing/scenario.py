@@ -22,7 +22,7 @@ __all__ = ["Part", "Scenario", "Turn", "curated", "load_scenario", "scenario_nam
 
 _KEYS = (
     "about", "agent_type", "prompt", "verify", "shared_verify", "timeout", "idle", "isolation", "signals", "context",
-    "files", "attempts", "remediation", "settings",
+    "files", "attempts", "remediation", "settings", "budget",
 )  # fmt: skip
 _FOLDER = resources.files("unstuck.testing") / "scenarios"
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -48,7 +48,7 @@ class Scenario:
 
     The first of ``turns`` that fits is played by an attempt. ``context`` is how many tokens the agent's session can
     hold, 0 for any number; ``verify`` may hold ``{python}``; ``shared_verify`` makes it the whole project's check,
-    which the ``remediation`` acts mend where it is broken from the start.
+    which the ``remediation`` acts mend where it is broken from the start. ``settings`` and ``budget`` are the plan's.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Scenario:
     context: int = 0
     remediation: tuple[Made, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    budget: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,6 @@ def _read(path: Path, name: str) -> Scenario:
     document = Document(path)
     top = Section(document, document.root, "the scenario", _KEYS)
     context = top.whole("context")
-    settings = document.plain(top.nodes["settings"], "`settings`") if "settings" in top.nodes else {}
-    if not isinstance(settings, dict):
-        top.wrong("settings", "`settings` must be a mapping")
     scenario = Scenario(
         name=name,
         about=top.text("about") or "",
@@ -127,12 +125,21 @@ def _read(path: Path, name: str) -> Scenario:
         remediation=tuple(acts(document, top.nodes["remediation"], "`remediation`"))
         if "remediation" in top.nodes
         else (),
-        settings=settings,
+        settings=_mapping(top, "settings"),
+        budget=_mapping(top, "budget"),
     )
     if not scenario.verify:
         top.wrong("verify", "the scenario needs `verify`: the check that decides what is")
     document.check()
     return scenario
+
+
+def _mapping(top: Section, name: str) -> Mapping[str, Any]:
+    found = top.document.plain(top.nodes[name], f"`{name}`") if name in top.nodes else {}
+    if not isinstance(found, dict):
+        top.wrong(name, f"`{name}` must be a mapping")
+        return {}
+    return found
 
 
 def _files(top: Section) -> dict[str, str]:

@@ -244,7 +244,8 @@ class CheckpointStore:
         # What was there before a restore that was cut off undoes it, not what it had half done.
         first = await self._known(last.safety) if again and last is not None else None
         if move.is_done:
-            self._finish(target, first or target, paths, if_begun=again)
+            if again:
+                self._finish(target, first or target, paths, run)
             return Restored(replace(first or target, is_new=False), ())
         now = move.now
         if move.in_the_way:
@@ -259,16 +260,15 @@ class CheckpointStore:
         now = replace(now, ignored=opened)
         safety = await self._record(now, known, reason, run, target.task, target.id, anew=not same)
         undoes = first or safety
-        write_last(self._side.place, LastRestore(target.id, undoes.id, paths))
+        write_last(self._side.place, LastRestore(target.id, undoes.id, paths, run=run))
         modes = modes_of(self._side.tree, move.plan.changes)
         await self._side.move(now.tree, move.goal)
         keep_modes(self._side.tree, modes)
-        self._finish(target, undoes, paths)
+        self._finish(target, undoes, paths, run)
         return Restored(undoes, move.plan.changes)
 
-    def _finish(self, target: Checkpoint, safety: Checkpoint, paths: tuple[str, ...], *, if_begun: bool = True) -> None:
-        if if_begun:
-            write_last(self._side.place, LastRestore(target.id, safety.id, paths, done=True))
+    def _finish(self, target: Checkpoint, safety: Checkpoint, paths: tuple[str, ...], run: str) -> None:
+        write_last(self._side.place, LastRestore(target.id, safety.id, paths, done=True, run=run))
 
     async def _known(self, id: str) -> Checkpoint | None:
         with suppress(CheckpointUnknown):

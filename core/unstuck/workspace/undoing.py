@@ -14,19 +14,24 @@ _NAME = "restore.json"
 
 @dataclass(frozen=True, slots=True)
 class LastRestore:
-    """A restore of ``target``, of ``paths`` only where there are any. ``safety`` undoes it; ``done`` is its end."""
+    """A restore of ``target``, of ``paths`` only where there are any. ``safety`` undoes it; ``done`` is its end.
+
+    ``run`` is who did it; empty where an earlier version did not say so.
+    """
 
     target: str
     safety: str
     paths: tuple[str, ...] = ()
     done: bool = False
+    run: str = ""
 
 
 def read_last(place: Path) -> LastRestore | None:
     """The last restore of the tree whose private folder this is; None where there was none."""
     try:
         known = json.loads((place / _NAME).read_text(encoding="ascii"))
-        return LastRestore(str(known["target"]), str(known["safety"]), tuple(known["paths"]), bool(known["done"]))
+        target, safety, run = str(known["target"]), str(known["safety"]), str(known.get("run", ""))
+        return LastRestore(target, safety, tuple(known["paths"]), bool(known["done"]), run)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -73,7 +73,7 @@ class CheckpointsTab(Tab[Row]):
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
-    async def do_mark(self, row: Row) -> None:
+    def do_mark(self, row: Row) -> None:
         """Mark it or take its mark away; there are never more than two."""
         id = str(row["id"])
         others = tuple(other for other in self._marked if other != id)
@@ -94,7 +94,7 @@ class CheckpointsTab(Tab[Row]):
         self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
         self.world.screen.redraw()
 
-    async def do_next(self, row: Row) -> None:
+    def do_next(self, row: Row) -> None:
         """To the next file of what was compared."""
         self.world.screen.scroll_to_next("  diff --git ")
 
@@ -115,8 +115,8 @@ class CheckpointsTab(Tab[Row]):
             raise UsageError("no restore was done in this tree, so there is none to take back")
         async with kept_free(self.world.place, root):
             plan = await store.plan(last.safety, paths=last.paths)
-        whose = await store.get(last.safety)
-        by_hand = "" if whose.run == _BY_HAND else f"It was run {whose.run} that went back, not a person."
+        whose = last.run or (await store.get(last.safety)).run
+        by_hand = "" if whose == _BY_HAND else f"It was run {whose} that went back, not a person."
         if await self._agreed(plan, root, settings, f"Take back the restore to {last.target}?", by_hand):
             await self._set_back(root, partial(store.undo, run=_BY_HAND, plan=plan))
 

@@ -81,8 +81,9 @@ class Tab(Generic[Row]):
     """One tab: its ``rows``, with a cursor. Subclasses say how they are read and drawn.
 
     Nothing is read before the tab is shown for the first time. Its actions are the methods whose names begin with
-    ``do_``. Where there are no rows ``empty`` says so, and ``would`` what would stand there. One that ``follows`` is
-    read again when the run has gone on, and one that is not ``is_whole`` yet at once.
+    ``do_``; those that are no coroutines are done at once, whatever else is being done. Where there are no rows
+    ``empty`` says so, and ``would`` what would stand there. One that ``follows`` is read again when the run has gone
+    on, and one that is not ``is_whole`` yet at once.
     """
 
     name: ClassVar[str]

@@ -91,5 +91,6 @@ async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
             rehearsal.discard()
     output.finish(result)
     if is_kept and not options["as_json"]:
+        output.say("  see all of it again with: unstuck replay last")
         output.say(f"the project is in {shlex.quote(str(rehearsal.project))}: go there for these commands")
     return result

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.record.state import State
 from unstuck.text import one_line
-from unstuck_tui.actions import actions_of
+from unstuck_tui.actions import actions_of, key_of, spoken
 from unstuck_tui.dialogs.questions import Option, Question, Takes
 from unstuck_tui.render.words import word_of
 
@@ -28,7 +28,7 @@ def deciding(state: State, tasks: Sequence[str]) -> Question:
         options.append(
             Option(
                 name=choice,
-                key=action.keys,
+                key=key_of(action.id),
                 label=action.label,
                 touches=action.help,
                 choice=next(one for one in _CHOICES if one == choice),
@@ -44,7 +44,7 @@ def deciding(state: State, tasks: Sequence[str]) -> Question:
         where="",
         facts=(),
         options=tuple(options),
-        leaving="esc changes nothing",
+        leaving=f"{spoken('dialog.back')} changes nothing",
     )
 
 

@@ -28,6 +28,8 @@ _HOW_MUCH = {
     "line": "The other approach, in a sentence",
     "reason": "Why not, and what instead; it may be left empty",
     "duration": "15m",
+    "tokens": "50000",
+    "cost": "2.50",
 }
 
 
@@ -220,4 +222,6 @@ def _hint(takes: str) -> str:
         "line": f"enter sends · {back}, your text is kept",
         "reason": f"enter sends · {back}, your text is kept",
         "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
+        "tokens": f"enter sends: how many tokens more, such as 50000 · {back}",
+        "cost": f"enter sends: how many dollars more, such as 2.50 · {back}",
     }[takes]

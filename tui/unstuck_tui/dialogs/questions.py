@@ -20,7 +20,7 @@ from unstuck_tui.render.format import span, time_of_day
 
 __all__ = ["Option", "Question", "Takes", "question_of", "to_answer"]
 
-Takes = Literal["", "lines", "line", "reason", "duration"]
+Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost"]
 Scope = Literal["once", "pattern", "task"]
 
 _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
@@ -28,6 +28,8 @@ _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
 _VARIED = ("recovery", "question")
 """The gates that do not all take the same."""
+_AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
+"""What more of each budget is counted in, where it is not time."""
 _FACT_LIMIT = 2_000
 _NOT_HERE = "not possible here: this question does not take it"
 _MEANWHILE = {
@@ -84,18 +86,28 @@ def to_answer(gate: Gate, option: Option, text: str) -> Answer:
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
     number = option.number
-    said = admit(option.text) if option.takes in ("", "duration") else admit(text.strip())
+    said = admit(text.strip()) if option.takes in ("lines", "line", "reason") else admit(option.text)
     if option.takes == "duration":
         try:
             number = parse_duration(text.strip())
         except ValueError as error:
             raise AnswerRefused(one_line(str(error))) from None
+    elif option.takes in ("tokens", "cost"):
+        number = _amount(text)
     if option.choice == "show_me" and not said:
         raise AnswerRefused("Write what the agent is to do first.")
     answer = Answer(choice=option.choice, text=said, number=number, scope=option.scope)
     check_answer(gate, answer)
     effect_of(gate, answer)
     return answer
+
+
+def _amount(text: str) -> float:
+    """What somebody has typed as so many tokens or dollars. Raises AnswerRefused."""
+    try:
+        return float(text.strip().removeprefix("$").replace(",", ""))
+    except ValueError:
+        raise AnswerRefused(f"{one_line(text, 40) or 'nothing'} is no number; write one such as 50000") from None
 
 
 def _standing(gate: Gate) -> str:
@@ -162,6 +174,8 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
         return
+    if row.gate.type == "budget":
+        yield "Used", _spent(context)
     yield "Saved", _saved(row.gate)
     if row.gate.type == "loop_detected":
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
@@ -174,7 +188,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Since", _since(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
-    yield "Files", ", ".join(_each(context.get("paths")))
+    yield "Files", ", ".join(_each(context.get("paths"))) + _more(context)
     yield "Tree", _said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else "")
     yield "Branch", _said(context.get("branch"))
     yield "Trouble", _said(context.get("trouble"))
@@ -182,6 +196,25 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     task = state.tasks.get(row.gate.task)
     if task is not None and task.diagnosis is not None and row.gate.type != "question":
         yield "Last", _said(task.diagnosis.headline)
+
+
+def _more(context: Mapping[str, Any]) -> str:
+    """How many files there are beyond those that are named; empty where an older log does not say."""
+    paths = context.get("paths")
+    more = int(_number(context.get("paths_in_all"))) - (len(paths) if isinstance(paths, list | tuple) else 0)
+    return f" and {more} more" if more > 0 else ""
+
+
+def _spent(context: Mapping[str, Any]) -> str:
+    """How much of a budget is used up, and what it was."""
+    used, limit = (_number(context.get(name)) for name in ("used", "limit"))
+    match context.get("kind"):
+        case "time":
+            return f"{span(used)} of {span(limit)}"
+        case "cost":
+            return f"${used:,.2f} of ${limit:,.2f}"
+        case kind:
+            return f"{int(used):,} of {int(limit):,} {_said(kind)}"
 
 
 def _under_way(context: Mapping[str, Any]) -> str:
@@ -318,7 +351,7 @@ def _takes(gate: Gate, choice: Choice) -> Takes:
     if choice == "show_me":
         return "lines"
     if choice == "extend":
-        return "duration"
+        return _AMOUNTS.get(gate.key, "duration") if gate.type == "budget" else "duration"
     if choice == "deny" and gate.attempt:
         return "reason"
     return "line" if choice == "retry" and gate.type in _TOLD else ""

@@ -40,6 +40,8 @@ def header_line(
 ) -> tuple[Cell, ...]:
     """``name`` (else the project's) and run, time gone by, how many tasks are in which state, and what it cost.
 
+    What needs the person is counted with the questions about the whole run.
+
     ``elapsed`` is in seconds; ``muted`` says of what no notifications go out.
     """
     spent = spent_of(run)

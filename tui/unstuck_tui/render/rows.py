@@ -9,7 +9,7 @@ from functools import lru_cache
 from unstuck.diagnosis import Diagnosis
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.render.format import bar, clock, fit, span
-from unstuck_tui.render.words import Tone, glyph_of, needs_person, rung_of, tone_of, word_of
+from unstuck_tui.render.words import Tone, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
 
 __all__ = ["NARROW", "Cell", "Columns", "columns_for", "failure_of", "header_cells", "task_cells", "time_left"]
 
@@ -83,6 +83,8 @@ def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | N
     attempt = state.attempts.get(row.attempt)
     if row.state != "running" or attempt is None or attempt.deadline is None or needs_person(state, row):
         return None
+    if is_held(state, row):
+        return None
     return attempt.deadline - now, max(1.0, attempt.deadline - attempt.started)
 
 
@@ -142,6 +144,8 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         )
     elif row.state == "running" and needs_person(state, row):
         text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
+    elif is_held(state, row):
+        text, tone = "stands still", "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(now - attempt.started) if attempt is not None else ""

@@ -12,8 +12,8 @@ from unstuck.record.state import State, TaskRow
 from unstuck.text import one_line
 
 __all__ = [
-    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "needs_person", "receipt_words", "rung_label",
-    "rung_of", "tone_of", "word_of",
+    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "is_held", "needs_person", "receipt_words",
+    "rung_label", "rung_of", "tone_of", "word_of",
 ]  # fmt: skip
 
 _NAMED = 6
@@ -42,6 +42,7 @@ _LIVE: dict[str, tuple[str, str, Tone]] = {
     "waiting": ("!", "needs you", "ask"),
     "parked": ("‖", "parked", "wait"),
     "interrupted": ("↯", "interrupted", "wait"),
+    "held": ("‖", "held", "wait"),
 }
 
 _LEVELS = {"retry": 1, "pivot": 2, "research": 3}
@@ -56,6 +57,7 @@ _GROUPS = {
     "waiting": "needs you",
     "parked": "waiting",
     "interrupted": "waiting",
+    "held": "waiting",
 }
 GROUPS: dict[str, tuple[str, Tone]] = {
     "needs you": ("!", "ask"),
@@ -79,25 +81,35 @@ def needs_person(state: State, row: TaskRow) -> bool:
     return gate is not None and gate.status == "open"
 
 
+def is_held(state: State, row: TaskRow) -> bool:
+    """Whether its agent stands still for a question that is not about this task alone, such as a budget used up."""
+    attempt = state.attempts.get(row.attempt)
+    return row.state == "running" and attempt is not None and attempt.state == "held" and not needs_person(state, row)
+
+
+def _live(state: State, row: TaskRow) -> str:
+    return "held" if is_held(state, row) else row.state
+
+
 def glyph_of(state: State, row: TaskRow) -> str:
     """One cell that tells the state."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][0]
-    return "!" if needs_person(state, row) else _LIVE[row.state][0]
+    return "!" if needs_person(state, row) else _LIVE[_live(state, row)][0]
 
 
 def word_of(state: State, row: TaskRow) -> str:
     """The state in a word or two."""
     if row.state == "ended":
         return row.status or "ended"
-    return "needs you" if needs_person(state, row) else _LIVE[row.state][1]
+    return "needs you" if needs_person(state, row) else _LIVE[_live(state, row)][1]
 
 
 def tone_of(state: State, row: TaskRow) -> Tone:
     """What kind of news the state is."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][1]
-    return "ask" if needs_person(state, row) else _LIVE[row.state][2]
+    return "ask" if needs_person(state, row) else _LIVE[_live(state, row)][2]
 
 
 def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
@@ -120,7 +132,7 @@ def group_of(state: State, row: TaskRow) -> str:
     """What the header counts the task as: fewer words than there are states."""
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
-    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[row.state]
+    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row)]
 
 
 def receipt_words(event: StopReceipt) -> str:

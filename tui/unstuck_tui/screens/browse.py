@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -196,15 +197,17 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_act(self, tab: str, name: str) -> None:
         """Do what the shown tab can do with the row under its cursor."""
-        if self._is_acting:
-            self.tell("Something is being done still.")
-        elif self._tab.row is None:
+        do = getattr(self._tab, f"do_{name}")
+        if self._tab.row is None:
             self.tell("There is no row to do it with.")
+        elif not inspect.iscoroutinefunction(do):
+            do(self._tab.row)
+        elif self._is_acting:
+            self.tell("Something is being done still.")
         else:
             self._is_acting = True
             # The app does it, and nothing takes its place: leaving the screen must not cut off a restore.
-            work = partial(self._act, getattr(self._tab, f"do_{name}"), self._tab.row)
-            self.app.run_worker(cast(Any, work), group="acting")
+            self.app.run_worker(cast(Any, partial(self._act, do, self._tab.row)), group="acting")
 
     async def _act(self, do: Any, row: Any) -> None:
         try:

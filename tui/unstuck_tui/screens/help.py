@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from unstuck_tui.actions import AREA_NAMES, Area, actions_of, keys_of
+from unstuck_tui.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
 
 __all__ = ["HelpScreen"]
 
@@ -36,7 +36,8 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
             box.border_title = Content("Keys")
-            told = {area: keys_of(actions_of(area)) for area in self._areas}
+            taken = taken_of(actions_of(*self._areas))
+            told = {area: keys_of(actions_of(area), taken=taken) for area in self._areas}
             width = max(cell_len(keys) for rows in told.values() for keys, _ in rows)
             for area, rows in told.items():
                 yield Static(Content.styled(AREA_NAMES[area], "bold underline"))

@@ -40,7 +40,7 @@ class RunHeader(Lines):
         tracker = self._tracker
         return header_line(
             tracker.state.run,
-            tracker.counts,
+            tracker.counted(),
             name=tracker.title,
             elapsed=tracker.elapsed(),
             width=width,
