@@ -294,6 +294,8 @@ async def test_an_agent_that_tells_of_steps_without_end_fills_no_disk(lab: Lab) 
 
 
 STREAM = Path(__file__).parents[1] / "data" / "streams" / "claude.jsonl"
+RESUMED = STREAM.with_name("codex_resumed.jsonl")
+SESSION = "01a2022c-ee0f-7d90-9a77-72722b0da9b4"
 
 
 def stand_in(lab: Lab, script: str) -> str:
@@ -328,6 +330,23 @@ async def test_a_session_is_gone_on_with(lab: Lab) -> None:
     agent = lab.agent(stand_in(lab, 'echo "$@" > arguments'), "-p", "{prompt}", "--output-format", "stream-json")
     await lab.attempt(agent, session="s-1")
     assert (lab.work / "arguments").read_text() == "--resume s-1 -p Build it --output-format stream-json\n"
+
+
+async def test_what_a_session_used_before_is_not_counted_again(lab: Lab) -> None:
+    """Codex sums up the whole session: another process's share of it is left out, and in the next attempt ours."""
+    program = lab.work / "codex"
+    program.write_text(f"#!/bin/sh\ncat {RESUMED}\n")
+    program.chmod(0o755)
+    limits = {"limit": 2**20, "prompt_limit": 100_000}
+    spec = CommandSpec(command=(str(program), "exec", "--json", "{prompt}"))
+    before = {SESSION: 220}
+    agent = CommandAgent(spec, folder=lab.run, environ=os.environ, used=lambda name: before.get(name, 0), **limits)
+    counted = []
+    for _ in range(2):
+        lab.watcher.seen.clear()
+        report = await lab.attempt(agent, session=SESSION)
+        counted.append(sum(one.tokens for one in lab.watcher.seen))
+    assert (counted, report.session) == ([440 - 220, 0], SESSION)
 
 
 async def test_a_stream_that_breaks_off(lab: Lab) -> None:

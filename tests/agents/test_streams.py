@@ -178,6 +178,28 @@ def test_usage_is_counted_once() -> None:
     assert sum(one.cost or 0 for one in told) == 0.5
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED.glob("*.jsonl")))
+def test_what_comes_twice_changes_nothing(name: str) -> None:
+    """Every line of a recording once more, at once or after all the others: the same steps, usage and end."""
+    once, told = read(name)
+    lines = recorded(name)
+    pieces = [line for line in lines if b'"delta"' in line]
+    again = [line for line in lines if line not in pieces]
+    for twice in ([copy for line in lines for copy in ([line] if line in pieces else [line, line])], [*lines, *again]):
+        stream, more = read(name, twice)
+        assert [one for one in more if one.kind != "alive"] == [one for one in told if one.kind != "alive"]
+        assert (stream.said, stream.tokens, stream.cost) == (once.said, once.tokens, once.cost)
+        assert (stream.session, stream.ended, stream.error) == (once.session, once.ended, once.error)
+
+
+def test_what_is_remembered_of_lines_is_bounded() -> None:
+    """A stream without an end takes no more room for the ids of its lines."""
+    stream = STREAMS["opencode"]()
+    for number in range(10_000):
+        assert stream.read(json.dumps({"type": "step_start", "part": {"id": f"prt_{number}"}}))
+    assert len(stream._keys) < 5_000
+
+
 def test_an_id_is_no_option() -> None:
     """A session that could be taken for an option, or for a path, is none."""
     for session in ("--dangerously", "../../etc", "a b", "", 7, None, "x" * 200):
@@ -234,8 +256,9 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(name=st.sampled_from(list(STREAMS)), data=st.data())
 def test_another_version_does_no_harm(name: str, data: st.DataObject) -> None:
     """Any value of any recorded line replaced by anything at all: the line tells less, and nothing breaks."""
-    lines = [json.loads(line) for line in recorded(name)]
-    line = data.draw(st.sampled_from(lines))
+    lines = recorded(name)
+    number = data.draw(st.integers(0, len(lines) - 1))
+    line = json.loads(lines[number])
     path = data.draw(st.sampled_from([place for place in places(line) if place]))
     value = data.draw(VALUES)
     changed = json.loads(json.dumps(line))
@@ -243,7 +266,7 @@ def test_another_version_does_no_harm(name: str, data: st.DataObject) -> None:
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
-    stream, _ = read(name, [json.dumps(changed).encode(), *recorded(name)])
+    stream, _ = read(name, [*lines[:number], json.dumps(changed).encode(), *lines[number:]])
     assert stream.ended or name == "claude_subagent"
 
 

@@ -77,6 +77,8 @@ def test_from_the_first_attempt_to_the_persons_answer(name: str, lab: Labs) -> N
     assert people(told) == 1
     assert "hello" in (one.repo / "greeting.txt").read_text()
     assert [record["data"]["status"] for record in one.events("task_ended")] == ["succeeded"]
+    used = sum(record["data"]["tokens"] for record in one.events("usage_counted"))
+    assert used == 110 * len(one.model.asked)  # also where another process had worked in the session before
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from unstuck import Guidance, Observation, Report, Supervisor, Task
 from unstuck.contract import Capabilities, Observer, Receipt
 from unstuck.record.journal import replay
-from unstuck.record.usage import Usage, usage_by_rung, usage_of
+from unstuck.record.usage import Usage, usage_by_rung, usage_of, used_in_session
 from unstuck.settings import Settings
 from unstuck.text import Clean
 
@@ -16,14 +16,14 @@ from unstuck.text import Clean
 class Counting:
     """Reports what each of its attempts has used, once with figures that are none."""
 
-    can = Capabilities()
+    can = Capabilities(resume=True, fresh=True)
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         observer.see(Observation(kind="usage", tokens=1_000, cost=0.25))
         observer.see(Observation(kind="usage", tokens=500, cost=0.5))
         observer.see(Observation(kind="usage", tokens=-7, cost=math.nan))
         observer.see(Observation(kind="usage", tokens=0, cost=-3.0))
-        return Report()
+        return Report(session=guidance.session or f"session-{guidance.attempt}")
 
     async def stop(self, attempt: str) -> Receipt:
         return Receipt()
@@ -57,3 +57,16 @@ async def test_each_rung_has_its_own_sum(repo: Path) -> None:
     assert by_rung["pivot"] == Usage(attempts=2, tokens=3_000, cost=1.5)
     assert usage_of(state, row) == Usage(attempts=4, tokens=6_000, cost=3.0)
     assert (state.run.tokens, state.run.cost) == (6_000, 3.0)
+
+
+async def test_each_session_has_its_own_sum(repo: Path) -> None:
+    """A retry goes on with its session, and a pivot begins another: what a session has used is known from the record,
+    so that an agent which sums up whole sessions is counted right also by the process that goes on with the run."""
+    handler = {"max_retries": 1, "max_pivots": 1, "max_research": 0}
+    settings = Settings.model_validate({"failure_handler": handler, "ask": "never"})
+    async with Supervisor.open(repo, settings) as supervisor:
+        await supervisor.supervise(Task(id="web", prompt=Clean("Mend it"), verify="exit 1"), Counting())
+        await supervisor.core.journal.committed()
+        state = replay(supervisor.core.journal.path)
+    sessions = ("session-web.1", "session-web.3", "another", "")
+    assert [used_in_session(state, session) for session in sessions] == [3_000, 1_500, 0, 0]

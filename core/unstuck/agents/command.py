@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,10 +50,20 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
 
 
 class CommandAgent:
-    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``."""
+    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``.
+
+    ``used`` says how many tokens a session has used in attempts that another process has run.
+    """
 
     def __init__(
-        self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, prompt_limit: int
+        self,
+        spec: CommandSpec,
+        *,
+        folder: Path,
+        environ: Mapping[str, str],
+        limit: int,
+        prompt_limit: int,
+        used: Callable[[str], int] = lambda session: 0,
     ) -> None:
         hold: Literal["freeze", "none"] = "freeze" if spec.freeze else "none"
         self.can = Capabilities(
@@ -63,7 +73,7 @@ class CommandAgent:
         self._spec, self._folder, self._environ = spec, folder, environ
         self._limit, self._prompt_limit = limit, prompt_limit
         self._processes = Processes(freeze=spec.freeze)
-        self._used: dict[str, int] = {}
+        self._used, self._used_before = dict[str, int](), used
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Run the program to its end. Raises AgentNotFound where it cannot be started."""
@@ -84,7 +94,8 @@ class CommandAgent:
             with suppress(RecordError):
                 observer.see(observation)
 
-        before = self._used.get(guidance.session or "", 0)
+        session = guidance.session or ""
+        before = self._used[session] if session in self._used else self._used_before(session)
         speech = Speech(self._stream, guidance.attempt, hear, before=before)
 
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -42,8 +42,12 @@ def made_agent(
     environ: Mapping[str, str],
     limit: int,
     prompt_limit: int,
+    used: Callable[[str], int],
 ) -> Agent:
-    """The agent that runs ``spec``, in the way its command speaks. What only some need is imported for them."""
+    """The agent that runs ``spec``, in the way its command speaks. What only some need is imported for them.
+
+    ``used`` says how many tokens one of its sessions has used in this run.
+    """
     protocol = protocol_of(spec.command)
     if protocol == "app-server":
         from unstuck.agents.appserver.agent import AppServerAgent
@@ -53,4 +57,4 @@ def made_agent(
         from unstuck.agents.sdk.agent import SdkAgent
 
         return SdkAgent(spec, folder=folder, environ=environ, limit=limit)
-    return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit)
+    return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit, used=used)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.record.state import AttemptRow, State, TaskRow
 
-__all__ = ["Usage", "usage_by_rung", "usage_of"]
+__all__ = ["Usage", "usage_by_rung", "usage_of", "used_in_session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,17 @@ def usage_by_rung(state: State, row: TaskRow) -> dict[str, Usage]:
     for attempt in _attempts(state, row):
         by_rung.setdefault(attempt.guidance.level, []).append(attempt)
     return {rung: _sum(attempts) for rung, attempts in by_rung.items()}
+
+
+def used_in_session(state: State, session: str) -> int:
+    """The tokens of all attempts that worked in an agent's own ``session``."""
+    rows = [row for row in state.attempts.values() if session and session in _sessions(row)]
+    return _sum(rows).tokens
+
+
+def _sessions(row: AttemptRow) -> tuple[str | None, str | None]:
+    """The one it went on with, and the one it was in at its end."""
+    return row.guidance.session, row.report.session if row.report is not None else None
 
 
 def _attempts(state: State, row: TaskRow) -> Iterable[AttemptRow]:

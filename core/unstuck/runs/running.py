@@ -20,6 +20,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import LOG_NAME, replay
 from unstuck.record.state import State
+from unstuck.record.usage import used_in_session
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.plan import Plan
 from unstuck.runs.recovering import require_possible
@@ -246,6 +247,7 @@ def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
         environ=core.environ,
         limit=core.settings.output_limit,
         prompt_limit=core.settings.prompt_limit,
+        used=lambda session: used_in_session(core.head, session),
     )
 
 

@@ -32,6 +32,9 @@ class ClaudeStream(Stream):
         self._tools: dict[str, str] = {}
         self._counted: deque[str] = deque(maxlen=_LIVE_MESSAGES)
 
+    def _id(self, data: Mapping[str, Any]) -> str:
+        return text(data, "uuid")
+
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         self._names_session(data.get("session_id"))
         agent = text(data, "parent_tool_use_id")

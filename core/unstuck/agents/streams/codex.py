@@ -20,6 +20,9 @@ class CodexStream(Stream):
 
     sums_session = True
 
+    def _id(self, data: Mapping[str, Any]) -> str:
+        return text(mapping(data, "item"), "id")
+
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         match text(data, "type"):
             case "thread.started":

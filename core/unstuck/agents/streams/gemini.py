@@ -28,6 +28,9 @@ class GeminiStream(Stream):
         self._pieces = ""
         self._tools: dict[str, str] = {}
 
+    def _id(self, data: Mapping[str, Any]) -> str:
+        return text(data, "tool_id")  # pieces of a message have none: the same words may well come twice
+
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         kind = text(data, "type")
         if kind == "message" and text(data, "role") == "assistant":

@@ -18,6 +18,9 @@ __all__ = ["OpencodeStream"]
 class OpencodeStream(Stream):
     """opencode. Its input does not count what came from a cache."""
 
+    def _id(self, data: Mapping[str, Any]) -> str:
+        return text(mapping(data, "part"), "id")
+
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         self._names_session(data.get("sessionID"))
         part = mapping(data, "part")

@@ -9,7 +9,7 @@ import json
 import re
 import shlex
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -24,13 +24,14 @@ LINE_LIMIT = 2**20
 _SAID_LIMIT = 64 * 1024
 _TEXT_LIMIT = 16_000
 _NAME_LIMIT = 100
+_KEYS_KEPT = 4_096
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SHELLS = frozenset({"bash", "shell", "run_shell_command", "exec_command", "local_shell", "command_execution"})
 _SHELL_WRAPPED = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh -l?c ")
 
 
 class Stream(ABC):
-    """Reads one attempt line by line.
+    """Reads one attempt line by line; a line that comes again tells nothing more, however late it comes.
 
     ``session`` is the agent's own session (empty until it was said), ``said`` its last messages, ``error`` why it says
     that it failed (empty where it does not), ``ended`` whether it said that it was done, ``tokens`` what was used.
@@ -46,6 +47,7 @@ class Stream(ABC):
         self.cost: float | None = None
         self._said: deque[str] = deque()
         self._said_length = 0
+        self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @property
     def said(self) -> str:
@@ -64,7 +66,21 @@ class Stream(ABC):
 
     def take(self, data: Mapping[str, Any]) -> list[Observation]:
         """What one object of the stream tells."""
-        return list(self._read(data))
+        return [] if self._is_repeated((text(data, "type"), self._id(data))) else list(self._read(data))
+
+    def _is_repeated(self, key: tuple[str, str]) -> bool:
+        """Whether this object was read before; one without an id never was."""
+        if not key[1]:
+            return False
+        repeated = key in self._keys
+        self._keys[key] = None
+        if len(self._keys) > _KEYS_KEPT:
+            self._keys.popitem(last=False)
+        return repeated
+
+    def _id(self, data: Mapping[str, Any]) -> str:
+        """What tells this object from all others of its type; empty where the agent says nothing of the kind."""
+        return ""
 
     @abstractmethod
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
