@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from unstuck.channel import socket_path
 from unstuck.processes.survivors import is_shim
 
 
@@ -210,14 +211,21 @@ def test_a_damaged_log_does_not_keep_its_run(house: Any) -> None:
 
 
 def test_hooks_go_and_the_settings_are_what_they_were(house: Any) -> None:
-    """The hooks that were installed in the project are taken out; its settings are byte for byte what they were."""
+    """The hooks that were installed in the project are taken out, with what they have kept of a watch that hung; its
+    settings are byte for byte what they were."""
     settings = house.root / ".claude" / "settings.local.json"
     settings.parent.mkdir()
     settings.write_text('{ "model":   "opus" }\n', encoding="utf-8")
     before = house.theirs()
     installed(house, "claude")
     assert b"unstuck-hook" in settings.read_bytes()
-    assert "hooks" in {row.get("goes") for row in house.unstuck("delete", "--project", "--json").rows}
+    kept = Path(f"{socket_path(Path(os.environ['UNSTUCK_RUNTIME_DIR']), house.root / '.git' / 'unstuck')}.log")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("a call that went on unwatched\n")
+    rows = house.unstuck("delete", "--project", "--json").rows
+    assert {("hooks", settings.name), ("logs", kept.name)} <= {
+        (row["goes"], Path(row["name"]).name) for row in rows if "goes" in row
+    }
     assert house.delete().code == 0
     assert nothing_left(house)
     assert house.theirs() == before

@@ -16,7 +16,9 @@ from typing import Any
 import psutil
 import pytest
 
+from unstuck.channel import socket_path
 from unstuck.processes.survivors import is_shim
+from unstuck.settings import runtime_dir
 
 
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
@@ -69,7 +71,20 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("bin/unstuck-hook", "gone/unstuck-hook"), encoding="utf-8")
     found = rows(unstuck, 1)["hooks"]
     assert ("does not exist" in found["value"], found["ok"]) == (True, False)
+    assert "goes on unwatched" in found["value"]
     assert found["mend"] == "unstuck hooks install codex --here"
+    status = unstuck.inside("hooks", "status", "codex")
+    assert (status.code, "does not exist: the agent goes on unwatched" in status.out) == (1, True)
+
+
+def test_calls_that_went_on_unwatched_are_told(unstuck: Any) -> None:
+    """How many hooks have given up on a watch that hung, and what the last of them said."""
+    kept = Path(f"{socket_path(runtime_dir(os.environ), unstuck.root / '.git' / 'unstuck')}.log")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("2026-11-22T10:00:00Z unstuck-hook: one\n2026-11-22T10:05:00Z unstuck-hook: \x1b[2Jtwo\n")
+    found = rows(unstuck)["hooks"]
+    assert found["ok"]
+    assert found["value"].startswith("2 calls went on unwatched, the last: 2026-11-22T10:05:00Z unstuck-hook: two (")
 
 
 def test_places_are_told_with_their_sizes(unstuck: Any) -> None:

@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import pytest
 import unstuck.agents
 from unstuck.agents.forwarder import LIMIT_S
 from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
+from unstuck.agents.hooks.unwatched import unwatched_calls, unwatched_file
 from unstuck.channel import MAX_LINE, ChannelServer, Message, Peer, socket_path
 from unstuck.settings import runtime_dir
 from unstuck.workspace.git import find_repository, project_home
@@ -303,27 +304,50 @@ def test_can_be_installed_as_a_script_and_needs_nothing_of_ours() -> None:
 
 
 @pytest.mark.parametrize("stalls", ["after it has read", "before it takes anybody"])
-async def test_a_supervisor_that_hangs_is_given_up(tmp_path: Path, sockets: Path, stalls: str) -> None:
-    """Our own limit ends the call before the agent's does: the agent goes on, and both logs say so."""
-    code = "import sys; from unstuck.agents import forwarder as f; f.LIMIT_S = 0.3; sys.exit(f.main())"
-    with socket.socket(socket.AF_UNIX) as hung, socket.socket(socket.AF_UNIX) as first:
-        hung.bind(str(sockets / "s.sock"))
-        hung.listen(0)
-        if stalls.startswith("before"):
-            first.connect(str(sockets / "s.sock"))  # the queue is full
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", code, "claude"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=tmp_path,
-            env={**os.environ, "UNSTUCK_SOCKET": str(sockets / "s.sock")},
-        )
-        out, err = await asyncio.wait_for(process.communicate(b"{}"), 20)
-    assert (process.returncode, out) == (0, b"")
-    assert b"did not answer within 0.3 s: the agent goes on unwatched (open)" in err
-    assert (sockets / "hooks.log").read_bytes() == err
+async def test_a_supervisor_that_hangs_is_given_up(repo: Path, sockets: Path, stalls: str) -> None:
+    """Our own limit ends the call before the agent's does: the agent goes on, its log and ours say so."""
+    home = repo / ".git" / "unstuck"
+    with hanging(socket_path(sockets, home), full=stalls.startswith("before")):
+        said = await altered(repo, "f.LIMIT_S = 0.3")
+    assert (said.code, said.out) == (0, b"")
+    assert b"did not answer within 0.3 s: the agent goes on unwatched (open)" in said.err
+    kept = unwatched_file(home, os.environ)
+    assert kept is not None
+    assert kept.read_bytes() == said.err
+    told = unwatched_calls(kept)
+    assert told is not None
+    assert (told.calls, "within 0.3 s" in told.last) == (1, True)
     assert HOLD_LIMIT_S < LIMIT_S < TIMEOUT_S
+
+
+async def test_a_strangers_socket_is_not_even_turned_to(repo: Path, sockets: Path) -> None:
+    """Whoever else of this machine listens in our place cannot keep the agent waiting, nor have us write there."""
+    with hanging(socket_path(sockets, repo / ".git" / "unstuck"), full=True):
+        assert await altered(repo, "f.LIMIT_S = 5; me = os.getuid(); os.getuid = lambda: me + 1") == QUIET
+    assert [path.suffix for path in sockets.iterdir()] == [".sock"]
+
+
+@contextlib.contextmanager
+def hanging(path: Path, *, full: bool) -> Iterator[None]:
+    """Somebody listens at ``path`` and never answers; where it is ``full``, nobody is even let in."""
+    with socket.socket(socket.AF_UNIX) as hung, socket.socket(socket.AF_UNIX) as first:
+        hung.bind(str(path))
+        hung.listen(0)
+        if full:
+            first.connect(str(path))
+        yield
+
+
+async def altered(cwd: Path, change: str) -> Said:
+    """The forwarder after ``change``, which knows it as ``f``."""
+    code = f"import os, sys; from unstuck.agents import forwarder as f; {change}; sys.exit(f.main())"
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", code, "claude"), stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd
+    )
+    out, err = await asyncio.wait_for(process.communicate(b"{}"), 20)
+    assert process.returncode is not None
+    return Said(process.returncode, out, err)
 
 
 async def test_an_agent_that_listens_to_nothing_is_not_held(tmp_path: Path, sockets: Path) -> None:

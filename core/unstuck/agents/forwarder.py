@@ -4,7 +4,7 @@
 Standard library only and nothing of ours: an agent waits for this at every step. It never disturbs: where nobody
 listens, or anything at all goes wrong, it says nothing and ends with 0, and the agent goes on as if it were not there.
 So it does where a supervisor hangs, before the agent's own limit would end it: then it says so on standard error, and
-in ``hooks.log`` beside the sockets.
+in a file beside that supervisor's socket.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ LIMIT_S = 570.0
 """Seconds for one call: longer than a supervisor holds it, and shorter than the agent waits."""
 LOG_LIMIT = 2**16
 BUSY_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+ASKED: list[str] = []
+"""The sockets that were turned to, the last one last."""
 
 
 def main() -> int:
@@ -48,7 +50,7 @@ def give_up(number: int, frame: object) -> None:
 
 
 def complain(words: str) -> None:
-    """Say it to the agent's own log, and keep it where the sockets are, as long as there is room."""
+    """Say it to the agent's own log, and keep it beside the socket, as long as there is room."""
     import time
 
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} unstuck-hook: {words}\n".encode()
@@ -63,8 +65,8 @@ def log_file() -> int:
     """A descriptor to add to the log; -1 where there is none, or it is full."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        number = os.open(os.path.join(runtime_dir(), "hooks.log"), flags, 0o600)
-    except OSError:
+        number = os.open(ASKED[-1] + ".log", flags, 0o600)
+    except (IndexError, OSError):
         return -1
     return number if os.fstat(number).st_size < LOG_LIMIT else -1
 
@@ -153,15 +155,20 @@ def shortened(value: Any, limit: int) -> Any:
 
 
 def connect(payload: dict[str, Any]) -> socket | None:
-    """A connection to the first supervisor of this user that listens for the agent's project."""
+    """A connection to the first supervisor of this user that listens for the agent's project.
+
+    A socket that another user has made is not even turned to: who listens there could keep us waiting.
+    """
     from socket import AF_UNIX, socket
 
     for path in socket_paths(payload):
         connection = socket(AF_UNIX)
         try:
-            connection.connect(path)
-            if os.lstat(path).st_uid == server_user(connection) == os.getuid():
-                return connection
+            if os.lstat(path).st_uid == os.getuid():
+                ASKED.append(path)
+                connection.connect(path)
+                if server_user(connection) == os.getuid():
+                    return connection
         except OSError:
             pass
         connection.close()

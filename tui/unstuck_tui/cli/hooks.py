@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from unstuck.agents.hooks.files import Change, HookFile, forwarder_path, hook_files, installation, removal
+from unstuck.agents.hooks.files import OPEN, Change, HookFile, forwarder_path, hook_files, installation, removal
 from unstuck.agents.hooks.known import KNOWN, Scope, hooked_agent
 from unstuck.agents.hooks.trust import trust_of
 from unstuck.errors import UsageError
@@ -88,7 +88,7 @@ def row(file: HookFile, root: Path, environ: Mapping[str, str]) -> dict[str, Any
     if file.state == "unreadable":
         note, ok = one_line(file.problem), False
     elif file.missing:
-        note, ok = f"{one_line(file.missing)} does not exist: unstuck hooks install {name}{where}", False
+        note, ok = f"{one_line(file.missing)} does not exist: {OPEN}: unstuck hooks install {name}{where}", False
     elif file.state == "outdated":
         note, ok = f"{note} is not as this version writes it: unstuck hooks install {name}{where}", False
     elif file.state == "installed" and file.agent.trust:

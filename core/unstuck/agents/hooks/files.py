@@ -27,9 +27,20 @@ from unstuck.agents.hooks.settings_text import FORWARDER, entries, with_entries,
 from unstuck.errors import UsageError
 from unstuck.settings import state_dir
 
-__all__ = ["Change", "HookFile", "forwarder_path", "hook_files", "installation", "installed_hooks", "removal"]
+__all__ = [
+    "OPEN",
+    "Change",
+    "HookFile",
+    "forwarder_path",
+    "hook_files",
+    "installation",
+    "installed_hooks",
+    "removal",
+]
 
 SCOPES: tuple[Scope, ...] = ("home", "project")
+OPEN = "the agent goes on unwatched"
+"""What becomes of an agent whose hook cannot be called: all of them fail open."""
 _FILE_LIMIT = 2**20
 
 

@@ -14,8 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from unstuck import __version__
-from unstuck.agents.hooks.files import HookFile, hook_files
+from unstuck.agents.hooks.files import OPEN, HookFile, hook_files
 from unstuck.agents.hooks.trust import trust_of
+from unstuck.agents.hooks.unwatched import unwatched_calls, unwatched_file
 from unstuck.agents.presets import PRESETS
 from unstuck.errors import WorkspaceError
 from unstuck.processes import clean_environment
@@ -100,13 +101,23 @@ def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
                 "hooks", f"{file.agent.name}: {path}: {one_line(file.problem)}", ok=False, mend=f"edit {path}"
             )
         elif file.missing:
-            said = f"{file.agent.name}: {path} calls {one_line(file.missing)}, which does not exist"
+            said = f"{file.agent.name}: {path} calls {one_line(file.missing)}, which does not exist: {OPEN}"
             yield Finding("hooks", said, ok=False, mend=mend)
         elif file.state == "outdated":
             said = f"{file.agent.name}: {path} is not as this version writes it"
             yield Finding("hooks", said, ok=False, mend=mend)
         elif file.state == "installed":
             yield _trusted(file, path, place, environ)
+    yield from _unwatched(place, environ)
+
+
+def _unwatched(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """The calls that a watch has taken and not answered in time."""
+    path = unwatched_file(place.home, environ)
+    found = unwatched_calls(path) if path is not None else None
+    if found is not None:
+        calls = "1 call" if found.calls == 1 else f"{found.calls} calls"
+        yield Finding("hooks", f"{calls} went on unwatched, the last: {found.last} ({one_line(str(path), 300)})")
 
 
 def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, str]) -> Finding:

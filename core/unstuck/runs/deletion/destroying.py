@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.agents.hooks.files import removal
+from unstuck.agents.hooks.unwatched import unwatched_file
 from unstuck.contract import Receipt
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.processes import TAG
@@ -131,7 +132,9 @@ def _leave_folders(folder: Path, stock: Stock) -> None:
 
 
 async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:
-    """We hold the lock, so nobody who may listen there is left."""
+    """We hold the lock, so nobody who may listen there is left. What hooks have kept beside it goes with it."""
+    if (kept := unwatched_file(place.home, environ)) is not None:
+        kept.unlink(missing_ok=True)
     path = socket_of(place, environ)
     if path is None:
         return

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from unstuck.agents.hooks.files import installed_hooks
+from unstuck.agents.hooks.unwatched import unwatched_file
 from unstuck.processes import prompted_from
 from unstuck.runs.deletion.inventory import Stays
 from unstuck.runs.deletion.records import describe, folders_of, runs_in
@@ -52,8 +53,9 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
         yield from (str(path) for path in (*folders_of(place, run), folder / run) if os.path.lexists(path))
         return
     yield from (str(path) for path in _below(place.home) if not _is_kept(path, stays))
-    if (path := socket_of(place, environ)) is not None:
-        yield str(path)
+    for path in (socket_of(place, environ), unwatched_file(place.home, environ)):
+        if path is not None:
+            yield str(path)
     for file in installed_hooks(place.root, environ, scope="project"):
         yield f"hooks in {file.path}"
 

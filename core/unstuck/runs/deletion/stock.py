@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unstuck.agents.hooks.files import HookFile, hook_files
 from unstuck.agents.hooks.settings_text import FORWARDER
+from unstuck.agents.hooks.unwatched import unwatched_file
 from unstuck.channel import socket_path
 from unstuck.errors import ChannelError, UsageError
 from unstuck.processes import tree_of, working_in
@@ -286,6 +287,8 @@ def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found
     found.stays += strangers(place)
     if (path := socket_of(place, environ)) is not None:
         found.items.append(Item(kind="socket", name=str(path)))
+    if (path := unwatched_file(place.home, environ)) is not None:
+        found.items.append(Item(kind="logs", name=str(path), size=path.lstat().st_size))
     hooks = []
     for file in hook_files(place.root, environ):
         if file.state in ("installed", "outdated") and file.scope == "project":
