@@ -36,7 +36,9 @@ def start(attempt: str, text: str) -> Directive:
 
 
 def line(event: str, **changes: Any) -> dict[str, Any]:
-    return {**next(line for line in LINES if line["hook_event_name"] == event), **changes}
+    """A recorded call, with changes; its transcript, which would be looked at in another thread, is another test's."""
+    recorded = next(line for line in LINES if line["hook_event_name"] == event)
+    return {**recorded, "transcript_path": "", **changes}
 
 
 class Scripted:

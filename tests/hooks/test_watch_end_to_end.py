@@ -17,6 +17,7 @@ import pytest
 
 import unstuck.agents
 from unstuck import Supervisor
+from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
@@ -307,24 +308,39 @@ async def test_stop_is_blocked_until_the_check_passes(repo: Path, watching: Watc
 
 
 async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watching) -> None:
-    """Without an answer a call is denied three times, then the agent is stopped; the question stays open."""
-    async with watching(hold_limit_s=0.01) as world:
+    """Without an answer a call is denied after nine minutes, three times, then the agent is stopped; the question stays
+    open all day, and its answer enters with the next prompt."""
+    assert HOLD_LIMIT_S < TIMEOUT_S
+    clock = ManualClock()
+    async with watching(clock=clock) as world:
         await world.say("UserPromptSubmit")
         await world.until(lambda: world.of(e.AttemptStarted))
         await world.fail(3)
-        for _ in range(3):
-            denied = await (await world.call()).output()
+        for reason in ("still open", "still open", "still open", "has to answer"):
+            hook = await world.call()
+            await clock.slept_until(clock.monotonic() + HOLD_LIMIT_S)
+            await clock.advance(HOLD_LIMIT_S - 1)
+            await world.say("MessageDisplay", index=next(world.numbers))
+            assert not hook.ended
+            await clock.advance(1)
+            denied = await hook.output()
             assert denied is not None
-            assert "still open" in denied["hookSpecificOutput"]["permissionDecisionReason"]
-        last = await (await world.call()).output()
-        assert last is not None
-        assert "has to answer" in last["hookSpecificOutput"]["permissionDecisionReason"]
-        assert [refused.count for refused in world.of(e.HoldRefused)] == [1, 2, 3, 4]
+            assert denied["hookSpecificOutput"]["permissionDecision"] == "deny"
+            assert reason in denied["hookSpecificOutput"]["permissionDecisionReason"]
+        refused = [
+            (record.event.count, record.actor) for record in world.records if record.event.name == "hold_refused"
+        ]
+        assert refused == [(1, "timer"), (2, "timer"), (3, "timer"), (4, "timer")]
+        denied = await (await world.call()).output()
+        assert denied is not None
+        assert "has to answer" in denied["hookSpecificOutput"]["permissionDecisionReason"]
         stopped = await world.say("PostToolBatch")
         assert stopped is not None
         assert stopped["continue"] is False
         await world.until(lambda: world.row.state == "waiting")
-        assert world.row.status is None
+        await clock.advance(86_400)
+        gate = world.supervisor.core.head.gates[world.gate]
+        assert (gate.status, world.row.state, world.row.status, world.row.attempts) == ("open", "waiting", None, 1)
         await world.answer("show-me", "look in the cellar")
         await world.until(lambda: world.row.state == "running")
         told = await world.say("UserPromptSubmit", prompt="well?")

@@ -195,6 +195,8 @@ def test_its_stop_is_checked(name: str, session: Sessions) -> None:
         assert "grep hello greeting.txt" in sent_on.last
         ended = next(record for line in watching.stdout if (record := json.loads(line))["event"] == "task_ended")
         assert ended["data"]["status"] == "succeeded"
+        used = sum(record["data"]["tokens"] for record in one.lab.events("usage_counted"))
+        assert used == 110 * len(one.lab.model.asked)  # its hooks do not say so, its transcript does
     finally:
         watching.terminate()
         watching.communicate()

@@ -57,7 +57,9 @@ class Holding:
         row = core.row(self._task)
         if observation.kind == "usage":
             # Counted whatever else is going on: a counter that moves while its agent is idle is the one to be told of.
-            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost)
+            # One beside us is heard of when it calls its next hook, however long ago it used them.
+            idle = False if core.head.run.kind == "watch" else None
+            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost, idle=idle)
             return None
         if row.state != "running" or self._is_repeated(observation):
             return None

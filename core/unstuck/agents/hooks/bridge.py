@@ -18,10 +18,11 @@ from typing import Any, Literal
 from unstuck.agents.hooks.claude import CONTEXT_EVENTS, observation, output, task_id
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
 from unstuck.agents.hooks.transcript import exit_code
+from unstuck.agents.hooks.usage import Meter
 from unstuck.agents.signals import read_approach
 from unstuck.channel import Message, Peer
 from unstuck.clock import Clock
-from unstuck.contract import Capabilities, Directive, Report, Task, TaskSession
+from unstuck.contract import Capabilities, Directive, Observation, Report, Task, TaskSession
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["CAPABILITIES", "HookBridge"]
@@ -49,6 +50,7 @@ class _Attached:
     dialect: Dialect
     task: Task
     work: TaskSession
+    meter: Meter
     attempt: str = ""
     began: bool = False
     closed: bool = False
@@ -163,10 +165,18 @@ class HookBridge:
             attached = self._attached.get(session) or self._attach(dialect, session, event, payload)
             if attached is None:
                 return {"ok": True}
+            await self._count(attached, payload)
             return self._reply(event, attached, await self._direct(event, attached, payload), payload)
         except Exception as error:
             self._complain(f"{dialect.name} hook, {event}", error)
             return {"ok": True}
+
+    async def _count(self, attached: _Attached, payload: dict[str, Any]) -> None:
+        """Take note of what was used until now."""
+        path, subagent = _text(payload, "transcript_path"), _text(payload, "agent_id")
+        tokens = await asyncio.to_thread(attached.meter.more, path, subagent) if path else 0
+        if tokens:
+            attached.work.see(Observation(kind="usage", tokens=tokens, task_id=attached.task.id))
 
     async def _direct(self, event: str, attached: _Attached, payload: dict[str, Any]) -> Directive:
         if event == "Stop":
@@ -235,7 +245,8 @@ class HookBridge:
             return None  # nothing is done yet, or nothing any more
         prompt = admit(_text(payload, "prompt")) if event == "UserPromptSubmit" else LATE_PROMPT
         task = self._new_task(dialect, payload, prompt)
-        attached = _Attached(id=session, dialect=dialect, task=task, work=self._open_session(task, CAPABILITIES))
+        work, meter = self._open_session(task, CAPABILITIES), Meter(dialect.name)
+        attached = _Attached(id=session, dialect=dialect, task=task, work=work, meter=meter)
         self._attached[session] = attached
         idle = [key for key, old in self._attached.items() if not (old.attempt or old.ending or old.beginning)]
         for key in idle[: max(0, len(self._attached) - MAX_REMEMBERED)]:

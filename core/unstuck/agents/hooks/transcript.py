@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["exit_code"]
+__all__ = ["exit_code", "opened"]
 
 _READ = 2**20
 _CODES = range(-255, 256)
@@ -29,17 +31,25 @@ def exit_code(path: str, call: str) -> int | None:
 
 def _tail(path: str) -> bytes:
     try:
+        with opened(path) as (descriptor, size):
+            return os.pread(descriptor, _READ, max(0, size - _READ))
+    except OSError:
+        return b""
+
+
+@contextmanager
+def opened(path: str) -> Iterator[tuple[int, int]]:
+    """A descriptor of the file at ``path``, and its size. Raises OSError where it cannot be read, or is no file."""
+    try:
         # A pipe in its place would make us wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return b""
+    except ValueError as error:
+        raise OSError(str(error)) from None
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            return b""
-        return os.pread(descriptor, _READ, max(0, found.st_size - _READ))
-    except OSError:
-        return b""
+            raise OSError("it is no file")
+        yield descriptor, found.st_size
     finally:
         os.close(descriptor)
 
