@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -37,6 +37,7 @@ _STEP_LIMIT = 2_000
 _EVIDENCE_LIMIT = 300
 _IDS_KEPT = 1_024
 _UNKNOWN_LIMIT = 200
+_LOOP, _BLOCKED = "loop", "blocked"
 
 
 class Holding:
@@ -47,9 +48,9 @@ class Holding:
         self._refused: dict[str, int] = {}
         self._asked = ""
         self._subagent = ""
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._seen: OrderedDict[tuple[bool, str, str], None] = OrderedDict()
         self._taken: set[str] = set()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
 
     def note(self, observation: Observation) -> Verdict | None:
         """Record an observation, show it to the detector, and open the loop gate where it is due."""
@@ -115,10 +116,10 @@ class Holding:
         return False
 
     def _is_repeated(self, observation: Observation) -> bool:
-        """Whether this call, or this result, has been seen under the same id."""
+        """Whether this call, or this result, of this agent has been seen under the same id."""
         if not observation.id:
             return False
-        key = f"{observation.kind == 'action'}:{observation.id}"
+        key = (observation.kind == "action", observation.agent_id, observation.id)
         repeated = key in self._seen
         self._seen[key] = None
         if len(self._seen) > _IDS_KEPT:
@@ -155,7 +156,7 @@ class Holding:
             "options": ["It works again: go on", "Leave it out and do what can be done without it"],
             "error_type": "blocked",
         }
-        self._gate("question", "blocked", context)
+        self._gate("question", _BLOCKED, context)
 
     def _open(self, signature: str, window: int, evidence: str) -> None:
         context: dict[str, Any] = {
@@ -167,7 +168,7 @@ class Holding:
         }
         if learnt := answered_before(self._core, signature):
             context["learnt"] = learnt
-        self._gate("loop_detected", "loop", context)
+        self._gate("loop_detected", _LOOP, context)
 
     def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
         """Ask about this attempt, unless something is asked already or nobody may be."""
@@ -216,13 +217,15 @@ class Holding:
 
     async def hold(self, observation: Observation, within: float | None) -> Directive | None:
         """Wait for what is asked about this attempt; None where nothing was answered to it."""
-        self._waiting += 1
+        agent = one_line(observation.agent_id, _NAME_LIMIT)
+        self._waiting[agent] += 1
         try:
-            return await self._settled(observation, within)
+            return await self._settled(agent, observation, within)
         finally:
-            self._waiting -= 1
+            self._waiting[agent] -= 1
+            self._waiting += Counter()  # without those that are not waiting any more
 
-    async def _settled(self, observation: Observation, within: float | None) -> Directive | None:
+    async def _settled(self, agent: str, observation: Observation, within: float | None) -> Directive | None:
         if not await self._has_room(within):
             return _NO_ROOM
         while True:
@@ -233,7 +236,7 @@ class Holding:
                 break
             if not await self._answered(asked, within):
                 return await self._refuse(asked)
-        gate = next(self._undelivered(), None)
+        gate = next((one for one in self._undelivered() if self._is_for(agent, one)), None)
         if gate is not None:
             return await self.hand_over(gate, observation.id)
         # The answer to another question may have ended the task meanwhile.
@@ -308,6 +311,13 @@ class Holding:
         for gate in self._core.head.gates.values():
             if gate.gate.attempt == row.attempt and gate.status == "answered" and gate.id not in self._taken:
                 yield gate
+
+    def _is_for(self, agent: str, gate: GateRow) -> bool:
+        """Whoever has led to the question hears the answer; for a sub-agent that waits no more the main one does."""
+        if gate.gate.key not in (_LOOP, _BLOCKED):
+            return True
+        asker = gate.gate.context.get("subagent", "")
+        return agent == asker or (not agent and not self._waiting[asker])
 
     async def hand_over(self, gate: GateRow, call: str) -> Directive:
         """Record that the answer is on its way in this call, then let it go."""
