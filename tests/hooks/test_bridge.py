@@ -345,6 +345,22 @@ async def test_from_the_agents_hook_to_the_session_and_back(world: World, socket
     assert world.only.told[-1] == tell
 
 
+async def test_what_is_to_be_told_waits_for_where_it_is_heard(world: World) -> None:
+    """Gemini CLI passes over what it is told before a call: its result has it, and a call given twice is still one."""
+    lines = [json.loads(one) for one in (RECORDED.parent / "hooks" / "gemini.jsonl").read_text("utf-8").splitlines()]
+    said = {one["hook_event_name"]: one | {"transcript_path": ""} for one in lines}
+    await world.bridge.handle(said["BeforeAgent"], PEER, "gemini")
+    world.only.on_step = Directive(kind="tell", text=Clean("look at the fixture"))
+    for _ in range(2):
+        assert await world.bridge.handle(said["BeforeTool"], PEER, "gemini") == {"ok": True}
+    world.only.on_step = GO_ON
+    for _ in range(2):
+        reply = await world.bridge.handle(said["AfterTool"], PEER, "gemini")
+        assert reply["output"]["hookSpecificOutput"]["additionalContext"] == "look at the fixture"
+    call, result = world.only.steps
+    assert call.id == result.id != ""
+
+
 async def test_nothing_new_begins_while_the_last_attempt_is_judged(world: World) -> None:
     """A call that arrives during the check is a step of what is there, not another attempt."""
     await world.say("UserPromptSubmit")

@@ -77,6 +77,7 @@ class World:
         """A call that is made, and fails as it was recorded."""
         ids = self.again()
         assert await self.say(self.before, **ids) is None
+        ids["timestamp"] = self.again()["timestamp"]
         item = {"type": "CommandExecution", "id": ids["tool_use_id"], "exit_code": 3}
         with open(self.transcript, "a") as file:
             file.write(json.dumps({"payload": {"item": item}}) + "\n")
@@ -115,6 +116,8 @@ async def test_the_third_failure_holds_and_the_answer_reaches_it(watching: Watch
         (gate,) = world.supervisor.core.head.open_gates()
         assert gate.gate.type == "loop_detected"
         assert world.row.task.agent == world.agent
+        (warned,) = world.of(e.LoopWarned)
+        assert "echo oops >&2; exit 3 → oops" in warned.evidence  # a result belongs to its call
         held = asyncio.ensure_future(world.say(world.before, **world.again()))
         await world.until(lambda: len(world.of(e.StepRecorded)) == 7)
         assert not held.done()

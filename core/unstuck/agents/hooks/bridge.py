@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from unstuck.agents.hooks.claude import CONTEXT_EVENTS, observation, output, task_id
+from unstuck.agents.hooks.claude import observation, output, task_id
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
 from unstuck.agents.hooks.transcript import exit_code
 from unstuck.agents.hooks.usage import Meter
@@ -94,6 +94,7 @@ class HookBridge:
         self._attached: OrderedDict[str, _Attached] = OrderedDict()
         self._task_ids: set[str] = set()
         self._replies: OrderedDict[tuple[str, ...], asyncio.Future[Message | None]] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._receipts: OrderedDict[str, _Receipt] = OrderedDict()
         self._receipt_count = 0
         self._background: set[asyncio.Task[None]] = set()
@@ -112,10 +113,22 @@ class HookBridge:
             heard = None
         if dialect is None or heard is None:
             return {"ok": True}
+        self._pair(heard)
         reply = await self._handle(dialect, heard)
         if "output" in reply:
             return {**reply, "output": dialect.spoken(said, reply["output"])}
         return reply
+
+    def _pair(self, payload: dict[str, Any]) -> None:
+        """Give a result the id of its call, where the agent has none."""
+        call = (_text(payload, "session_id"), _text(payload, "call"))
+        if not call[1]:
+            return
+        if payload.get("hook_event_name") == "PreToolUse":
+            self._calls[call] = _text(payload, "tool_use_id")
+            _keep_newest(self._calls)
+        else:
+            payload["tool_use_id"] = self._calls.get(call) or payload["tool_use_id"]
 
     async def _handle(self, dialect: Dialect, payload: dict[str, Any]) -> Message:
         key = _call_key(payload)
@@ -189,8 +202,11 @@ class HookBridge:
             directive = _GO_ON
         else:
             directive = await self._on_step(event, attached, payload)
-        if directive.kind == "go_on" and event in CONTEXT_EVENTS and not payload.get("agent_id"):
-            directive, attached.untold = attached.untold or directive, None
+        if event in attached.dialect.telling:
+            if directive.kind == "go_on" and not payload.get("agent_id"):
+                directive, attached.untold = attached.untold or directive, None
+        elif directive.kind == "tell":
+            directive, attached.untold = _GO_ON, attached.untold or directive
         return directive
 
     async def _on_prompt(self, attached: _Attached, payload: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from unstuck.agents.hooks.claude import STOPPING_EVENTS
+from unstuck.agents.hooks.claude import CONTEXT_EVENTS, STOPPING_EVENTS
 
 __all__ = ["DIALECTS", "Dialect", "Payload"]
 
@@ -36,8 +36,8 @@ _SHELLS = frozenset({"run_shell_command"})
 class Dialect:
     """One agent's way. ``heard`` translates what it says (None: nothing of interest), ``spoken`` what it is told.
 
-    ``stopping`` are the events, in Claude Code's names, at which it can be made to stop; with ``echoes`` what sends it
-    on at its stop comes back as a prompt.
+    ``stopping`` are the events, in Claude Code's names, at which it can be made to stop, ``telling`` those at which its
+    model can be told something; with ``echoes`` what sends it on at its stop comes back as a prompt.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Dialect:
     heard: Callable[[Payload], dict[str, Any] | None]
     spoken: Callable[[str, dict[str, Any]], dict[str, Any]]
     stopping: frozenset[str]
+    telling: frozenset[str] = CONTEXT_EVENTS
     echoes: bool = False
 
 
@@ -77,10 +78,15 @@ def _gemini(payload: Payload) -> dict[str, Any] | None:
     if event == "Stop":
         heard["last_assistant_message"] = payload.get("prompt_response")
     if event in ("PreToolUse", "PostToolUse"):
-        # Without ids a call is told from its own repetition by its time.
-        parts = [payload.get(key) for key in ("timestamp", "tool_name", "tool_input")]
-        heard["tool_use_id"] = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        # Without ids a call is told from its own repetition by its time, and its result belongs to the last such call.
+        call = [payload.get(key) for key in ("tool_name", "tool_input")]
+        heard["tool_use_id"] = _digest([payload.get("timestamp"), *call])
+        heard["call"] = _digest(call)
     return _with_shell(heard)
+
+
+def _digest(parts: list[Any]) -> str:
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _with_shell(payload: Payload) -> dict[str, Any] | None:
@@ -156,6 +162,7 @@ DIALECTS: Mapping[str, Dialect] = {
             heard=_gemini,
             spoken=_to_gemini,
             stopping=frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"}),
+            telling=CONTEXT_EVENTS - {"PreToolUse"},
             echoes=True,
         ),
         Dialect(name="qwen", title="Qwen Code", heard=_qwen, spoken=_renamed, stopping=frozenset(), echoes=True),

@@ -67,7 +67,7 @@ KNOWN: Mapping[str, HookedAgent] = {
             project=".claude/settings.local.json",
             events=(
                 "SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "PostToolUseFailure", "PostToolBatch",
-                "PermissionRequest", "Stop", "SessionEnd",
+                "PermissionRequest", "SubagentStop", "Stop", "SessionEnd",
             ),
         ),
         HookedAgent(
