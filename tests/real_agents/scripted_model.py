@@ -120,9 +120,7 @@ def _joined(turns: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _turns(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for place, message in enumerate(body.get("messages") or []):
-        # Behind the first one the agent itself says what else has come: a person's words in the middle of a turn.
-        said = message | {"role": "tool"} if place and message.get("role") == "system" else message
-        yield from _anthropic_or_chat(said)
+        yield from _anthropic_or_chat(message, is_first=place == 0)
     for item in body.get("input") or [] if isinstance(body.get("input"), list) else []:
         yield from _response_item(item)
     for content in body.get("contents") or []:
@@ -133,11 +131,13 @@ def _turns(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield role, "\n".join(_flat(part) for part in parts)
 
 
-def _anthropic_or_chat(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _anthropic_or_chat(message: dict[str, Any], *, is_first: bool) -> Iterator[tuple[str, str]]:
     content, role = message.get("content"), message.get("role", "user")
     blocks = content if isinstance(content, list) else [content]
     if role == "user" and any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks):
         role = "tool"
+    if role == "system" and not is_first:
+        role = "tool"  # what the agent adds in between
     if role in ("user", "assistant", "tool"):
         yield role, "\n".join(_flat(block) for block in blocks)
 

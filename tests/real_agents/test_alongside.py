@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import ptyprocess
 import pytest
 from tests.real_agents.conftest import PATIENCE, Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
+from tests.real_agents.sessions import Session
 from tests.screen.terminal.conftest import Terminal
 
 from unstuck.agents.hooks.known import KNOWN
-from unstuck.agents.presets import preset_command
 from unstuck_tui.actions import key_of
 
 pytestmark = pytest.mark.agents
@@ -27,7 +24,6 @@ FAILING = "echo oops >&2; exit 3"
 ADVICE = "look in the cellar"
 AWAKE = "esc leaves it open"
 """What a dialog says as soon as it takes keys."""
-TASK = "Make it work, please."
 
 
 def repeats(asked: Asked) -> Turn:
@@ -35,95 +31,6 @@ def repeats(asked: Asked) -> Turn:
     if ADVICE in asked.text:
         return Turn(text="In the cellar it is. Done.")
     return Turn(text="Again.", command=FAILING) if asked.answered < 9 else Turn(text="I give up.")
-
-
-class Session:
-    """A person's own session of an agent, which nobody of ours started."""
-
-    def __init__(self, lab: Lab) -> None:
-        self.lab = lab
-        self.known = KNOWN[lab.name]
-        self.settings = self.known.file("home", root=lab.repo, environ=lab.environ)
-        self.before = self.settings.read_bytes() if self.settings.exists() else None
-
-    def install(self) -> None:
-        """Set up the hooks; Codex wants them trusted, which a person does once."""
-        self.lab.unstuck("hooks", "install", self.lab.name, "--yes")
-        if self.lab.name == "codex":
-            assert "is not trusted" in self.lab.unstuck("hooks", "status", "codex", code=1)
-            assert "is not trusted" in self.lab.unstuck("doctor", code=1)
-            trust(self.lab)
-            assert "(trusted)" in self.lab.unstuck("hooks", "status", "codex")
-
-    def remove(self) -> None:
-        """Take them out: the file is what it was."""
-        self.lab.unstuck("hooks", "remove", self.lab.name, "--yes")
-        assert (self.settings.read_bytes() if self.settings.exists() else None) == self.before
-
-    @contextmanager
-    def working(self, task: str = TASK) -> Iterator[subprocess.Popen[bytes]]:
-        """The agent at work on a task in the project."""
-        words = [
-            task if word == "{prompt}" else word for word in preset_command(self.lab.name, self.lab.program.arguments)
-        ]
-        process = subprocess.Popen(
-            words,
-            cwd=self.lab.repo,
-            env=self.lab.environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # the program itself is a child of its package's wrapper
-            process.communicate()
-
-    def done(self, process: subprocess.Popen[bytes]) -> str:
-        """What it printed, once it has ended by itself."""
-        out, _ = process.communicate(timeout=PATIENCE)
-        return out.decode(errors="replace")
-
-
-def trust(lab: Lab) -> None:
-    """What a person does with /hooks in Codex, by the way that takes there."""
-    server = subprocess.Popen(
-        ["codex", "app-server"],
-        cwd=lab.repo,
-        env=lab.environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    assert server.stdin is not None
-    assert server.stdout is not None
-
-    def ask(id: int, method: str, params: dict[str, Any]) -> Any:
-        print(json.dumps({"id": id, "method": method, "params": params}), file=server.stdin, flush=True)
-        assert server.stdout is not None
-        return next(found for line in server.stdout if (found := json.loads(line)).get("id") == id)["result"]
-
-    ask(1, "initialize", {"clientInfo": {"name": "test", "version": "1"}})
-    print(json.dumps({"method": "initialized"}), file=server.stdin, flush=True)
-    (place,) = ask(2, "hooks/list", {"cwds": [str(lab.repo)]})["data"]
-    state = {hook["key"]: {"enabled": True, "trusted_hash": hook["currentHash"]} for hook in place["hooks"]}
-    ask(3, "config/batchWrite", {"edits": [{"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}]})
-    os.killpg(server.pid, signal.SIGKILL)
-    server.communicate()
-
-
-@pytest.fixture
-def session(lab: Labs) -> Callable[[str, Callable[[Asked], Turn]], Session]:
-    """``session(agent, answer)``: a session with its model."""
-    return lambda name, answer: Session(lab(name, answer))
-
-
-Sessions = Callable[[str, Callable[[Asked], Turn]], Session]
 
 
 @contextmanager
@@ -139,10 +46,10 @@ def screen(lab: Lab, *arguments: str) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("name", list(KNOWN))
-def test_held_at_the_hook_and_answered_on_the_screen(name: str, session: Sessions) -> None:
+def test_held_at_the_hook_and_answered_on_the_screen(name: str, lab: Labs) -> None:
     """A session repeats a failing command: its next call is held, the person answers on the screen, and the model's
     next request carries the answer. Before the watch and after the removal the agent works as if we were not there."""
-    one = session(name, repeats)
+    one = Session(lab(name, repeats))
     one.install()
     with screen(one.lab) as terminal:
         terminal.until("no tasks yet")
@@ -168,7 +75,7 @@ def test_held_at_the_hook_and_answered_on_the_screen(name: str, session: Session
 
 
 @pytest.mark.parametrize("name", list(KNOWN))
-def test_its_stop_is_checked(name: str, session: Sessions) -> None:
+def test_its_stop_is_checked(name: str, lab: Labs) -> None:
     """It says that it is done and is not: the check is run, and it is sent on with what failed until it passes."""
 
     def claims(asked: Asked) -> Turn:
@@ -176,7 +83,7 @@ def test_its_stop_is_checked(name: str, session: Sessions) -> None:
             return Turn(text="Then I do it.", command="echo hello > greeting.txt")
         return Turn(text="All is done.")
 
-    one = session(name, claims)
+    one = Session(lab(name, claims))
     one.install()
     watching = subprocess.Popen(
         ["unstuck", "watch", "--json", "--verify", "grep hello greeting.txt"],
@@ -204,13 +111,13 @@ def test_its_stop_is_checked(name: str, session: Sessions) -> None:
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
-def test_without_a_watch_it_is_not_disturbed(name: str, session: Sessions) -> None:
+def test_without_a_watch_it_is_not_disturbed(name: str, lab: Labs) -> None:
     """Nobody listens, or the forwarder has gone: the session runs to its end, and its model hears nothing of us."""
 
     def works(asked: Asked) -> Turn:
         return Turn(text="I look.", command="echo hi") if asked.answered == 0 else Turn(text="All done.")
 
-    one = session(name, works)
+    one = Session(lab(name, works))
     one.install()
     with one.working() as process:
         assert "All done." in one.done(process)
