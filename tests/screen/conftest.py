@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
+from textual.cache import LRUCache
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
@@ -42,6 +46,10 @@ Traceback (most recent call last):
 TypeError: unsupported operand type(s) for +: 'int' and 'str'
 """
 TOO_MANY = "HTTP 429: Too Many Requests"
+
+
+_PARSED: dict[object, LRUCache[object, object]] = {}
+"""What style sheets say, by the variables of a theme that they were read with."""
 
 
 class Story:
@@ -203,11 +211,26 @@ class Stage:
 
     def rows(self) -> list[str]:
         """What the terminal shows, as text."""
+        visible_screen_stack.set(self.app._background_screens)
         return ["".join(part.text for part in strip) for strip in self.app.screen._compositor.render_strips()]
 
     @property
     def text(self) -> str:
         return "\n".join(row.rstrip() for row in self.rows())
+
+
+@pytest.fixture(autouse=True)
+def drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal Textual draws each frame and throws it away: here only what a test looks at is drawn.
+
+    And a style sheet is parsed once for all apps. Every frame of an app is drawn in tests/screen/terminal.
+    """
+
+    def shared(sheet: Stylesheet) -> LRUCache[object, object]:
+        return _PARSED.setdefault(tuple(sorted(sheet._variables.items())), LRUCache(4096))
+
+    monkeypatch.setattr(Stylesheet, "_parse_cache", property(shared, lambda sheet, own: None), raising=False)
+    monkeypatch.setattr(Compositor, "render_update", lambda self, **_: self._dirty_regions.clear())
 
 
 Showing = Callable[..., AbstractAsyncContextManager[Stage]]

@@ -164,6 +164,7 @@ async def test_the_line_takes_the_mouse(past_log: Path) -> None:
     """A click on the strip goes to that moment, and quitting asks nothing."""
     async with replaying(past_log) as player:
         scrubber = player.screen.query_one(Scrubber)
+        assert player.text  # drawn, it knows where its strip is
         await player.pilot.click(scrubber, offset=(scrubber._begin + scrubber._width - 1, 0))
         await player.settled()
         assert player.run.seq >= player.run.index.at((scrubber._width - 1) / scrubber._width)
