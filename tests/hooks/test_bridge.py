@@ -361,6 +361,30 @@ async def test_what_is_to_be_told_waits_for_where_it_is_heard(world: World) -> N
     assert call.id == result.id != ""
 
 
+async def test_a_call_that_waits_twice_has_one_limit(world: World) -> None:
+    """What a call has waited for its attempt to begin is no time any more in which a question may hold it."""
+    ready = asyncio.Event()
+    opened = world.open
+
+    def open_session(task: Task, capabilities: Capabilities) -> Scripted:
+        session = opened(task, capabilities)
+
+        async def slowly() -> Directive:
+            await ready.wait()
+            return start("a1", "do it")
+
+        session.begin = slowly  # type: ignore[method-assign]
+        return session
+
+    world.bridge = HookBridge(open_session, verify=None, clock=world.clock, hold_limit_s=60.0)
+    call = asyncio.create_task(world.say("PreToolUse"))
+    await world.clock.slept_until(world.clock.monotonic() + 60.0)
+    await world.clock.advance(50.0)
+    ready.set()
+    await call
+    assert world.only.within == [10.0]
+
+
 async def test_nothing_new_begins_while_the_last_attempt_is_judged(world: World) -> None:
     """A call that arrives during the check is a step of what is there, not another attempt."""
     await world.say("UserPromptSubmit")

@@ -19,6 +19,7 @@ import unstuck.agents
 from unstuck import Supervisor
 from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
 from unstuck.clock import ManualClock
+from unstuck.contract import Answer
 from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
@@ -443,6 +444,27 @@ async def test_a_spent_budget_holds_the_next_call_and_asks(watching: Watching) -
         assert "still open" in denied["hookSpecificOutput"]["permissionDecisionReason"]
         await world.answer("extend", "15m")
         assert await (await world.call()).output() is None
+
+
+async def test_two_questions_hold_a_call_no_longer_than_one(watching: Watching) -> None:
+    """One is answered after eight minutes, the other not: the call is denied before the agent gives up on its hook."""
+    clock = ManualClock()
+    async with watching(Settings(budget=BudgetSettings(time=60)), clock=clock) as world:
+        await world.say("UserPromptSubmit")
+        await world.until(lambda: world.of(e.AttemptStarted))
+        await world.fail(3)
+        hook = await world.held()
+        await clock.slept_until(clock.monotonic() + HOLD_LIMIT_S)
+        loop = world.gate
+        await clock.advance(HOLD_LIMIT_S - 60)
+        await world.until(lambda: len(world.supervisor.core.head.open_gates()) == 2)
+        await world.supervisor.answer(loop, Answer(choice="continue"))
+        await world.say("MessageDisplay", index=next(world.numbers))
+        assert not hook.ended
+        await clock.advance(60)
+        denied = await hook.output()
+        assert denied is not None
+        assert "still open" in denied["hookSpecificOutput"]["permissionDecisionReason"]
 
 
 async def test_no_session_begins_past_a_budget(watching: Watching) -> None:

@@ -203,7 +203,7 @@ class Holding:
                 return held
         elif self._is_asking():
             # What its result has led to is asked with the files as they are now.
-            await self._until(lambda: not self._is_asking(), f"question about {self._task}", within)
+            await self._until(lambda: not self._is_asking(), f"question about {self._task}", self._due(within))
         if verdict is not None and verdict.nudge:
             return Directive(kind="tell", text=_nudge(verdict))
         return _GO_ON
@@ -220,21 +220,25 @@ class Holding:
         agent = one_line(observation.agent_id, _NAME_LIMIT)
         self._waiting[agent] += 1
         try:
-            return await self._settled(agent, observation, within)
+            return await self._settled(agent, observation, self._due(within))
         finally:
             self._waiting[agent] -= 1
             self._waiting += Counter()  # without those that are not waiting any more
 
-    async def _settled(self, agent: str, observation: Observation, within: float | None) -> Directive | None:
-        if not await self._has_room(within):
+    def _due(self, within: float | None) -> float | None:
+        """The monotonic time by which a call has its reply, however many questions it meets until then."""
+        return None if within is None else self._core.clock.monotonic() + within
+
+    async def _settled(self, agent: str, observation: Observation, due: float | None) -> Directive | None:
+        if not await self._has_room(due):
             return _NO_ROOM
         while True:
-            if not await self._until(lambda: not self._is_asking(), f"question about {self._task}", within):
+            if not await self._until(lambda: not self._is_asking(), f"question about {self._task}", due):
                 return _NOT_ASKED_YET
             asked = self._core.row(self._task).gate or self._over()
             if not asked:
                 break
-            if not await self._answered(asked, within):
+            if not await self._answered(asked, due):
                 return await self._refuse(asked)
         gate = next((one for one in self._undelivered() if self._is_for(agent, one)), None)
         if gate is not None:
@@ -242,21 +246,22 @@ class Holding:
         # The answer to another question may have ended the task meanwhile.
         return _ENDED if self._is_stopping() else None
 
-    async def _has_room(self, within: float | None) -> bool:
-        """Wait until what happens can be recorded; False when ``within`` seconds have passed first."""
+    async def _has_room(self, due: float | None) -> bool:
+        """Wait until what happens can be recorded; False when it is ``due`` first."""
         journal = self._core.journal
-        return not journal.held or await self._until(lambda: not journal.held, f"room for {self._task}", within)
+        return not journal.held or await self._until(lambda: not journal.held, f"room for {self._task}", due)
 
-    async def _answered(self, gate: str, within: float | None) -> bool:
-        """Wait for the gate's answer; False when ``within`` seconds have passed first."""
+    async def _answered(self, gate: str, due: float | None) -> bool:
+        """Wait for the gate's answer; False when it is ``due`` first."""
         core = self._core
         await core.journal.committed()
-        return await self._until(lambda: core.head.gates[gate].status != "open", f"gate {gate}", within)
+        return await self._until(lambda: core.head.gates[gate].status != "open", f"gate {gate}", due)
 
-    async def _until(self, done: Callable[[], bool], name: str, within: float | None) -> bool:
-        """Wait until ``done()``, looked at whenever the event ``name`` is set; False after ``within`` seconds."""
+    async def _until(self, done: Callable[[], bool], name: str, due: float | None) -> bool:
+        """Wait until ``done()``, looked at whenever the event ``name`` is set; False when it is ``due`` first."""
         core = self._core
-        patience = asyncio.ensure_future(core.clock.sleep(within)) if within is not None else None
+        left = due - core.clock.monotonic() if due is not None else None
+        patience = asyncio.ensure_future(core.clock.sleep(left)) if left is not None else None
         try:
             while not done():
                 changed = core.changed(name)

@@ -178,8 +178,9 @@ class HookBridge:
             attached = self._attached.get(session) or self._attach(dialect, session, event, payload)
             if attached is None:
                 return {"ok": True}
+            due = self._clock.monotonic() + self._hold_limit_s
             await self._count(attached, payload)
-            return self._reply(event, attached, await self._direct(event, attached, payload), payload)
+            return self._reply(event, attached, await self._direct(event, attached, payload, due), payload)
         except Exception as error:
             self._complain(f"{dialect.name} hook, {event}", error)
             return {"ok": True}
@@ -191,17 +192,18 @@ class HookBridge:
         if tokens:
             attached.work.see(Observation(kind="usage", tokens=tokens, task_id=attached.task.id))
 
-    async def _direct(self, event: str, attached: _Attached, payload: dict[str, Any]) -> Directive:
+    async def _direct(self, event: str, attached: _Attached, payload: dict[str, Any], due: float) -> Directive:
+        """What is decided; ``due`` is the monotonic time by which the call has its reply, whatever it meets."""
         if event == "Stop":
-            return await self._on_stop(attached, payload)
+            return await self._on_stop(attached, payload, due)
         if event == "SessionEnd":
             self._start_ending(attached, Report(session=attached.id, how="stopped"))
             return _GO_ON
         if event == "UserPromptSubmit":
-            await self._on_prompt(attached, payload)
+            await self._on_prompt(attached, payload, due)
             directive = _GO_ON
         else:
-            directive = await self._on_step(event, attached, payload)
+            directive = await self._on_step(event, attached, payload, due)
         if event in attached.dialect.telling:
             if directive.kind == "go_on" and not payload.get("agent_id"):
                 directive, attached.untold = attached.untold or directive, None
@@ -209,7 +211,7 @@ class HookBridge:
             directive, attached.untold = _GO_ON, attached.untold or directive
         return directive
 
-    async def _on_prompt(self, attached: _Attached, payload: dict[str, Any]) -> None:
+    async def _on_prompt(self, attached: _Attached, payload: dict[str, Any], due: float) -> None:
         if attached.dialect.echoes and attached.sent_on == _text(payload, "prompt").strip() != "":
             return  # our own words
         attached.stopping = None
@@ -218,13 +220,13 @@ class HookBridge:
             # The person speaks into a live attempt: a step of it, which nothing may hold.
             attached.work.see(replace(seen, task_id=attached.task.id))
             return
-        await self._ensure_begun(attached, admit(_text(payload, "prompt")))
+        await self._ensure_begun(attached, admit(_text(payload, "prompt")), due)
 
-    async def _on_step(self, event: str, attached: _Attached, payload: dict[str, Any]) -> Directive:
+    async def _on_step(self, event: str, attached: _Attached, payload: dict[str, Any], due: float) -> Directive:
         seen = observation(payload, self._clock.monotonic())
         between = not (attached.attempt or attached.ending or attached.closed)
         if seen is not None and between and (event == "PreToolUse" or not attached.began):
-            await self._ensure_begun(attached, attached.task.prompt)
+            await self._ensure_begun(attached, attached.task.prompt, due)
             if attached.beginning is not None and event == "PreToolUse":
                 return _NOT_YET
         if seen is not None:
@@ -235,12 +237,12 @@ class HookBridge:
             return attached.stopping
         if seen is None or not (attached.attempt or attached.ending):
             return _GO_ON
-        directive = await attached.work.step(seen, within=self._hold_limit_s)
+        directive = await attached.work.step(seen, within=max(0.0, due - self._clock.monotonic()))
         if directive.kind == "stop":
             attached.stopping = directive
         return directive
 
-    async def _on_stop(self, attached: _Attached, payload: dict[str, Any]) -> Directive:
+    async def _on_stop(self, attached: _Attached, payload: dict[str, Any], due: float) -> Directive:
         how: Literal["stopped", "ended"] = "stopped" if attached.stopping else "ended"
         said = admit(_text(payload, "last_assistant_message"))
         report = Report(
@@ -252,7 +254,7 @@ class HookBridge:
         ending = self._start_ending(attached, report)
         if ending is None:
             return _GO_ON
-        await self._within_limit(ending)
+        await self._until(due, ending)
         directive, attached.untold = attached.untold or _GO_ON, None
         return directive
 
@@ -279,11 +281,11 @@ class HookBridge:
         self._task_ids.add(name)
         return Task(id=name, prompt=prompt, agent=dialect.name, agent_type="default", verify=self._verify)
 
-    async def _ensure_begun(self, attached: _Attached, prompt: Clean) -> None:
+    async def _ensure_begun(self, attached: _Attached, prompt: Clean, due: float) -> None:
         """Parallel calls share one beginning."""
         if attached.beginning is None:
             attached.beginning = self._spawn("begin", self._begin(attached, prompt))
-        await self._within_limit(attached.beginning)
+        await self._until(due, attached.beginning)
 
     async def _begin(self, attached: _Attached, prompt: Clean) -> None:
         try:
@@ -335,9 +337,9 @@ class HookBridge:
         _keep_newest(self._receipts)
         return {"ok": True, "output": printed, "ack": ack}
 
-    async def _within_limit(self, task: asyncio.Task[None]) -> None:
+    async def _until(self, due: float, task: asyncio.Task[None]) -> None:
         """Wait for ``task``, which goes on when the limit is reached or the waiting is given up."""
-        limit = asyncio.ensure_future(self._clock.sleep(self._hold_limit_s))
+        limit = asyncio.ensure_future(self._clock.sleep(due - self._clock.monotonic()))
         try:
             await asyncio.wait({task, limit}, return_when=asyncio.FIRST_COMPLETED)
         finally:
