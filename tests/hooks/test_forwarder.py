@@ -294,6 +294,23 @@ async def test_asks_again_when_there_were_too_many(tmp_path: Path, sockets: Path
     assert json.loads(said.out) == {"n": 3}
 
 
+async def test_where_there_are_too_many_for_long_it_says_so(tmp_path: Path, sockets: Path) -> None:
+    """A hook that is turned away again and again lets the agent go on, and says that nobody watched."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b'{"error": "too many", "busy": true}\n')
+        writer.close()
+
+    path = socket_path(sockets, tmp_path / ".unstuck")
+    (tmp_path / ".unstuck").mkdir()
+    async with await asyncio.start_unix_server(serve, path):
+        said = await altered(tmp_path, "f.BUSY_PAUSES_S = (0, 0)")
+    assert (said.code, said.out) == (0, b"")
+    assert b"had no room for this call: the agent goes on unwatched (open)" in said.err
+    assert Path(f"{path}.log").read_bytes() == said.err
+
+
 def test_can_be_installed_as_a_script_and_needs_nothing_of_ours() -> None:
     """The wheel rewrites its first line, and it starts in an interpreter that has no packages."""
     assert FORWARDER.read_bytes().startswith(b"#!python\n")

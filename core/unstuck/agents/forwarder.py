@@ -3,8 +3,8 @@
 
 Standard library only and nothing of ours: an agent waits for this at every step. It never disturbs: where nobody
 listens, or anything at all goes wrong, it says nothing and ends with 0, and the agent goes on as if it were not there.
-So it does where a supervisor hangs, before the agent's own limit would end it: then it says so on standard error, and
-in a file beside that supervisor's socket.
+So it does where a supervisor hangs, before the agent's own limit would end it, or has no room for more callers: then it
+says so on standard error, and in a file beside that supervisor's socket.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def forward(agent: str, raw: bytes) -> int:
             if not reply.get("busy"):
                 return deliver(connection, reply)
         time.sleep(pause)
+    complain("the supervisor had no room for this call: the agent goes on unwatched (open)")
     return 0
 
 
