@@ -25,7 +25,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import replay
 from unstuck.runs.watching import watch
-from unstuck.settings import BudgetSettings, Settings
+from unstuck.settings import BudgetSettings, FailureHandlerSettings, Settings
 from unstuck.workspace.project import locate
 
 RECORDED = Path(__file__).parents[1] / "data" / "claude_hooks.jsonl"
@@ -306,6 +306,24 @@ async def test_stop_is_blocked_until_the_check_passes(repo: Path, watching: Watc
         assert world.row.status == "succeeded"
         log = world.supervisor.core.journal.path
     assert replay(log).run.exit_code == 0
+
+
+async def test_a_check_that_never_passes_ends_with_the_person(watching: Watching) -> None:
+    """The agent is sent back only so often; then its stop waits for the person, who gives it up, and it may stop."""
+    rungs = FailureHandlerSettings(max_retries=2, max_pivots=0, max_research=0)
+    async with watching(Settings(failure_handler=rungs), verify="echo 'E   assert 1 == 2'; false") as world:
+        await world.say("UserPromptSubmit")
+        for _ in range(2):
+            blocked = await world.say("Stop")
+            assert blocked is not None
+            assert blocked["decision"] == "block"
+        held = await world.start("Stop")
+        await world.until(lambda: world.supervisor.core.head.open_gates())
+        assert world.supervisor.core.head.gates[world.gate].gate.type == "stuck"
+        assert not held.ended
+        await world.answer("skip")
+        assert await held.output() is None
+        assert world.row.status == "skipped"
 
 
 async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watching) -> None:
