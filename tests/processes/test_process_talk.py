@@ -36,10 +36,12 @@ class Heard:
 
     def __init__(self) -> None:
         self.said = bytearray()
+        self.over = False
         self._news = asyncio.Event()
 
     def hear(self, piece: bytes) -> None:
         self.said += piece
+        self.over = not piece
         self._news.set()
 
     async def until(self, count: int) -> bytes:
@@ -61,7 +63,7 @@ async def test_it_answers_what_it_is_told(tmp_path: Path) -> None:
     process.hush()
     done = await process.wait()
     assert bytes(heard.said) == "> žaba\n".encode() + b"> \xff\x00\nover\n"
-    assert (done.code, done.receipt.alive) == (0, ())
+    assert (done.code, done.receipt.alive, heard.over) == (0, (), True)
     kept = (tmp_path / "output.raw").read_bytes()
     assert b"got one" in kept
     assert b"over" in kept

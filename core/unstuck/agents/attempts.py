@@ -21,6 +21,7 @@ _PROMPT_FILE_MODE = 0o600
 _LEAVE_S = 5.0
 """Seconds in which a process has to end by itself once nothing is said to it any more."""
 _LAST_LIMIT = 300
+_WORDS_LIMIT = 2_000
 
 
 def prompt_file(folder: Path, guidance: Guidance) -> Path:
@@ -140,7 +141,8 @@ async def worked(process: Process, work: Coroutine[Any, Any, None], ended: Calla
 async def last_words(output: Path) -> str:
     """What a process printed last that was not said to us, after a colon; empty where there is nothing."""
     printed = await read_output(output)
-    lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("{")]
+    # Half a message, where the middle of a long output was left out, is no word of it either.
+    lines = [line for line in printed.splitlines() if 0 < len(line.strip()) <= _WORDS_LIMIT and line[0] != "{"]
     return f": {one_line(lines[-1], _LAST_LIMIT)}" if lines else ""
 
 

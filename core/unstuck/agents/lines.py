@@ -21,9 +21,13 @@ class ProtocolProblem(UnstuckError):
 
 
 class Lines:
-    """Puts pieces together to objects. Lines that begin as none are passed over: a program may print warnings."""
+    """Puts pieces together to objects. Lines that begin as none are passed over: a program may print warnings.
 
-    def __init__(self) -> None:
+    Unless ``strict``, those that only begin as one are passed over, too.
+    """
+
+    def __init__(self, *, strict: bool = True) -> None:
+        self._strict = strict
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -34,8 +38,11 @@ class Lines:
             whole = b"".join((*self._parts, line))
             self._parts, self._size = [], 0
             self._require(len(whole))
-            if whole.lstrip().startswith(b"{"):
-                yield _object(whole)
+            found = _object(whole) if whole.lstrip().startswith(b"{") else None
+            if found is not None:
+                yield found
+            elif self._strict and whole.lstrip().startswith(b"{"):
+                raise ProtocolProblem(f"it said a line that is no JSON: {shown(whole)}")
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
@@ -47,14 +54,12 @@ class Lines:
             raise ProtocolProblem(f"it said a line of more than {LINE_LIMIT // 2**20} MiB")
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _object(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise ProtocolProblem(f"it said a line that is no JSON: {shown(line)}")
-    return found
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def shown(line: bytes) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from unstuck.agents.acp.known import program_of
+from unstuck.agents.acp.package import require_package
 from unstuck.agents.command import CommandAgent, CommandSpec, require_program
 from unstuck.agents.presets import EXPERIMENTAL, protocol_of
 from unstuck.contract import Agent
@@ -21,6 +23,9 @@ def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[st
 
         require_sdk()
         command = (program(command[0], environ), *command[1:])
+    elif protocol_of(command) == "acp":
+        require_package()
+        command = program_of(command)
     require_program(command, directory, environ)
 
 
@@ -57,4 +62,8 @@ def made_agent(
         from unstuck.agents.sdk.agent import SdkAgent
 
         return SdkAgent(spec, folder=folder, environ=environ, limit=limit)
+    if protocol == "acp":
+        from unstuck.agents.acp.agent import AcpAgent
+
+        return AcpAgent(spec, folder=folder, environ=environ, limit=limit)
     return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit, used=used)

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
+from unstuck.agents.acp.known import KNOWN as ACP
+from unstuck.agents.acp.known import PREFIX, is_spoken
 from unstuck.agents.prompting import named_prompt
 from unstuck.errors import UsageError
 
@@ -25,7 +27,7 @@ __all__ = [
     "stream_of",
 ]
 
-Protocol = Literal["", "app-server", "claude-sdk"]
+Protocol = Literal["", "acp", "app-server", "claude-sdk"]
 EXPERIMENTAL: frozenset[Protocol] = frozenset({"app-server"})
 """What the agents' own makers call experimental."""
 
@@ -81,6 +83,8 @@ _SPOKEN_WITH: Mapping[str, _Preset] = {
         ("--permission-mode", "acceptEdits"),
         ("--permission-mode", "--dangerously-skip-permissions"),
     ),
+    # What these may do is a mode of their session.
+    **{f"{PREFIX}{name}": _Preset((*command, _HERE)) for name, command in ACP.items()},
 }
 KNOWN: Mapping[str, _Preset] = {**PRESETS, **_SPOKEN_WITH}
 """All agents by name, also those that are spoken with."""
@@ -123,7 +127,7 @@ def protocol_of(command: Sequence[str]) -> Protocol:
     said = " ".join(command).replace("--input-format=", "--input-format ")
     if program == "claude" and " --input-format stream-json" in said:
         return "claude-sdk"
-    return ""
+    return "acp" if is_spoken(command) else ""
 
 
 def stream_of(command: Sequence[str]) -> str:

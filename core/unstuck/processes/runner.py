@@ -100,8 +100,8 @@ class Process:
         ``progress(bytes, tail)`` is called at most five times a second with the count of bytes so far and the last 4 KB
         as text, unsanitised; ``said(line)`` with each line by which the process speaks to us (``UNSTUCK {...}``, at
         most 20 KB; where it speaks in JSON each object, at most 1 MiB), unsanitised too; ``heard(bytes)`` with each
-        piece of what one that talks says. Raises AgentNotFound when the program, its directory or its files do not
-        work.
+        piece of what one that talks says, and with nothing at its end. Raises AgentNotFound when the program, its
+        directory or its files do not work.
         """
         process = cls(launch, await Connection.open())
         try:

@@ -143,7 +143,7 @@ def one_task_plan(
         timeout_s = None if timeout is None else parse_duration(str(timeout))
     except ValueError as error:
         raise UsageError(f"--timeout: {error}") from None
-    program = re.sub(r"[^A-Za-z0-9._-]", "-", name or Path(command[0]).name).lstrip("._-")[:64] or "agent"
+    program = re.sub(r"[^A-Za-z0-9._:-]", "-", name or Path(command[0]).name).lstrip("._-")[:64] or "agent"
     agent = PlannedAgent(name=program, command=tuple(command), type=agent_type or "default")
     work = Task(
         id="task",

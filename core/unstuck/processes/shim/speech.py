@@ -64,6 +64,7 @@ class Speech:
                 self._loop.forget(self._pipe)
                 self._listens, self._waits = False, True
             return
+        self._reports.send({"heard": ""})
         if self._listens:
             self._loop.forget(self._pipe)
         os.close(self._pipe)

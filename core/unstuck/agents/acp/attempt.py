@@ -1,0 +1,200 @@
+"""One attempt of an agent that is spoken with: its turns, what it asks, and what it is told in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from unstuck.agents.acp.conversation import Broken, Conversation
+from unstuck.agents.acp.ears import Ears
+from unstuck.agents.acp.known import Quirks
+from unstuck.agents.acp.permission import CANCELLED, outcome
+from unstuck.agents.acp.updates import Updates
+from unstuck.agents.acp.wire import Wire
+from unstuck.agents.streams.stream import items, text
+from unstuck.clock import Clock
+from unstuck.contract import Directive, Guidance, Observation, Observer
+from unstuck.errors import RecordError
+from unstuck.text import Clean
+
+__all__ = ["Attempt"]
+
+_MOST_ASKED = 32
+_MOST_REFUSALS = 3
+_WHY = {
+    "max_tokens": "the maximum context length was reached (max_tokens)",
+    "max_turn_requests": "it stopped at its limit of requests in one turn (max_turn_requests)",
+    "refusal": "the model refused to go on (refusal)",
+}
+
+
+class Attempt:
+    """Drives one conversation to the end of its last turn.
+
+    ``updates`` is what it has told of, ``problem`` why it says that it failed, empty where it does not.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        guidance: Guidance,
+        observer: Observer,
+        *,
+        clock: Clock,
+        quirks: Quirks,
+        before: int,
+        is_still: Callable[[], bool],
+    ) -> None:
+        self._guidance, self._observer = guidance, observer
+        self.updates = Updates(quirks, before=before)
+        self.conversation = Conversation(wire, self, clock=clock, quirks=quirks)
+        self.problem = ""
+        self.is_still = is_still
+        self._ears = Ears(observer, self._say_to_it)
+        self._to_say: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
+        self._in_turn = self._stopped = False
+        self._refusal: Clean | None = None
+        self._refusals = self._asked = 0
+        self._over = asyncio.Event()
+        self._unheard: list[Directive] = []
+        self._beside: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """From the introduction to the end of the last turn. Raises Broken."""
+        try:
+            await self.conversation.introduce()
+            await self.conversation.open(self._guidance.workdir, self._guidance.session)
+            self._start(self._hear_answers())
+            await self._take_turns()
+        except Broken as problem:
+            if not (problem.refused and self.conversation.session):
+                raise
+            self.problem = str(problem)
+        finally:
+            self._over.set()
+
+    async def cancel(self) -> None:
+        """Ask the agent to end its turn, the last one, and wait until it has; at once where it is in none."""
+        self._stopped = True
+        self._to_say.clear()
+        if self._in_turn:
+            await self.conversation.cancel()
+            await self._over.wait()
+
+    async def close(self) -> None:
+        """Nothing of it goes on any more."""
+        for task in self._beside:
+            task.cancel()
+        self._ears.close()
+        await self.conversation.close()
+        await asyncio.gather(*self._beside, return_exceptions=True)
+
+    # --- what the agent does -----------------------------------------------------------------------------------------
+
+    def updated(self, update: Mapping[str, Any]) -> None:
+        """Something of its work."""
+        self._has_heard()
+        self._hear(self.updates.update(update))
+
+    async def permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a person says to what it wants to do; the reason follows as words of its own."""
+        if self._asked >= _MOST_ASKED or not items(request, "options"):
+            return CANCELLED
+        self._asked += 1
+        try:
+            before, wanted, why = self.updates.permission(request)
+            self._hear(before)
+            directive = await self._observer.permit(self._own(wanted), why=why)
+        except RecordError:
+            return CANCELLED
+        finally:
+            self._asked -= 1
+        if directive.kind == "stop":
+            return CANCELLED
+        if directive.kind == "deny":
+            self._refused(directive)
+            return outcome(request, allowed=False)
+        if directive.gate is not None:
+            self._unheard.append(directive)
+        return outcome(request, allowed=True)
+
+    def _refused(self, directive: Directive) -> None:
+        """A person's no is told at once; where nobody was asked the agent hears it if its turn ends for that."""
+        if directive.gate is not None:
+            self._say_to_it(directive)
+        else:
+            self._refusal = directive.text
+
+    def _hear(self, observations: Iterable[Observation]) -> None:
+        own = [self._own(observation) for observation in observations]
+        if any(one.kind in ("message", "action") for one in own):
+            self._refusal = None
+        self._ears.hear(own)
+
+    def _own(self, observation: Observation) -> Observation:
+        """With an id that is the attempt's own: some agents count theirs anew in every process."""
+        if not observation.id:
+            return observation
+        return replace(observation, id=Clean(f"{self._guidance.attempt}:{observation.id}"))
+
+    # --- what it is told ---------------------------------------------------------------------------------------------
+
+    async def _take_turns(self) -> None:
+        while self._to_say:
+            words, directive = self._to_say.popleft()
+            self._in_turn = True
+            if directive is not None:
+                self._unheard.append(directive)
+            try:
+                result = await self.conversation.prompt(words)
+            finally:
+                self._in_turn = False
+            self._has_heard()
+            refusal = self._refusal
+            self._hear(self.updates.turn_over(result))
+            await self._ears.rest()
+            self.problem = _WHY.get(text(result, "stopReason"), "")
+            if refusal is not None and not self._to_say and self._refusals < _MOST_REFUSALS:
+                self._refusals += 1
+                self._refusal = None
+                self._to_say.append((refusal, None))
+
+    async def _hear_answers(self) -> None:
+        """Words that a person has for it, whenever they come."""
+        with suppress(RecordError):
+            while True:
+                self._say_to_it(await self._observer.next_answer())
+
+    def _say_to_it(self, directive: Directive) -> None:
+        """Say it into the turn where the agent can hear that, else end the turn and begin another one with it."""
+        self._start(self._interject(directive))
+
+    async def _interject(self, directive: Directive) -> None:
+        if self._stopped or (directive.gate is None and not self._in_turn):
+            return  # a nudge for what is over
+        with suppress(Broken):
+            if self._in_turn and self.conversation.steers and await self.conversation.steer(directive.text):
+                await self._delivered(directive)
+                return
+        self._to_say.append((directive.text, directive))
+        if self._in_turn:
+            await self.conversation.cancel()
+
+    def _has_heard(self) -> None:
+        """It has done something since it was told, so it was told."""
+        unheard, self._unheard = self._unheard, []
+        for directive in unheard:
+            self._start(self._delivered(directive))
+
+    async def _delivered(self, directive: Directive) -> None:
+        with suppress(RecordError):
+            await self._observer.delivered(directive)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)

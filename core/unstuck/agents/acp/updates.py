@@ -1,0 +1,208 @@
+"""What an agent tells of its work while it takes its turn: calls, results, messages, plans, usage. Pure.
+
+A call comes in pieces: first perhaps nothing but a name, then what it is about, at last its result. What it is about
+may be said only where the agent asks for permission. How a command ended is said in a different place by each agent,
+by some nowhere, and ``completed`` means no more than that it has ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstuck.agents.acp.known import Quirks
+from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapping, number, text
+from unstuck.contract import Observation
+from unstuck.text import Clean, admit
+
+__all__ = ["Updates"]
+
+_MOST_CALLS = 1_024
+_PIECES_LIMIT = 64 * 1024
+_WHY_LIMIT = 2_000
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?|(?:^|\n)Exit Code: (\d{1,3})(?=\n|$)")
+_FENCED = re.compile(r"```[a-z]*\n(.*?)\n?```", re.DOTALL)
+# What a call is made with before it is known what it will be about.
+_PLACE = frozenset({"cwd"})
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call as it is known so far."""
+
+    title: str = ""
+    kind: str = ""
+    name: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    content: str = ""
+    said: str = ""
+    exit: int | None = None
+    told: bool = False
+    done: bool = False
+
+
+class Updates(Stream):
+    """Reads one attempt of an agent. ``before`` are the tokens that its session had used before."""
+
+    def __init__(self, quirks: Quirks, *, before: int = 0) -> None:
+        super().__init__(before=before)
+        if quirks.sums_session:
+            self.tokens = before
+        self._quirks = quirks
+        self._calls: OrderedDict[str, _Call] = OrderedDict()
+        self._pieces = ""
+
+    def update(self, data: Mapping[str, Any]) -> list[Observation]:
+        """What one update of the session tells."""
+        return list(self._read(data))
+
+    def permission(self, data: Mapping[str, Any]) -> tuple[list[Observation], Observation, Clean]:
+        """What is told by a request for permission: what came before it, the call it is about, and why."""
+        before = list(self._said_so_far())
+        told = mapping(data, "toolCall")
+        id = text(told, "toolCallId")
+        call = self._known(id)
+        self._learn(call, told)
+        call.told = True
+        why = call.content if call.content != _about(call) else ""
+        return before, self._call(id, _tool(call), _given(call)), admit(why, limit=_WHY_LIMIT)
+
+    def turn_over(self, result: Mapping[str, Any]) -> list[Observation]:
+        """What the end of a turn tells."""
+        return [*self._said_so_far(), *self._usage_of_turn(result)]
+
+    def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
+        kind = text(data, "sessionUpdate")
+        if kind == "agent_message_chunk":
+            self._pieces = (self._pieces + text(mapping(data, "content"), "text"))[-_PIECES_LIMIT:]
+            yield from self._used(number(mapping(mapping(data, "_meta"), "usage"), "totalTokens"))
+        elif kind in ("tool_call", "tool_call_update"):
+            yield from self._said_so_far()
+            yield from self._step(data)
+        elif kind == "plan":
+            yield from self._said_so_far()
+            yield from self._plan(data)
+        elif kind == "usage_update":
+            yield from self._usage_so_far(data)
+
+    def _said_so_far(self) -> Iterator[Observation]:
+        """The message whose pieces have come, now that something else comes."""
+        pieces, self._pieces = self._pieces, ""
+        yield from self._message(pieces)
+
+    def _known(self, id: str) -> _Call:
+        call = self._calls.setdefault(id, _Call())
+        if len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+        return call
+
+    def _step(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        id, status = text(data, "toolCallId"), text(data, "status")
+        call = self._known(id)
+        self._learn(call, data)
+        over = status in ("completed", "failed")
+        if not call.told and (over or _is_known(call)):
+            call.told = True
+            yield self._call(id, _tool(call), _given(call))
+        if over and not call.done:
+            call.done = True
+            said, code = _outcome(call, data)
+            failed = bool(code) or (status == "failed" and code is None)
+            yield self._result(id, _tool(call), said, failed=failed, exit_code=code)
+
+    def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
+        meta = mapping(data, "_meta")
+        call.title = text(data, "title") or call.title
+        call.kind = text(data, "kind") or call.kind
+        call.name = (
+            text(data, "name") or text(mapping(meta, "claudeCode"), "toolName") or text(meta, "toolName") or call.name
+        )
+        given = mapping(data, "rawInput")
+        call.given = given if set(given) - _PLACE or not call.given else call.given
+        if "content" in data:
+            call.content = "\n".join(_texts(items(data, "content")))
+        call.said = (call.said + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
+        ended = exit_code(mapping(meta, "terminal_exit"), "exit_code")
+        call.exit = call.exit if ended is None else ended
+
+    def _plan(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        """Its list of what is to do is a step of its work: one that writes the same again and again gets nowhere."""
+        steps = [f"[{text(entry, 'status')}] {text(entry, 'content')}" for entry in items(data, "entries")]
+        if steps:
+            yield self._call("", "plan", steps)
+
+    # --- usage -----------------------------------------------------------------------------------------------------
+
+    def _usage_so_far(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        """What it has cost in this process, and the tokens where they are counted for the session."""
+        cost = amount(mapping(data, "cost"), "amount") if text(mapping(data, "cost"), "currency") == "USD" else None
+        tokens = number(mapping(data, "_meta"), "totalTokens") if self._quirks.sums_session else 0
+        yield from self._used_in_all(max(tokens, self.tokens), cost)
+
+    def _usage_of_turn(self, result: Mapping[str, Any]) -> Iterator[Observation]:
+        counted = mapping(mapping(mapping(result, "_meta"), "quota"), "token_count")
+        usage = mapping(result, "usage")
+        tokens = _spent(usage) or _spent(counted)
+        if self._quirks.sums_session:
+            yield from self._used_in_all(tokens)
+        else:
+            yield from self._used(tokens)
+
+
+def _spent(usage: Mapping[str, Any]) -> int:
+    """What was read anew and what was written; what came from a cache is not counted."""
+    read = number(usage, "inputTokens") or number(usage, "input_tokens")
+    written = number(usage, "outputTokens") or number(usage, "output_tokens")
+    return read + number(usage, "cachedWriteTokens") + written
+
+
+def _is_known(call: _Call) -> bool:
+    """Whether it is known what the call is about."""
+    return bool(set(call.given) - _PLACE)
+
+
+def _tool(call: _Call) -> str:
+    return "bash" if call.kind == "execute" else call.name or call.kind or "tool"
+
+
+def _about(call: _Call) -> str:
+    return call.title.strip().strip("`")
+
+
+def _given(call: _Call) -> Mapping[str, Any]:
+    """What the call was made with; where only its title says so, that."""
+    if call.kind != "execute":
+        return call.given or {"title": _about(call)}
+    command = call.given.get("command")
+    if isinstance(command, list) and all(isinstance(word, str) for word in command):
+        return {"command": command[-1] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)}
+    return {"command": command if isinstance(command, str) else _about(call)}
+
+
+def _texts(content: Iterable[Any]) -> Iterator[str]:
+    for part in content:
+        said = text(mapping(part, "content"), "text") or text(part, "path")
+        if said:
+            fenced = _FENCED.fullmatch(said)
+            yield fenced[1] if fenced else said
+
+
+def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
+    """What the call's result says, and the exit code where there is one anywhere."""
+    raw = data.get("rawOutput")
+    whole = raw if isinstance(raw, Mapping) else {}
+    names = ("output", "aggregated_output", "error")
+    said = raw if isinstance(raw, str) else next((text(whole, name) for name in names if text(whole, name)), "")
+    said = said or call.said or call.content
+    for code in (exit_code(whole, "exit_code"), exit_code(mapping(whole, "metadata"), "exit"), call.exit):
+        if code is not None:
+            return said, code
+    for words in (said, call.content):
+        found = _EXIT_CODE.match(words) or (_EXIT_CODE.search(words) if "\nExit Code: " in words else None)
+        if found is not None:
+            rest = words[found.end() :] if found.start() == 0 and found[1] else said
+            return rest or said, int(found[1] or found[2])
+    return said, None

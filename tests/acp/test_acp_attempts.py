@@ -1,0 +1,266 @@
+"""An agent that is spoken with, as a process: its work on record, its questions answered, its words heard, its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import psutil
+import pytest
+from tests.acp.conftest import Talk, Talks, act, rule, run
+
+from unstuck import Answer, admit
+from unstuck.clock import ManualClock
+from unstuck.record import events as e
+
+FAILING = "echo oops >&2; exit 3"
+
+
+def steps(talk: Talk) -> list[tuple[str, str, int | None]]:
+    """What was recorded of its work."""
+    return [(one.kind, str(one.text).strip(), one.exit_code) for one in talk.events(e.StepRecorded)]
+
+
+def reports(talk: Talk) -> list[Any]:
+    """How each attempt has ended."""
+    return [one.report for one in talk.events(e.AttemptEnded)]
+
+
+async def test_its_work_is_on_record(talking: Talks) -> None:
+    """Messages, commands with how they ended, plans, usage, its session and its raw words are all kept."""
+    steps_of_it = (act("say", text="I look."), run("echo hi"), act("plan", steps=["mend it"]), run(FAILING))
+    async with talking(rule(*steps_of_it, act("say", text="Approach: by hand"))) as talk:
+        outcome = await talk.work()
+        assert outcome.status == "unverified"
+        assert steps(talk) == [
+            ("message", "I look.", None),
+            ("action", "echo hi", None),
+            ("success", "hi", 0),
+            ("action", 'plan ["[pending] mend it"]', None),
+            ("action", FAILING, None),
+            ("failure", "oops", 3),
+            ("message", "Approach: by hand", None),
+        ]
+        (report,) = reports(talk)
+        assert (report.how, report.error, report.session, report.approach) == ("ended", None, "ses_0", "by hand")
+        assert sum(one.tokens for one in talk.events(e.UsageCounted)) == 110
+        raw = (talk.supervisor.core.folder / report.output).read_text("utf-8")
+        assert '"sessionUpdate": "tool_call"' in raw
+
+
+async def test_allowed_and_denied_by_a_person(talking: Talks) -> None:
+    """A request for permission is a question with the files saved; yes is this once, and a no with its reason follows
+    as words of their own, in the same session, and the agent goes on."""
+    first = rule(run("echo one", ask=True, why="to count"), run("echo two", ask=True), told="Make")
+    then = rule(run("echo three"), told="count in English")
+    async with talking(first, then) as talk:
+        work = talk.work()
+        gate = await talk.answer("allow")
+        assert (gate.type, gate.standing, gate.context["problem"]) == ("permission", "frozen", "echo one")
+        assert gate.context["context"] == "to count"
+        assert gate.context["saved"]
+        denied = await talk.answer("deny", "count in English")
+        assert denied.context["problem"] == "echo two"
+        await work
+        assert [one["optionId"] for one in talk.noted("permissions")] == ["now", "no"]
+        assert talk.told()[1:] == ["This was not allowed: count in English"]
+        assert {one["session"] for one in talk.noted("told")} == {"ses_0"}
+        assert ("success", "three", 0) in steps(talk)
+        assert {talk.status(gate.id), talk.status(denied.id)} == {"delivered"}
+
+
+async def test_a_no_is_heard_where_nobody_may_be_asked(talking: Talks) -> None:
+    """With `ask: never` it is refused at once, told why, and asks in vain at most a few times."""
+    async with talking(rule(run("make deploy", ask=True)), settings={"ask": "never"}) as talk:
+        await talk.work()
+        assert {one["optionId"] for one in talk.noted("permissions")} == {"no"}
+        assert sum("Nobody may be asked" in said for said in talk.told()) == 3
+
+
+async def test_a_nudge_and_words_reach_the_turn(talking: Talks) -> None:
+    """Where the agent can hear words in its turn, a nudge about a loop is said into it, and the turn goes on."""
+    again = [run(f"cat shop.py; {FAILING}") for _ in range(3)]
+    async with talking(rule(*again, act("hear"), run("echo better")), steers=True) as talk:
+        await talk.work()
+        assert talk.events(e.LoopWarned)
+        steered = [one for one in talk.noted("told") if one.get("steered")]
+        assert "going round in circles" in steered[0]["text"]
+        assert ("success", "better", 0) in steps(talk)
+
+
+async def test_words_end_a_turn_that_cannot_hear_them(talking: Talks) -> None:
+    """Otherwise the turn is cancelled and the next one begins with the words, in the same session and process."""
+    again = [run(f"cat shop.py; {FAILING}") for _ in range(3)]
+    after = rule(act("say", text="I take another way."), told="going round in circles")
+    async with talking(after, rule(*again, act("hang"))) as talk:
+        await talk.work()
+        assert len(talk.told()) == 2
+        assert "going round in circles" in talk.told()[1]
+        assert {one["session"] for one in talk.noted("told")} == {"ses_0"}
+        assert len(talk.events(e.AgentSpawned)) == 1
+        assert steps(talk)[-1][1] == "I take another way."
+
+
+async def test_it_stands_still_and_hears_the_answer(talking: Talks) -> None:
+    """A person who holds it sees it stopped; what they say reaches the same attempt once it goes on."""
+    after = rule(act("say", text="In the cellar."), told="look in the cellar")
+    async with talking(after, rule(act("hang"))) as talk:
+        work = talk.work()
+        await talk.until_noted("told")
+        gate = await talk.supervisor.hold("web")
+        (pid,) = talk.noted("pids")
+        async with asyncio.timeout(30):
+            while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
+                await asyncio.sleep(0.01)
+        await talk.supervisor.answer(gate, Answer(choice="show_me", text=admit("look in the cellar")))
+        await work
+        assert talk.told()[1:] == ["A person says: look in the cellar"]
+        assert talk.status(gate) == "delivered"
+        assert len(talk.events(e.AttemptStarted)) == 1
+
+
+@pytest.mark.parametrize("way", ["resumes", "loads"])
+async def test_a_retry_goes_on_with_the_session(way: str, talking: Talks) -> None:
+    """The next attempt is another process in the same session; what is told of long ago is not its work."""
+    does = rule(act("say", text="I did it."))
+    async with talking(does, settings={"failure_handler": {"max_retries": 1, "max_pivots": 1}}, **{way: True}) as talk:
+        work = talk.work(verify="false")
+        await talk.until(lambda: talk.supervisor.core.head.open_gates())
+        sessions = [one["session"] for one in talk.noted("told")]
+        levels = [one.guidance.level for one in talk.events(e.AttemptStarted)]
+        assert levels[:3] == ["first", "retry", "pivot"]
+        assert sessions[0] == sessions[1] != sessions[2]
+        assert {text for _, text, _ in steps(talk)} == {"I did it."}
+        methods = [one["method"] for one in talk.noted("heard")]
+        assert methods.count("session/new") == methods.count("initialize") - methods.count(f"session/{way[:-1]}")
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def test_a_session_that_is_gone_begins_anew(talking: Talks) -> None:
+    """Where the agent does not know its session any more, or cannot go on with one, the attempt has a new one."""
+    settings = {"failure_handler": {"max_retries": 1, "max_pivots": 0}}
+    async with talking(rule(act("say", text="I did it.")), settings=settings, loads=True) as talk:
+        work = talk.work(verify=f"rm -f {talk.folder}/ses_*; false")
+        await talk.until(lambda: len(talk.events(e.AttemptEnded)) > 1)
+        methods = [one["method"] for one in talk.noted("heard")]
+        assert methods.count("session/load") == 1
+        assert methods.count("session/new") == 2
+        assert [one.how for one in reports(talk)[:2]] == ["ended", "ended"]
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+@pytest.mark.parametrize("script", [{}, {"deaf": True}])
+async def test_cancel_leaves_no_process(script: dict[str, Any], talking: Talks) -> None:
+    """A stop ends the turn where the agent hears of it, and then everything: a child that has freed itself, too."""
+    async with talking(rule(act("orphan"), run("sleep 3600")), **script) as talk:
+        work = talk.work()
+        pids = await talk.until_noted("pids", 3)
+        assert len(talk.left()) == 3
+        await talk.supervisor.stop("test")
+        await work
+        assert talk.left() == []
+        (receipt,) = talk.events(e.StopReceipt)
+        assert set(pids) <= {pid for pid, _, _ in receipt.ended} | ({pids[2]} if not script else set())
+        assert receipt.alive == ()
+        assert any(one.get("method") == "session/cancel" for one in talk.noted("heard"))
+
+
+async def test_a_whole_attempt_leaves_no_process(talking: Talks) -> None:
+    """What an agent leaves behind when it is done is ended, and in the report."""
+    async with talking(rule(act("orphan"), act("say", text="Done."))) as talk:
+        await talk.work()
+        assert talk.left() == []
+        (report,) = reports(talk)
+        assert {pid for pid, _, _ in report.receipt.ended} >= set(talk.noted("pids"))
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ({"version": 2}, "it speaks version 2 of the Agent Client Protocol, not version 1"),
+        ({"version": "next"}, 'it speaks version "next" of the Agent Client Protocol'),
+        ({"fault": "auth"}, "it is not signed in (Authentication required)"),
+    ],
+)
+async def test_no_conversation(script: dict[str, Any], said: str, talking: Talks) -> None:
+    """One clear line says why there can be none; the attempt is over and the run goes on to the next."""
+    async with talking(rule(), **script) as talk:
+        work = talk.work()
+        await talk.until(lambda: len(talk.events(e.AttemptEnded)) > 1)
+        assert reports(talk)[0].how == "crashed"
+        assert said in reports(talk)[0].error.splitlines()[0]
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("exit", "it ended before its turn was over (exit code 3): panic: out of cheese"),
+        ("eof", "its stream ended"),
+        ("huge", "it said a line of more than 16 MiB"),
+    ],
+)
+async def test_a_broken_stream_ends_only_its_attempt(fault: str, said: str, talking: Talks) -> None:
+    """A stream that ends early, or twenty megabytes in one line, is one clear error; the next attempt works."""
+    good = rule(act("say", text="Now it works."), told="The agent")
+    async with talking(good, rule(act("say", text="I begin."), act("fault", name=fault))) as talk:
+        work = talk.work()
+        await talk.until(lambda: len(talk.events(e.AttemptStarted)) > 1)
+        report = reports(talk)[0]
+        assert (report.how, report.session) == ("crashed", "ses_0")
+        assert said in report.error
+        assert len(report.error) < 300
+        assert talk.left()[1:] == []
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def test_an_agent_that_never_answers(talking: Talks, clock: ManualClock) -> None:
+    """Its introduction has a long limit; past it the attempt ends with what it had printed instead."""
+    async with talking(rule(), clock=clock, fault="silent") as talk:
+        work = talk.work()
+        await talk.until_noted("heard")
+        await clock.advance(119)
+        assert not reports(talk)
+        await clock.advance(2)
+        await talk.until(lambda: reports(talk))
+        assert "it did not initialize within 120 s" in reports(talk)[0].error
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def test_noise_and_strange_messages_do_no_harm(talking: Talks, capfd: pytest.CaptureFixture[str]) -> None:
+    """Lines that are no message, messages of no known shape and requests for what we cannot do are passed over, and
+    nothing of it reaches the person's terminal."""
+    does = (act("fault", name="strange"), act("request", method="fs/read_text_file"), run("echo still here"))
+    async with talking(rule(*does), fault="noise") as talk:
+        await talk.work()
+        assert talk.noted("refusals") == [-32601]
+        assert ("success", "still here", 0) in steps(talk)
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_a_flood_is_bounded(talking: Talks) -> None:
+    """Thousands of updates are heard to the last, and the pieces of a message are one record of a bounded size."""
+    async with talking(rule(act("fault", name="flood"), act("say", text="that was all"))) as talk:
+        await talk.work()
+        recorded = steps(talk)
+        assert len(recorded) == 1
+        assert recorded[0][1].endswith("that was all")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("max_tokens", "maximum context length"), ("refusal", "refused"), ("max_turn_requests", "limit")],
+)
+async def test_a_turn_that_ends_for_a_reason(reason: str, said: str, talking: Talks) -> None:
+    """What it could not end well for is what the failure is diagnosed from."""
+    async with talking(rule(act("end", reason=reason))) as talk:
+        work = talk.work()
+        await talk.until(lambda: reports(talk))
+        assert said in reports(talk)[0].error
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)

@@ -1,0 +1,162 @@
+"""What real agents told while they worked, as recorded: steps, exit codes wherever they stand, messages, usage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unstuck.agents.acp.known import KNOWN, quirks_of
+from unstuck.agents.acp.permission import CANCELLED, outcome
+from unstuck.agents.acp.updates import Updates
+from unstuck.contract import Observation
+
+RECORDED = Path(__file__).parents[1] / "data" / "acp"
+FAILING = "echo oops >&2; exit 3"
+PROGRAMS = {
+    "ccacp": "claude-code-acp",
+    "claude": "claude-agent-acp",
+    "codexacp": "codex-acp",
+    "codex": "codex-acp",
+    "vibe": "vibe-acp",
+}
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    """The lines of a recording."""
+    return [json.loads(line) for line in (RECORDED / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+def read(name: str) -> tuple[Updates, list[Observation]]:
+    """The reader after a recording, and what it told."""
+    agent = name.partition("_")[0]
+    updates = Updates(quirks_of([PROGRAMS.get(agent, agent)]))
+    told: list[Observation] = []
+    for line in recorded(name):
+        match line["kind"]:
+            case "update":
+                told += updates.update(line["data"])
+            case "request_permission":
+                before, asked, _ = updates.permission(line["data"])
+                told += [*before, asked]
+            case "prompt_result":
+                told += updates.turn_over(line["data"])
+    return updates, told
+
+
+def commands(told: list[Observation]) -> list[tuple[str, str, int | None]]:
+    """Commands and their results, each once as the supervisor counts them."""
+    seen: set[tuple[bool, str]] = set()
+    found = []
+    for one in told:
+        key = one.kind == "action", str(one.id)
+        if one.tool == "bash" and one.kind in ("action", "success", "failure") and key not in seen:
+            seen.add(key)
+            found.append((one.kind, str(one.text).strip(), one.exit_code))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ccacp", [("success", "hi", None), ("failure", "oops", 3)]),
+        ("codex", [("failure", "oops", 3)]),
+        ("codexacp", [("success", "hi", 0), ("failure", "oops", 3)]),
+        ("opencode", [("success", "hi", 0), ("failure", "oops", 3)]),
+        ("qwen", [("failure", "oops", 3)]),
+        ("gemini", [("success", "", None), ("success", "", None)]),
+    ],
+)
+def test_a_failing_command(name: str, expected: list[tuple[str, str, int | None]]) -> None:
+    """Each call is told once with its command, and its result with the exit code where the agent says it anywhere."""
+    told = commands(read(name)[1])
+    assert [one for one in told if one[0] != "action"] == expected
+    assert [text for kind, text, _ in told if kind == "action"][-1] == FAILING
+
+
+@pytest.mark.parametrize("name", ["ccacp_reject", "claude_reject", "opencode_reject"])
+def test_a_refused_call(name: str) -> None:
+    """A call that a person has refused is no success, and has no exit code."""
+    kind, text, code = commands(read(name)[1])[-1]
+    assert (kind, code) == ("failure", None)
+    assert "refused" in text or "rejected" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [("codex", 330), ("claude_reject", 220), ("gemini", 440), ("qwen", 330), ("opencode", 220), ("vibe", 440)],
+)
+def test_what_was_used(name: str, tokens: int) -> None:
+    """Tokens are counted once, however an agent counts them."""
+    _, told = read(name)
+    assert sum(one.tokens for one in told) == tokens
+
+
+def test_what_it_cost() -> None:
+    """The cost is in dollars, and since the last time."""
+    _, told = read("claude_reject")
+    assert sum(one.cost or 0 for one in told) == pytest.approx(0.0012)
+
+
+def test_messages_and_plans() -> None:
+    """Pieces of a message are one message; a list of what is to do is a step of its work."""
+    updates, told = read("ccacp")
+    said = [str(one.text) for one in told if one.kind == "message"]
+    assert said[0] == "I will run the tests."
+    assert said[-2:] == ["All done.", "Second prompt answered."]
+    assert updates.said.splitlines()[-1] == "Second prompt answered."
+    (plan,) = [one for one in told if one.tool == "plan"]
+    assert plan.text == 'plan ["[in_progress] run tests"]'
+
+
+def test_a_call_is_told_once_it_is_known() -> None:
+    """A call that begins without its command is told when the command comes, and its place is no command."""
+    _, told = read("opencode")
+    assert next(str(one.text) for one in told if one.kind == "action" and one.tool == "bash") == "echo hi"
+    assert all("Terminal" not in one.text and "/repo" not in one.text for one in told)
+
+
+@pytest.mark.parametrize("name", ["ccacp", "codexacp", "gemini", "opencode", "qwen", "codex"])
+def test_permission_is_chosen_by_kind(name: str) -> None:
+    """Yes is this once and no is this once, whatever they are called; what has no such option is cancelled."""
+    requests = [line["data"] for line in recorded(name) if line["kind"] == "request_permission"]
+    for request in requests:
+        kinds = {option["optionId"]: option["kind"] for option in request["options"]}
+        assert kinds[outcome(request, allowed=True)["outcome"]["optionId"]] == "allow_once"
+        assert kinds[outcome(request, allowed=False)["outcome"]["optionId"]] == "reject_once"
+    only = {"options": [{"optionId": "x", "kind": "allow_always"}]}
+    assert outcome(only, allowed=True)["outcome"] == {"outcome": "selected", "optionId": "x"}
+    assert outcome(only, allowed=False) == CANCELLED == outcome({"options": 7}, allowed=True)
+
+
+def test_a_users_own_word_about_permissions_stands() -> None:
+    """A mode is chosen for an agent unless its command says what may be done."""
+    assert quirks_of(KNOWN["gemini"]).mode == "autoEdit"
+    assert quirks_of([*KNOWN["gemini"], "--approval-mode=plan"]).mode == ""
+    assert quirks_of(["/opt/agents/some-agent"]).mode == quirks_of([]).mode == ""
+
+
+FIELDS = (
+    *("sessionUpdate", "toolCallId", "content", "text", "title", "kind", "status", "rawInput", "rawOutput", "_meta"),
+    *("command", "output", "exit_code", "metadata", "exit", "terminal_exit", "entries", "cost", "amount", "usage"),
+    *("totalTokens", "options", "toolCall"),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from(["tool_call", "tool_call_update", "agent_message_chunk", "plan", "usage_update", "new"]), JSON)
+def test_nothing_that_is_told_can_do_harm(kind: str, data: Any) -> None:
+    """An update of another version, or plain nonsense, is passed over or told as what it is, and never raises."""
+    updates = Updates(quirks_of(["vibe-acp"]))
+    fields = data if isinstance(data, dict) else {}
+    for told in (updates.update({**fields, "sessionUpdate": kind}), updates.turn_over(fields)):
+        assert all(isinstance(one, Observation) for one in told)
+    updates.permission(fields)
