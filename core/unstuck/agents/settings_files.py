@@ -1,0 +1,186 @@
+"""Entries of ours in agents' settings files on the disk: put in with a backup, and taken out without a trace.
+
+What a file held before is kept in the user's state directory until our entries are removed: an unchanged file is set
+back to it byte for byte, and from one that was changed since only our own entries are taken out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import shutil
+import stat
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from unstuck.errors import UsageError
+
+__all__ = ["Change", "Editor", "installing", "program_path", "read_settings", "removing"]
+
+_FILE_LIMIT = 2**24
+
+
+class Editor(Protocol):
+    """What is ours in one kind of settings. Its methods raise ValueError where a text cannot be understood."""
+
+    def holds(self, text: str) -> bool:
+        """Whether anything of ours is in ``text``."""
+
+    def without(self, text: str, keep: str) -> str:
+        """``text`` without it. What is empty then goes, too, unless it was so in ``keep``, an older text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is to become of one file: ``before`` and ``after`` are its texts, None where it does not exist.
+
+    ``holds``: something of ours is in ``after``, and ``original`` is what the file would be without us.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+    backup: Path
+    original: str | None = None
+    made: tuple[Path, ...] = ()
+    holds: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is as it should be."""
+        return self.before == self.after
+
+    def diff(self) -> list[str]:
+        """The lines that change, as ``diff -u`` shows them."""
+        old, new = ((text or "").splitlines() for text in (self.before, self.after))
+        return list(difflib.unified_diff(old, new, str(self.path), str(self.path), lineterm="", n=1))
+
+    def apply(self) -> None:
+        """Write it in one step, with its backup first. Raises UsageError where the file has changed meanwhile."""
+        if read_settings(self.path) != self.before:
+            raise UsageError(f"{self.path} has just been changed by somebody else: look again")
+        if not self.is_empty and self.after is not None and self.holds:
+            self.backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            kept = {
+                "file": str(self.path),
+                "before": self.original,
+                "after": _hash(self.after),
+                "made": [str(folder) for folder in self.made],
+            }
+            _write(self.backup, json.dumps(kept) + "\n", 0o600)
+        if self.after is None:
+            Path(os.path.realpath(self.path)).unlink(missing_ok=True)  # a link that led nowhere was the person's
+        elif not self.is_empty:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _write(self.path, self.after, None)
+        if not self.holds:
+            self.backup.unlink(missing_ok=True)
+            for folder in (*self.made, self.backup.parent):
+                with suppress(OSError):
+                    folder.rmdir()  # only if nothing else is in it
+
+
+def installing(path: Path, backup: Path, editor: Editor, edit: Callable[[str], str]) -> Change:
+    """What ``edit`` would put into the file. Raises UsageError where the file cannot be edited."""
+    before = read_settings(path)
+    try:
+        after = edit(before or "")
+        original, made = _original(before, backup, editor)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be edited: {error}") from None
+    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    return Change(
+        path=path, before=before, after=after, backup=backup, original=original, made=(*made, *missing), holds=True
+    )
+
+
+def removing(path: Path, backup: Path, editor: Editor) -> Change:
+    """What would take our entries out again. Raises UsageError where the file cannot be edited."""
+    before = read_settings(path)
+    try:
+        original, made = _original(before, backup, editor)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be edited: {error}") from None
+    return Change(path=path, before=before, after=original, backup=backup, made=made)
+
+
+def program_path(name: str, environ: Mapping[str, str]) -> Path:
+    """A program of ours by its whole path: an agent's own PATH may be another. Raises UsageError where it is not."""
+    places = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
+    found = next((place / name for place in places if os.access(place / name, os.X_OK)), None)
+    named = shutil.which(name, path=environ.get("PATH"))
+    if found is None and named is None:
+        raise UsageError(f"{name} is not installed beside {sys.executable}: install unstuck again")
+    return found or Path(named or "").absolute()
+
+
+def read_settings(path: Path) -> str | None:
+    """The text of a settings file; None where there is none. Raises UsageError where it cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UsageError(f"{path} is no file: it may be a link to /dev/null, and is left alone")
+        with open(path, encoding="utf-8", newline="") as file:
+            text = file.read(_FILE_LIMIT + 1)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', '') or 'it is no UTF-8 text'}") from None
+    if len(text) > _FILE_LIMIT:
+        raise UsageError(f"{path} is too large to be settings")
+    return text
+
+
+def _original(now: str | None, backup: Path, editor: Editor) -> tuple[str | None, tuple[Path, ...]]:
+    """What the file would be without us, and the folders that we had made for it."""
+    kept = _kept(backup)
+    made = tuple(Path(folder) for folder in kept.get("made", ()))
+    if now is None or not editor.holds(now):
+        return now, made
+    before = kept.get("before")
+    if kept.get("after") == _hash(now):
+        return before, made
+    rest = editor.without(now, before or "")
+    return (None if kept and before is None and rest.strip() in ("", "{}") else rest), made
+
+
+def _kept(backup: Path) -> dict[str, Any]:
+    try:
+        kept = json.loads(backup.read_text("utf-8"))
+        made, before = kept["made"], kept["before"]
+        sound = all(isinstance(folder, str) for folder in made) and (before is None or isinstance(before, str))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return kept if sound else {}
+
+
+def _write(path: Path, text: str, mode: int | None) -> None:
+    """Replace the file in one step, as the same file that a link leads to, with the mode it had."""
+    real = Path(os.path.realpath(path))
+    if mode is None:
+        mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600
+    try:
+        descriptor, beside = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+        try:
+            with open(descriptor, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(beside, mode)
+            os.replace(beside, real)
+        except BaseException:
+            os.unlink(beside)
+            raise
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8")).hexdigest()
