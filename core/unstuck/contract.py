@@ -16,6 +16,7 @@ from unstuck.text import Clean
 
 __all__ = [
     "ANSWER_LIMIT",
+    "HELD",
     "QUOTA",
     "Actor",
     "Agent",
@@ -56,6 +57,8 @@ OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "fail
 
 ANSWER_LIMIT = 20_000
 """Characters of an answer: of a longer one, what an agent is told would leave out the middle."""
+HELD = "held"
+"""The key of a question that a person has opened: their task stands still, or does not begin."""
 QUOTA = "quota"
 """The key of the question whether a task goes on after a long wait for a quota."""
 

@@ -98,3 +98,39 @@ async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing
         await stage.pilot.press("escape")
         await stage.settled()
         assert "*models" not in stage.text
+
+
+async def test_what_cannot_be_decided_says_why(showing: Any) -> None:
+    """A task that has not begun gets no time and no rung, which the choices say; held, it can be let go or given up."""
+    async with showing() as stage:
+        stage.story.task("later")
+        await stage.settled()
+        await stage.pilot.press("m")
+        await asked(stage)
+        await stage.pilot.press("1")
+        assert "not possible: no agent works at it: it has not begun" in stage.text
+        await stage.pilot.press("8")
+        assert "not possible: it has not begun" in stage.text
+        await stage.pilot.press("escape", "h")
+        await asked(stage)
+        assert "You have kept it from starting. What now?" in stage.text
+        assert "Skip this part for now" in stage.text
+        assert "In your own words" not in stage.text
+        await stage.pilot.press("s")
+        await become(lambda: stage.story.core.row("later").status == "skipped")
+
+
+async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Any) -> None:
+    """The ladder's page says what can be done from there; m and a rung: the agent is ended for it."""
+    async with showing() as stage:
+        working, process = await at_work(stage, "web")
+        await stage.pilot.press("2")
+        await stage.settled()
+        assert "h holds it · m jumps" in stage.text
+        await stage.pilot.press("escape", "m")
+        await asked(stage)
+        await stage.pilot.press("8")
+        await become(lambda: stage.story.core.row("web").status == "succeeded")
+        assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        await become(lambda: "pivot: web" in stage.text)
+        assert (await working).attempts == 1  # its check passes: there is nothing left to pivot for

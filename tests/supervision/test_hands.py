@@ -169,7 +169,7 @@ async def test_what_cannot_be_taken_over_says_why(desk: Any) -> None:
         at.supervisor.add(Task(id="later", prompt=admit("later")))
         with pytest.raises(UsageError, match="there is no task nothing"):
             await at.supervisor.hand_over("nothing")
-        with pytest.raises(UsageError, match="no agent works at later"):
+        with pytest.raises(UsageError, match="later: no agent works at it: it has not begun"):
             await at.supervisor.hand_over("later")
         working = at.works(hold=False)
         await at.process()

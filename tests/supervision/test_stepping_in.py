@@ -17,6 +17,8 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import AnswerRefused, UsageError
+from unstuck.record import events as e
+from unstuck.record.journal import read_records
 from unstuck.record.state import GateRow
 
 SCRIPT = """
@@ -130,18 +132,103 @@ async def test_more_time_counts_from_now_on(desk: Any) -> None:
         assert (await working).status == "succeeded"
 
 
-async def test_what_cannot_be_held_is_said(desk: Any) -> None:
+async def test_what_cannot_be_done_is_said(desk: Any) -> None:
     """An unknown task, and one that nobody works at: a clear line, and nothing is recorded."""
     async with desk() as at:
         at.supervisor.add(Task(id="later", prompt=admit("later")))
         seq = at.supervisor.core.head.seq
         with pytest.raises(UsageError, match="there is no task nothing"):
             await at.supervisor.hold("nothing")
-        with pytest.raises(UsageError, match="no agent works at later"):
-            await at.supervisor.step_in("later", Answer(choice="skip"))
+        with pytest.raises(UsageError, match="later: no agent works at it: it has not begun"):
+            await at.supervisor.step_in("later", Answer(choice="retry", text=admit("use the queue")))
         with pytest.raises(UsageError, match="no agent works at later"):
             await at.supervisor.extend("later", 60.0)
+        with pytest.raises(UsageError, match="later: it has not begun"):
+            await at.supervisor.choose_rung("later", "pivot")
         assert at.supervisor.core.head.seq == seq
+
+
+async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: Any) -> None:
+    """Held before its first attempt nothing starts, whatever else happens; let go on, it begins as if nothing was."""
+    async with desk() as at:
+        at.supervisor.add(Task(id="web", prompt=admit("Make it work"), verify="grep -q done out.txt", timeout_s=600.0))
+        gate = await at.supervisor.hold("web")
+        assert await at.supervisor.hold("web") == gate
+        working = at.works()
+        at.supervisor.core.wake()
+        await at.clock.advance(60)
+        row: GateRow = at.supervisor.state.gates[gate]
+        assert row.gate.choices == ("continue", "skip", "abandon")
+        assert not (at.root / "pid.txt").exists()
+        await at.supervisor.step_in("web", Answer(choice="continue"))
+        await at.begun()
+        (at.root / "go").touch()
+        outcome = await working
+    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+
+
+@pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
+async def test_a_task_that_has_not_begun_is_given_up(desk: Any, choice: Any, status: str) -> None:
+    """Skipped or abandoned before it begins, no agent is ever started for it, and the record says that I did it."""
+    async with desk() as at:
+        task = Task(id="web", prompt=admit("Make it work"), needs=("first",))
+        at.supervisor.add(Task(id="first", prompt=admit("first")))
+        at.supervisor.add(task)
+        working = at.works()
+        await at.supervisor.step_in("web", Answer(choice=choice))
+        assert (await working).status == status
+        (ended,) = [r for r in read_records(at.supervisor.core.journal.path) if isinstance(r.event, e.TaskEnded)]
+        assert ended.actor == "human"
+        assert not (at.root / "pid.txt").exists()
+
+
+@pytest.mark.parametrize(("level", "told"), [("pivot", "Approach:"), ("research", "First understand the problem")])
+async def test_the_next_rung_is_chosen_for_an_agent_at_work(desk: Any, level: Any, told: str) -> None:
+    """Another approach, or research first: the agent is ended, and its next attempt is told so."""
+    async with desk() as at:
+        working = at.works()
+        process = await at.begun()
+        await at.supervisor.choose_rung("web", level)
+        last = at.root / "told.txt"  # a pivot sets the files back, and with them what was noted of the first attempt
+        await become(lambda: last.exists() and told in last.read_text())
+        assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        row = at.supervisor.core.row("web")
+        assert (row.level, row.chosen) == (level, "")
+        (at.root / "go").touch()
+        outcome = await working
+    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+
+
+async def test_the_same_again_by_choice(desk: Any) -> None:
+    """Stopped and begun again: the same words, no rung used up, and no failure of the agent is counted."""
+    async with desk() as at:
+        working = at.works()
+        await at.begun()
+        gate = await at.supervisor.hold("web")
+        await at.supervisor.choose_rung("web", "first")
+        await become(lambda: (at.root / "told.txt").read_text().count("--") == 2)
+        climb = at.supervisor.core.row("web").climb
+        assert (climb.directives, climb.agent_failures) == (0, 0)
+        assert at.supervisor.core.head.gates[gate].status == "withdrawn"
+        (at.root / "go").touch()
+        assert (await working).status == "succeeded"
+        first, second = (at.root / "told.txt").read_text().split("\n--\n")[:2]
+    assert first == second
+
+
+async def test_the_question_is_asked_at_once_by_choice(desk: Any) -> None:
+    """Whoever wants to be asked now is: the agent is ended, and the stuck question stands there with its report."""
+    async with desk() as at:
+        working = at.works()
+        await at.begun()
+        await at.supervisor.choose_rung("web", "human")
+        await become(lambda: bool(at.supervisor.core.head.open_gates()))
+        (row,) = at.supervisor.core.head.open_gates()
+        assert row.gate.type == "stuck"
+        with pytest.raises(UsageError, match="it waits for your answer, which decides what comes next"):
+            await at.supervisor.choose_rung("web", "pivot")
+        await at.supervisor.answer(row.id, Answer(choice="abandon"))
+        assert (await working).status == "abandoned"
 
 
 async def test_a_held_task_takes_no_more_time(desk: Any) -> None:

@@ -22,6 +22,7 @@ from unstuck.settings import ScreenSettings, Settings, runtime_dir
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.looking import changes_in
+from unstuck.supervision.possible import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp
@@ -108,10 +109,13 @@ class FollowedRun:
         return await self._said(answer_message(gate, answer))
 
     async def hold(self, task: str) -> str:
-        raise UnstuckError("this is a second screen: an agent is held where the run is worked")
+        return str((await self._said({"do": "hold", "task": task})).get("gate") or "")
 
     async def step_in(self, task: str, answer: Answer) -> object:
-        raise UnstuckError("this is a second screen: an agent is held where the run is worked")
+        return await self._said({**answer_message("", answer), "do": "step", "task": task})
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        await self._said({"do": "rung", "task": task, "level": level})
 
     async def hand_over(self, task: str) -> Handed:
         raise UnstuckError("this is a second screen: a work tree is handed over where the run is worked")

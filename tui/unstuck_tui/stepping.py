@@ -11,6 +11,7 @@ from unstuck.errors import UnstuckError
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.deciding import deciding, outcome
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.questions import Jump
 from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.handing import ByHand
 from unstuck_tui.view import RunView
@@ -73,12 +74,15 @@ class Stepping:
             self._drafts.clear()
             await self._answer(tasks, answer)
 
-    async def _answer(self, tasks: Sequence[str], answer: Answer) -> None:
+    async def _answer(self, tasks: Sequence[str], answer: Answer | Jump) -> None:
         done: list[str] = []
         refused: list[tuple[str, str]] = []
         for task in tasks:
             try:
-                await self._view.step_in(task, answer)
+                if isinstance(answer, Jump):
+                    await self._view.choose_rung(task, answer.level)
+                else:
+                    await self._view.step_in(task, answer)
                 done.append(task)
             except UnstuckError as error:
                 refused.append((task, str(error)))

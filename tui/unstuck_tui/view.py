@@ -15,6 +15,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.events import NotificationSent
 from unstuck.record.state import State
 from unstuck.supervision.hands import Back, Handed
+from unstuck.supervision.possible import NextRung
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
@@ -98,6 +99,9 @@ class RunView(Protocol):
 
     async def step_in(self, task: str, answer: Answer) -> object:
         """Hold ``task`` and decide about it; ``extend`` gives it more time. Raises UnstuckError where it cannot."""
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        """Say what comes next for ``task``. Raises UnstuckError where it cannot be chosen."""
 
     async def hand_over(self, task: str) -> Handed:
         """Let the agent of ``task`` stand still while a person works in its tree. Raises UnstuckError."""
@@ -186,9 +190,10 @@ class LiveRun:
         return await self._supervisor.hold(task)
 
     async def step_in(self, task: str, answer: Answer) -> object:
-        if answer.choice == "extend":
-            return await self._supervisor.extend(task, answer.number or 0.0)
         return await self._supervisor.step_in(task, answer)
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        await self._supervisor.choose_rung(task, level)
 
     async def hand_over(self, task: str) -> Handed:
         return await self._supervisor.hand_over(task)

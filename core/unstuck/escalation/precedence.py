@@ -28,6 +28,7 @@ __all__ = [
     "Finish",
     "Halt",
     "Redispatch",
+    "chosen",
     "decide",
 ]
 
@@ -321,22 +322,40 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
             approach=climb.approach,
         )
     if rung == "pivot":
-        way = facts.alternatives[0]
-        stepped = step_onto(climb, "pivot", failure_type, fresh=fresh)
-        return Direct(
-            level="pivot",
-            line=10,
-            climb=replace(stepped, approach=way.name),
-            approach=way.name,
-            fresh=True,
-            restore="baseline",
-            checkpoint="pivot",
-            reason=f"from {way.source}",
-        )
+        return _pivot(facts, step_onto(climb, "pivot", failure_type, fresh=fresh), line=10)
     if rung == "research":
         stepped = step_onto(climb, "research", failure_type, fresh=fresh)
         return Direct(level="research", line=10, climb=replace(stepped, approach=""))
     return _ask(facts, line=10, reason="nothing is left to try")
+
+
+def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
+    way = facts.alternatives[0]
+    return Direct(
+        level="pivot",
+        line=line,
+        climb=replace(climb, approach=way.name),
+        approach=way.name,
+        fresh=True,
+        restore="baseline",
+        checkpoint="pivot",
+        reason=f"from {way.source}",
+    )
+
+
+def chosen(facts: Facts, level: Literal["pivot", "research", "human"]) -> Decision:
+    """The rung that a person has chosen, whatever the table says; research where no other approach is known.
+
+    It counts as used like any other, also past its limit.
+    """
+    climb, fresh = _noted(facts)
+    failure_type = facts.diagnosis.failure_type if facts.diagnosis else FailureType.UNKNOWN
+    if level == "human":
+        return _ask(facts, line=0, reason="you wanted to be asked")
+    if level == "pivot" and facts.alternatives:
+        return _pivot(facts, step_onto(climb, "pivot", failure_type, fresh=fresh), line=0)
+    stepped = step_onto(climb, "research", failure_type, fresh=fresh)
+    return Direct(level="research", line=0, climb=replace(stepped, approach=""))
 
 
 def _ask(facts: Facts, *, line: int, reason: str) -> Decision:

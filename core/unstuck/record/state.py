@@ -133,7 +133,7 @@ class TaskRow:
     ``saved`` is the checkpoint of what is asked about, ``none`` where there could be none; ``backoff_quota``: the wait
     is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
     in seconds, ``left`` what the last of them has left in the tree, a file a line. ``failures`` are those of the
-    present approach that retries have answered, the oldest first.
+    present approach that retries have answered, the oldest first. ``chosen`` is the rung that a person wants next.
     """
 
     task: Task
@@ -166,6 +166,7 @@ class TaskRow:
     backoff_quota: bool = False
     used: float = 0.0
     left: tuple[str, ...] = ()
+    chosen: str = ""
     changed: int = 0
 
     @property

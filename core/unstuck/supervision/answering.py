@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unstuck.contract import Answer
-from unstuck.errors import UnstuckError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.processes import is_ours
 from unstuck.supervision.gates import admitted
+from unstuck.supervision.possible import RUNGS
 from unstuck.text import admit
 
 if TYPE_CHECKING:
@@ -24,25 +25,33 @@ class Hooks(Protocol):
     async def acknowledged(self, ack: str) -> None: ...
 
 
+_FOR_PEOPLE = {
+    # Silence is never consent, and neither is what an agent says in the person's name.
+    "answer": "an agent may not answer: this question is for a person",
+    "keep": "an agent may not stop the clock of a question",
+    "hold": "an agent may not hold another one",
+    "step": "an agent may not decide about a task",
+    "rung": "an agent may not choose what comes next",
+}
+
+
 class Answers:
-    """The handler of the run's socket: ``answer``, ``keep``, ``state`` and ``hook``."""
+    """The handler of the run's socket: what only a person may say, ``state`` and ``hook``."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
 
     async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
         """One reply to one message; what is wrong with it comes back as ``error``."""
-        match message.get("do"):
-            case "answer":
-                if is_ours(getattr(peer, "pid", 0)):
-                    # Silence is never consent, and neither is what an agent says in the person's name.
-                    return {"error": "an agent may not answer: this question is for a person", "code": 2}
-                return await self._answer(message)
-            case "keep":
-                if is_ours(getattr(peer, "pid", 0)):
-                    return {"error": "an agent may not stop the clock of a question", "code": 2}
-                await self._supervisor.keep_open(str(message.get("gate", "")))
-                return {"ok": True}
+        do = message.get("do")
+        if isinstance(do, str) and do in _FOR_PEOPLE:
+            if is_ours(getattr(peer, "pid", 0)):
+                return {"error": _FOR_PEOPLE[do], "code": 2}
+            try:
+                return {"ok": True, **await self._said(do, message)}
+            except (UnstuckError, TypeError, ValueError) as error:
+                return {"error": str(error), "code": getattr(error, "exit_code", 2)}
+        match do:
             case "state":
                 supervisor = self._supervisor
                 held = supervisor.core.journal.held
@@ -51,6 +60,38 @@ class Answers:
                 return await self._hook(message, peer)
             case other:
                 return {"error": f"unknown request {admit(str(other), limit=60)}"}
+
+    async def _said(self, do: str, message: dict[str, Any]) -> dict[str, Any]:
+        """What a person has said, done. Raises UnstuckError, TypeError, ValueError."""
+        supervisor, task = self._supervisor, str(message.get("task", ""))
+        match do:
+            case "answer":
+                gate = await supervisor.answer(str(message.get("gate", "")), _answer_in(message))
+                return {"gate": gate.id, "run": supervisor.run}
+            case "keep":
+                await supervisor.keep_open(str(message.get("gate", "")))
+            case "hold":
+                if not supervisor.core.person:
+                    raise UsageError("nobody watches this run where it is worked: it would be parked; decide at once")
+                return {"gate": await supervisor.hold(task)}
+            case "step":
+                await self._step_in(task, _answer_in(message))
+            case _:
+                level = next((rung for rung in RUNGS if rung == message.get("level")), None)
+                if level is None:
+                    raise ValueError(f"what comes next is one of: {', '.join(RUNGS)}")
+                await supervisor.choose_rung(task, level)
+        return {}
+
+    async def _step_in(self, task: str, answer: Answer) -> None:
+        """Whoever decides is there for that moment: a run without a screen is not parked for a question in between."""
+        core = self._supervisor.core
+        before, core.person = core.person, True
+        try:
+            await self._supervisor.step_in(task, answer)
+        finally:
+            core.person = before
+            core.wake()
 
     async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
         hooks, payload = self._supervisor.hooks, message.get("payload")
@@ -63,18 +104,15 @@ class Answers:
         if self._supervisor.hooks is not None:
             await self._supervisor.hooks.acknowledged(ack)
 
-    async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        number, said = message.get("number"), message.get("text", "")
-        try:
-            if not isinstance(said, str):
-                raise TypeError("the text of an answer is a string")
-            answer = Answer(
-                choice=message.get("choice", ""),
-                text=admitted(said),
-                number=float(number) if number is not None else None,
-                scope=message.get("scope", "once"),
-            )
-            gate = await self._supervisor.answer(str(message.get("gate", "")), answer)
-        except (UnstuckError, TypeError, ValueError) as error:
-            return {"error": str(error), "code": getattr(error, "exit_code", 2)}
-        return {"ok": True, "gate": gate.id, "run": self._supervisor.run}
+
+def _answer_in(message: dict[str, Any]) -> Answer:
+    """The answer in ``message``. Raises AnswerRefused, TypeError, ValueError."""
+    number, said = message.get("number"), message.get("text", "")
+    if not isinstance(said, str):
+        raise TypeError("the text of an answer is a string")
+    return Answer(
+        choice=message.get("choice", ""),
+        text=admitted(said),
+        number=float(number) if number is not None else None,
+        scope=message.get("scope", "once"),
+    )

@@ -182,7 +182,7 @@ class _Running:
         row, before = self._row, self._held
         held = row.state == "held" or bool(self._core.journal.held) or is_asking(self._core, row.id)
         # What stands still and has to end is woken by the stop alone, so that it takes no step in between.
-        held = held or (before[0] and self._must_stop())
+        held = held or (before[0] and (self._must_stop() or self._cannot_hear_answer()))
         self._held = held, row.pid
         # A question may be open before the process is there: that stands still from its first moment on.
         if self._held != before and (held or before[0]):

@@ -17,6 +17,7 @@ from unstuck.record.state import GateRow, TaskRow
 from unstuck.supervision.asking import answer_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.naming import MOST_NAMED
+from unstuck.supervision.possible import why_not
 from unstuck.supervision.stepping_in import hold
 from unstuck.supervision.timers import keep_open
 from unstuck.text import Clean, admit, one_line
@@ -62,13 +63,16 @@ async def hand_over(core: Core, task: str) -> Handed:
     Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where nothing
     could tell afterwards what was changed.
     """
-    before = core.row(task).gate if task in core.head.tasks else ""
+    known = core.head.tasks.get(task)
+    if known is not None and not known.gate and (why := why_not(core.head, known, "show_me")):
+        raise UsageError(f"{task}: {why}")
+    before = known.gate if known is not None else ""
     gate = core.head.gates[await hold(core, task)]
     row = core.row(task)
     _refuse(core, gate, is_ours=gate.id != before)
     keep_open(core, gate.id)
-    known = core.in_hands.get(gate.id)
-    since = known.since if known is not None else await _saved(core, row)
+    again = core.in_hands.get(gate.id)
+    since = again.since if again is not None else await _saved(core, row)
     if core.head.gates[gate.id].status != "open":
         raise UsageError(f"{task} has had its answer just now")
     handed = Handed(

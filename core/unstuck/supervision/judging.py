@@ -10,7 +10,18 @@ from unstuck.contract import QUOTA, Capabilities, Report
 from unstuck.detection import is_circular_fix
 from unstuck.diagnosis import Diagnosis, ErrorCategory, ErrorType, FailureType, diagnose
 from unstuck.errors import IntegrationConflict, WorkspaceError
-from unstuck.escalation.precedence import AskQuestion, BackOff, Block, Direct, Facts, Finish, Halt, Redispatch, decide
+from unstuck.escalation.precedence import (
+    AskQuestion,
+    BackOff,
+    Block,
+    Direct,
+    Facts,
+    Finish,
+    Halt,
+    Redispatch,
+    chosen,
+    decide,
+)
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
@@ -177,7 +188,11 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
     if answered := pending_answer(core.head, row):
         follow_answer(core, row, answered)
         return
-    decision = decide(_facts(core, row, infrastructure), core.limits)
+    facts = _facts(core, row, infrastructure)
+    if row.chosen == "first":
+        _begin_again(core, row)
+        return
+    decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
     match decision:
         case Direct() | Redispatch() | Halt() if _does_not_pass(core, row):
             _escalate_transient(core, row)
@@ -336,6 +351,12 @@ def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
         task=row.id,
         attempt=row.attempt,
     )
+
+
+def _begin_again(core: Core, row: TaskRow) -> None:
+    """A person wants the same once more: no rung is used up."""
+    event = e.DirectiveIssued(level="first", line=0, climb=row.climb, reason=admit("you wanted it again"))
+    core.append(event, task=row.id, attempt=row.attempt)
 
 
 def _limit(core: Core, decision: Direct) -> int:

@@ -7,37 +7,82 @@ kill like the others. No rule and no timer answers it.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
-from unstuck.contract import Answer, Gate
+from unstuck.contract import HELD, Answer, Gate, Report
 from unstuck.errors import AnswerRefused, UsageError
-from unstuck.supervision.asking import answer_gate
+from unstuck.record import events as e
+from unstuck.record.state import TaskRow
+from unstuck.supervision.asking import answer_gate, open_gate
 from unstuck.supervision.core import Core
+from unstuck.supervision.learning import ways_for
+from unstuck.supervision.possible import NextRung, why_not
 from unstuck.supervision.questions import Question, is_asking
 from unstuck.supervision.timeouts import timeout_context
+from unstuck.text import admit
 
-__all__ = ["HELD", "extend", "hold", "step_in"]
+__all__ = ["choose_rung", "extend", "hold", "step_in"]
 
-HELD = "held"
-"""The key of a question that a person has opened."""
 CHOICES = ("show_me", "retry", "continue", "skip", "abandon")
+BEFORE_IT_BEGINS = ("continue", "skip", "abandon")
+_NOT_BEGUN = "nothing: no agent has begun"
 
 
 async def hold(core: Core, task: str) -> str:
     """Let the agent of ``task`` stand still; the id of the question that it then waits for, or waits for already.
 
-    Its files are saved first. Raises UsageError where there is nothing to hold.
+    Its files are saved first. One that has not begun does not begin before it is let. Raises UsageError where there is
+    nothing to hold.
     """
+    row = core.head.tasks.get(task)
+    if row is not None and row.state in ("blocked", "ready") and not why_not(core.head, row, "hold"):
+        return _keep_from_starting(core, row)
     return await _asked(core, task, _held_question(core, task))
 
 
-async def step_in(core: Core, task: str, answer: Answer) -> Gate:
-    """Hold ``task``, if it does not stand still already, and decide about it.
+def _keep_from_starting(core: Core, row: TaskRow) -> str:
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "question": "You have kept it from starting. What now?",
+        "checkpoint": "",
+        "not_saved": _NOT_BEGUN,
+    }
+    gate = open_gate(core, "question", task=row.id, key=HELD, context=context, choices=BEFORE_IT_BEGINS, actor="human")
+    core.wake(row.id)
+    return gate
 
-    Raises UsageError where there is nothing to hold, AnswerRefused where what it waits for takes another answer.
+
+async def step_in(core: Core, task: str, answer: Answer) -> Gate | None:
+    """Hold ``task``, if it does not stand still already, and decide about it; None where nothing had to be held.
+
+    Raises UsageError where it cannot be, AnswerRefused where what it waits for takes another answer.
     """
+    row = core.head.tasks.get(task)
+    waits = row is not None and row.state in ("blocked", "ready", "backoff", "parked") and not row.gate
+    if waits and (answer.choice == "skip" or answer.choice == "abandon"):
+        status: Literal["skipped", "abandoned"] = "skipped" if answer.choice == "skip" else "abandoned"
+        core.append(e.TaskEnded(task_id=task, status=status, reason=admit(answer.text)), task=task, actor="human")
+        return None
+    if row is not None and waits:
+        raise UsageError(f"{task}: {why_not(core.head, row, 'show_me')}")
     gate = await hold(core, task)
     return answer_gate(core.journal, gate, answer)
+
+
+def choose_rung(core: Core, task: str, level: NextRung) -> None:
+    """Say what comes next for ``task``; its agent, if one is at work, is ended for it. Raises UsageError."""
+    row = core.head.tasks.get(task)
+    if row is None:
+        raise UsageError(f"there is no task {task}")
+    why = why_not(core.head, row, level)
+    if not why and level == "pivot" and row.diagnosis and not ways_for(core, row, row.report or Report()):
+        why = "no other approach is left for its failure: name one"
+    if not why and level == "human" and not core.may_ask:
+        why = "nobody may be asked in this run"
+    if why:
+        raise UsageError(f"{task}: {why}")
+    core.append(e.RungChosen(task_id=task, level=level), task=task, attempt=row.attempt, actor="human")
 
 
 async def extend(core: Core, task: str, seconds: float) -> Gate:

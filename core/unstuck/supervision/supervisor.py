@@ -34,6 +34,7 @@ from unstuck.supervision.core import Core, GatePolicy, limits_of
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.ending import record_end
 from unstuck.supervision.looking import changes_of
+from unstuck.supervision.possible import NextRung
 from unstuck.supervision.questions import stop_asking
 from unstuck.supervision.recovering import answer_chosen
 from unstuck.supervision.recovery import interrupt_running, take_over
@@ -383,11 +384,14 @@ class Supervisor:
         await self.core.journal.committed()
         return gate
 
-    async def step_in(self, task: str, answer: Answer) -> Gate:
+    async def step_in(self, task: str, answer: Answer) -> Gate | None:
         """Hold ``task`` and decide about it: what can be answered to the question that it then waits for.
 
-        Raises UsageError where no agent works at it, AnswerRefused, GateClosed.
+        One that has not begun can be skipped and abandoned at once; ``extend`` gives it so many seconds from now on.
+        Raises UsageError where it cannot be held, AnswerRefused, GateClosed.
         """
+        if answer.choice == "extend":
+            return await self.extend(task, answer.number or 0.0)
         closed = await stepping_in.step_in(self.core, task, answer)
         self.core.wake()
         await self.core.journal.committed()
@@ -399,6 +403,14 @@ class Supervisor:
         self.core.wake()
         await self.core.journal.committed()
         return closed
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        """Say what comes next for ``task``: the same again, another approach, research, or the question.
+
+        Raises UsageError where nothing can be chosen for it.
+        """
+        stepping_in.choose_rung(self.core, task, level)
+        await self.core.journal.committed()
 
     async def hand_over(self, task: str) -> hands.Handed:
         """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`give_back`.

@@ -16,6 +16,7 @@ import pytest
 from unstuck_tui.actions import key_of
 
 OPEN = "esc leaves it open"
+BACK = "leaves the question open"
 PROMPT = "hands$"
 FOLLOWS = 'grep -q "made it by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true'
 
@@ -66,7 +67,7 @@ def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
     terminal.write("pwd; echo 'port = 8080' > app.ini\n")
     terminal.until(str(hands.root))
     terminal.write("exit\n")
-    terminal.until("You have changed 1 file: added app.ini", "+port = 8080", "leaves the question open")
+    terminal.until("You have changed 1 file: added app.ini", "+port = 8080", BACK)
     terminal.press(key_of("hands.tell"))
     terminal.until("enter sends")
     terminal.write("I made it by hand: 80 is taken [/x]")
@@ -100,7 +101,7 @@ def test_ctrl_c_and_ctrl_z_are_the_programs_own(hands: Any) -> None:
     terminal.write("kill -STOP $$; echo went''on\n")
     terminal.until("wenton")
     terminal.write("stty -echo raw; kill -KILL $$\n")
-    terminal.until("was ended by signal 9", "You have changed nothing")
+    terminal.until("was ended by signal 9", "You have changed nothing", BACK)
     terminal.press("escape")
     terminal.gone("You have changed nothing")
     terminal.until("needs you", "waits for you")
@@ -122,7 +123,7 @@ def test_an_editor_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Pa
     hands.environment["EDITOR"] = str(editor)
     terminal = stuck(hands)
     terminal.press(key_of("dialog.editor"))
-    terminal.until("was ended by signal 9")
+    terminal.until("was ended by signal 9", BACK)
     assert (hands.seen / "arguments").read_text() == f"+3 {hands.root / 'app.py'}\n"
     terminal.press("escape")
     terminal.gone("You have changed nothing")
@@ -138,7 +139,7 @@ def test_what_cannot_be_started_is_said(hands: Any) -> None:
     terminal.press(key_of("dialog.editor"))
     terminal.until("neither VISUAL nor EDITOR names an editor")
     terminal.press(key_of("task.shell"))
-    terminal.until("/nowhere/sh cannot be started: No such file or directory")
+    terminal.until("/nowhere/sh cannot be started: No such file or directory", BACK)
     terminal.press("escape")
     terminal.gone("cannot be started")
     terminal.kill(signal.SIGTERM)
@@ -184,12 +185,11 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
     refused = hands.unstuck("answer", gate, "continue")
     assert (refused.returncode, "somebody works in its files" in refused.stderr) == (2, True)
     terminal.write("echo 1 > by_hand.txt; exit\n")
-    terminal.until("added by_hand.txt", "other needs you since then")
+    terminal.until("added by_hand.txt", "other needs you since then", BACK)
     terminal.press(key_of("hands.tell"))
     terminal.until("enter sends")
     terminal.write("I made it by hand")
     terminal.press("enter")
-    hands.go.write_text("on", encoding="utf-8")
     terminal.until("1 done")
     terminal.kill(signal.SIGTERM)
     terminal.ended()

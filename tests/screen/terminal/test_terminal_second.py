@@ -65,7 +65,10 @@ def log_of(desk: Any) -> bytes:
 
 
 def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, running: Running) -> None:
-    """The question comes up there, too; its answer reaches the agent of the other process; leaving asks nothing."""
+    """The question comes up there, too; its answer reaches the agent of the other process, and another gets more time.
+
+    What cannot be done from here says why, and leaving asks nothing.
+    """
     first = running(str(plan))
     until(first, "gate_opened")
     watching = desk.terminal("watch")
@@ -76,6 +79,17 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, runn
     watching.press("ctrl+s")
     watching.until("1 done", "1 working")
     assert "Make a file called done." in desk.prompts("asks")[1]
+    watching.press("G", key_of("task.hold"))
+    watching.until("nobody watches this run where it is worked")
+    watching.press(key_of("task.decide"))
+    watching.until("Decide about works", "esc changes nothing")
+    watching.press(key_of("decide.extend"))
+    watching.until("enter sends")
+    watching.write("2h")
+    watching.press("enter")
+    watching.until("extend: works", "1:59:")
+    watching.press(key_of("task.shell"))
+    watching.until("this is a second screen")
     before = log_of(desk)
     watching.press(key_of("app.quit"))
     assert watching.ended() == 0

@@ -19,7 +19,7 @@ from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
-from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.dialogs.questions import Jump, question_of
 from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
 from unstuck_tui.handing import ByHand, Hands, Program
@@ -199,13 +199,13 @@ class Asker:
                     if (shown := await self._by_hand(row.gate.task, answer.program)) is not None:
                         await self._tell_agent(*shown)
                     return
-                trouble = await self._sent(row, answer) if answer is not None else None
+                trouble = await self._sent(row, answer) if isinstance(answer, Answer) else None
                 if trouble is None:
                     return
         finally:
             self._is_asking = False
 
-    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | None:
+    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | None:
         question = question_of(self._tracker.state, row)
         self._shown = GateDialog(question, clock=self._tracker.clock, drafts=self._drafts, trouble=trouble)
         try:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.record.state import State
+from unstuck.supervision.possible import RUNGS, why_not
 from unstuck.text import one_line
 from unstuck_tui.actions import actions_of, key_of, spoken
-from unstuck_tui.dialogs.questions import Option, Question, Takes
+from unstuck_tui.dialogs.questions import Jump, Option, Question, Takes
 from unstuck_tui.render.words import word_of
 
 __all__ = ["deciding", "outcome"]
@@ -19,22 +20,12 @@ _TAKES: dict[str, Takes] = {"extend": "duration", "show_me": "lines", "retry": "
 
 
 def deciding(state: State, tasks: Sequence[str]) -> Question:
-    """The question what becomes of ``tasks``; it stands in no record, only its answers do."""
+    """The question what becomes of ``tasks``; it stands in no record, only its answers do.
+
+    What none of them can be told is refused, with the reason of the first.
+    """
     # A time-out takes all of these; what each task really waits for decides whether it can be.
     gate = Gate(id="", type="timeout", task="", key="", context={}, choices=_CHOICES, attempt="live")
-    options = []
-    for action in actions_of("decide"):
-        choice = action.id.partition(".")[2]
-        options.append(
-            Option(
-                name=choice,
-                key=key_of(action.id),
-                label=action.label,
-                touches=action.help,
-                choice=next(one for one in _CHOICES if one == choice),
-                takes=_TAKES.get(choice, ""),
-            )
-        )
     named = [f"{one_line(task)} ({word_of(state, state.tasks[task])})" for task in tasks[:_NAMED]]
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
     return Question(
@@ -43,14 +34,40 @@ def deciding(state: State, tasks: Sequence[str]) -> Question:
         problem=", ".join(named) + more,
         where="",
         facts=(),
-        options=tuple(options),
+        options=tuple(_options(state, tasks)),
         leaving=f"{spoken('dialog.back')} changes nothing",
     )
 
 
-def outcome(answer: Answer, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:
-    """What came of ``answer``, in a line or two."""
-    spoken = answer.choice.replace("_", " ")
+def _options(state: State, tasks: Sequence[str]) -> list[Option]:
+    options = []
+    for action in actions_of("decide"):
+        name = action.id.partition(".")[2]
+        level = next((rung for rung in RUNGS if rung == name), None)
+        choice: Choice = next((one for one in _CHOICES if one == name), "stop")
+        reasons = [why_not(state, state.tasks[task], level or choice) for task in tasks]  # type: ignore[arg-type]
+        fits = sum(not reason for reason in reasons)
+        options.append(
+            Option(
+                name=name,
+                key=key_of(action.id),
+                label=action.label,
+                touches=action.help if fits == len(tasks) else f"{action.help} For {fits} of {len(tasks)}.",
+                choice=choice,
+                takes=_TAKES.get(name, ""),
+                refused="" if fits else f"not possible: {reasons[0]}",
+                jump=level,
+            )
+        )
+    return options
+
+
+def outcome(decided: Answer | Jump, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:
+    """What came of ``decided``, in a line or two."""
+    if isinstance(decided, Jump):
+        spoken = {"first": "begin again", "human": "ask"}.get(decided.level, decided.level)
+    else:
+        spoken = decided.choice.replace("_", " ")
     said = f"{spoken}: {', '.join(map(one_line, done[:_NAMED]))}" if done else f"{spoken}: nothing was done"
     if len(done) > _NAMED:
         said += f" and {len(done) - _NAMED} more"

@@ -16,7 +16,7 @@ from unstuck.errors import AnswerRefused
 from unstuck_tui.actions import key_of, spoken
 from unstuck_tui.copying import question_text
 from unstuck_tui.dialogs.dialog import Choices, Dialog
-from unstuck_tui.dialogs.questions import Option, Question, to_answer
+from unstuck_tui.dialogs.questions import Jump, Option, Question, to_answer
 from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.handing import ByHand, Program
 from unstuck_tui.widgets.fields import LineField, LinesField
@@ -33,8 +33,8 @@ _HOW_MUCH = {
 }
 
 
-class GateDialog(Dialog[Answer | ByHand, Option]):
-    """Asks ``question`` and returns the answer, that the person would rather do it, or None where it stays open.
+class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
+    """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
     """
@@ -90,7 +90,9 @@ class GateDialog(Dialog[Answer | ByHand, Option]):
         return self._chosen is not None
 
     def chosen(self, choice: Option) -> None:
-        if choice.takes:
+        if choice.jump is not None:
+            self.finish(Jump(choice.jump))
+        elif choice.takes:
             self._write(choice)
         else:
             self._answer(choice, "")

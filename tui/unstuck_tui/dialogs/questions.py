@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from unstuck.contract import ANSWER_LIMIT, Answer, Choice, Gate
+from unstuck.contract import ANSWER_LIMIT, HELD, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.record.state import GateRow, State
 from unstuck.settings import parse_duration
 from unstuck.supervision.gates import check_answer, effect_of
-from unstuck.supervision.stepping_in import HELD
+from unstuck.supervision.possible import NextRung
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
 from unstuck_tui.actions import Area, actions_of, key_of, spoken
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.render.format import span, time_of_day
 
-__all__ = ["Option", "Question", "Takes", "question_of", "to_answer"]
+__all__ = ["Jump", "Option", "Question", "Takes", "question_of", "to_answer"]
 
 Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost"]
 Scope = Literal["once", "pattern", "task"]
@@ -43,13 +43,21 @@ _MEANWHILE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option(Listed):
-    """A choice that makes an answer, with its own ``text`` or the one it ``takes``."""
+    """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` on the ladder."""
 
     choice: Choice
     text: str = ""
     takes: Takes = ""
     scope: Scope = "once"
     number: float | None = None
+    jump: NextRung | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """What a person wants to come next, whatever the ladder says."""
+
+    level: NextRung
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

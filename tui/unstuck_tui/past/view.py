@@ -15,6 +15,7 @@ from unstuck.record.state import State
 from unstuck.settings import Settings
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.hands import Back, Handed
+from unstuck.supervision.possible import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.history import History
@@ -130,6 +131,9 @@ class PastRun:
         raise UnstuckError(PAST)
 
     async def step_in(self, task: str, answer: Answer) -> object:
+        raise UnstuckError(PAST)
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
         raise UnstuckError(PAST)
 
     async def hand_over(self, task: str) -> Handed:

@@ -9,6 +9,7 @@ from unstuck.contract import Level
 from unstuck.escalation.forecast import Step, forecast
 from unstuck.escalation.levels import Limits
 from unstuck.record.state import State, TaskRow
+from unstuck_tui.actions import spoken
 from unstuck_tui.render.format import fit, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone, needs_person
@@ -38,12 +39,23 @@ _WORDS = {
 }
 
 
-def ladder_lines(state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True, width: int) -> list[Line]:
-    """The rungs with how much of each is used up, then what led here and what follows; ``width`` in cells."""
+_CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research", "human": "the question"}
+
+
+def ladder_lines(
+    state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True, with_keys: bool = True, width: int
+) -> list[Line]:
+    """The rungs with how much of each is used up, then what led here and what follows; ``width`` in cells.
+
+    ``with_keys``: and what a person can do about it.
+    """
     lines = [_rung(state, row, limits, level, label, width) for level, label in _RUNGS]
     lines.append((Cell(" "),))
     for name, text in _facts(row, limits, may_ask):
         lines += _field(name, text, width)
+    if row.state != "ended" and with_keys:
+        hold, decide = spoken("task.hold"), spoken("task.decide")
+        lines += _field("from here", f"{hold} holds it · {decide} jumps to another rung, gives time, skips", width)
     return lines
 
 
@@ -79,6 +91,8 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
     if diagnosis is not None and climb.rung != "first":
         again = f", {climb.repeats} times in a row" if climb.repeats > 1 else ""
         yield "moved by", f"{diagnosis.headline}{again}"
+    if row.chosen:
+        yield "chosen", f"{_CHOSEN.get(row.chosen, row.chosen)} comes next, because you want it"
     if climb.failed_approaches:
         yield "failed", " · ".join(climb.failed_approaches)
     ahead = forecast(climb, diagnosis, limits, direct=row.mode == "direct", may_ask=may_ask)

@@ -255,6 +255,9 @@ def _details(event: e.GateOpened, record: Record) -> list[str]:
     return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
+_CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research", "human": "the question"}
+
+
 def _handed_back(event: e.HandedBack, record: Record) -> str:
     what = event.trouble or _plural(event.files, "file is different", "files are different")
     return f"  {record.task} is back: {what}"
@@ -441,6 +444,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.GateAnswered: _answered,
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
+    e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",
     e.HandedOver: lambda event, record: f"  {record.task} is in a person's hands (files as of {event.checkpoint})",
     e.HandedBack: _handed_back,
     e.TaskEnded: _task_ended,

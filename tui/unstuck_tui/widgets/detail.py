@@ -220,7 +220,8 @@ class Detail(Vertical):
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         """What stands on the page that is shown."""
         if self._page == "ladder":
-            return ladder_lines(self._tracker.state, row, self._view.rules, width=width)
+            with_keys = not self._view.is_past
+            return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)
         if self._page == "changes":
             return changes_lines(self._changes.since, self._changes.diff, note=self._changes.note, width=width)
         moments = self._tracker.history.of(row.id)

@@ -22,6 +22,7 @@ __all__ = [
     "DivineResponseReceived",
     "ResearchDone",
     "RestoreDone",
+    "RungChosen",
     "SignalParseFailure",
     "TransientErrorEscalated",
     "TransientErrorResolved",
@@ -48,6 +49,16 @@ class DirectiveIssued(Event):
     answers: tuple[str, ...] = ()
     limit: int = 0
     command: Clean = Clean("")
+
+
+class RungChosen(Event):
+    """A person has said what comes next for a task; ``first`` is the same again, ``human`` that they want to be asked.
+
+    Its agent, if one is at work, is ended for that; a check that passes then still ends the task.
+    """
+
+    task_id: str
+    level: Literal["first", "pivot", "research", "human"]
 
 
 class TransientErrorRetry(Event):

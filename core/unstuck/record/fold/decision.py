@@ -10,6 +10,7 @@ from typing import Any
 from unstuck.contract import Guidance
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
+from unstuck.record.fold.clock import let_go
 from unstuck.record.fold.rows import Handlers, change_gate, change_task, is_current, on
 from unstuck.record.state import DirectiveRow, State
 
@@ -35,13 +36,25 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
         answers=event.answers,
         command=event.command,
     )
-    change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
+    change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None, chosen="")
     row = state.tasks.get(record.task)
     if row is not None and event.level == "retry" and row.diagnosis is not None:
         change_task(state, record, failures=(*row.failures, row.diagnosis)[-FAILURES_KEPT:])
     elif event.level != "continue":
         # What failed says something of the approach that it failed with, and of no other.
         change_task(state, record, failures=())
+
+
+@_on(e.RungChosen)
+def _rung_chosen(state: State, record: Record, event: e.RungChosen) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state == "ended":
+        return
+    change_task(state, record, chosen=event.level)
+    if row.state == "running":
+        let_go(state, row.attempt, record.mono, "stopping")
+    elif row.state == "backoff":
+        change_task(state, record, state="undecided")
 
 
 @_on(e.TransientErrorRetry)

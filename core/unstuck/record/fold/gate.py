@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from unstuck.contract import QUOTA, Answer, Gate
+from unstuck.contract import HELD, QUOTA, Answer, Gate
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import budget_answered, extend, hold, let_go, not_counted
@@ -44,8 +44,10 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
 
 
 def _keeps_from_starting(row: TaskRow, event: e.GateOpened) -> bool:
-    """Whether the next attempt has no room for its tree."""
-    return row.state == "ready" and event.type == "disk"
+    """Whether the next attempt has no room for its tree, or a person does not want it to begin."""
+    return (row.state == "ready" and event.type == "disk") or (
+        row.state in ("ready", "blocked") and (event.type, event.key) == ("question", HELD)
+    )
 
 
 @_on(e.GateAnswered)
@@ -94,6 +96,10 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         )
         climb = event.climb or task.climb
         return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=())
+    if event.effect == "go_on" and state.gates[event.gate].gate.key == HELD:
+        # It was kept from starting: what it needs decides when it does.
+        change_gate(state, event.gate, status="delivered")
+        return replace(task, state="blocked")
     waited = state.gates[event.gate].gate.key == QUOTA
     if event.effect == "go_on" and (waited or (task.report is not None and task.report.how == "stopped")):
         # It waited for a quota, or was stopped because nobody answered in time: there is nothing to judge yet.
