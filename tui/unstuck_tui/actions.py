@@ -27,7 +27,7 @@ Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
     "decide", "hands", "replay", "log", "logs", "standstill",
-    "browse", "rows", "signatures", "checkpoints", "memory", "cut_off", "deletion", "confirm",
+    "graph", "browse", "rows", "signatures", "checkpoints", "memory", "cut_off", "deletion", "confirm",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -40,6 +40,7 @@ AREA_NAMES: dict[Area, str] = {
     "log": "Log",
     "logs": "What is shown of it",
     "standstill": "Recovery",
+    "graph": "Plan",
     "browse": "Browse",
     "rows": "List",
     "signatures": "Signatures",
@@ -92,6 +93,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("page.changes", "3", "page('changes')", "changes",
         "What has changed in its files since its last checkpoint.", "main"),
     Action("view.log", "l", "log", "log", "Every record of the run.", "main"),
+    Action("view.plan", "d", "plan", "dependencies",
+        "The plan as a graph: who needs whom, what holds what, the longest way that is left.", "main"),
     Action("task.hold", "h", "hold", "hold",
         "Let the agent of the selected task, or those of the marked ones, stand still.", "main"),
     Action("task.decide", "m", "decide", "decide",
@@ -166,6 +169,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("logs.task", "t", "only_task", "this task", "Only the task that was selected.", "logs", True),
     Action("logs.copy", "y", "copy", "copy", "Copy this record; a file has it, too.", "logs"),
     Action("logs.back", "escape", "back", "back", "Back: the record, the words, then the log itself.", "logs", True),
+    Action("graph.open", "enter", "screen.open", "select", "Back to the main screen, with this task selected.", "graph",
+        True),
+    Action("graph.holder", "o", "holder", "what it waits for", "To the task that this one waits for.", "graph", True),
+    Action("graph.pane", "tab,shift+tab", "app.focus_next", "other pane",
+        "From the graph to what is said about the task, and back.", "graph"),
+    Action("graph.back", "escape", "back", "back", "Back to the main screen.", "graph", True),
     Action("browse.signatures", "1", "turn_to(0)", "signatures", "The failures, each once.", "browse"),
     Action("browse.checkpoints", "2", "turn_to(1)", "checkpoints", "What was saved of the files.", "browse"),
     Action("browse.memory", "3", "turn_to(2)", "memory", "What the project has learnt.", "browse"),

@@ -19,7 +19,7 @@ _TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "cut_off", "de
 _SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
     "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
     "main": ("table", "attention", "detail"), "log": ("logs",), "logs": ("log",),
-    "browse": ("rows", *_TABS), "rows": ("browse", *_TABS),
+    "browse": ("rows", *_TABS), "rows": ("browse", "graph", *_TABS), "graph": ("rows", "detail"),
     "signatures": ("browse", "rows"), "checkpoints": ("browse", "rows"), "memory": ("browse", "rows"),
     "cut_off": ("browse", "rows"), "deletion": ("browse", "rows"),
     "dialog": ("choices",), "choices": ("dialog",),

@@ -201,6 +201,16 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
         self.app.push_screen(LogScreen(self._view, task=self._table.selected))
 
+    def action_plan(self) -> None:
+        """The plan as a graph."""
+        from unstuck_tui.screens.plan import PlanScreen
+
+        def chosen(task: str | None) -> None:
+            if task:
+                self._table.select(task)
+
+        self.app.push_screen(PlanScreen(self._tracker, self._table.selected), chosen)
+
     def action_copy(self) -> None:
         """Copy the question under the cursor, else the selected task's failure, else its question."""
         attention, state = self.query_one(AttentionList), self._tracker.state

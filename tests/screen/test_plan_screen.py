@@ -1,0 +1,153 @@
+"""The plan as a graph: who needs whom, what holds what, the longest way left, and what giving a task up would touch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from unstuck import Task, admit
+from unstuck.record.state import State, TaskRow
+from unstuck_tui.actions import key_of
+from unstuck_tui.render.format import width_of
+from unstuck_tui.render.graph import about_lines, graph_cells, graph_of, standing_of
+from unstuck_tui.screens.plan import PlanScreen
+from unstuck_tui.widgets.graph_list import GraphList
+from unstuck_tui.widgets.task_table import TaskTable
+
+
+def state_of(plan: dict[str, tuple[str, ...]], **rows: dict[str, Any]) -> State:
+    """A run with these tasks, by what they need; blocked where they need something, unless ``rows`` says otherwise."""
+    tasks = {}
+    for name, needs in plan.items():
+        told = {"state": "blocked" if needs else "ready"} | rows.get(name, {})
+        tasks[name] = TaskRow(task=Task(id=name, prompt=admit("x"), needs=needs), **told)
+    return State(tasks=tasks)
+
+
+def drawn(state: State, width: int = 100, name: int = 30) -> list[str]:
+    graph = graph_of({task: row.task.needs for task, row in state.tasks.items()})
+    standing = standing_of(graph, state)
+    lines = [graph_cells(graph, standing, state, task, width, name) for task in graph.order]
+    return ["".join(cell.text for cell in line).rstrip() for line in lines]
+
+
+SHOP: dict[str, tuple[str, ...]] = {
+    "models": (), "webhook": ("models",), "cart": ("models",), "refunds": ("webhook",), "docs": (),
+    "release": ("refunds", "cart"),
+}  # fmt: skip
+DONE: dict[str, Any] = {"state": "ended", "status": "succeeded"}
+
+
+def test_each_task_stands_below_what_it_needs() -> None:
+    """Once each, below the deepest of its needs, the others named; a glyph and a word; the longest way is marked."""
+    state = state_of(SHOP, models=DONE, webhook={"state": "backoff"}, cart={"state": "running"})
+    assert drawn(state) == [
+        " ✓ models                         succeeded   needed by 2",
+        "»… ╰─webhook                      backs off   needed by 1",
+        "»◌   ╰─refunds                    blocked     waits for webhook (backs off) · needed by 1",
+        "»◌     ╰─release                  blocked     waits for webhook (backs off) · needs cart, too",
+        " ▶ ╰─cart                         working     needed by 1",
+        " ○ docs                           ready",
+    ]
+
+
+def test_what_has_fallen_is_what_holds_the_rest() -> None:
+    """A task that was skipped holds all that need it, before one that only takes its time."""
+    state = state_of(SHOP, models=DONE, webhook={"state": "running"}, cart={"state": "ended", "status": "skipped"})
+    assert any(line.endswith("waits for cart (skipped) · needs cart, too") for line in drawn(state))
+
+
+def test_what_giving_it_up_would_touch() -> None:
+    """All that need it, directly or through others, counted and some named; what becomes of them is the plan's rule."""
+    state = state_of(SHOP, models=DONE)
+    graph = graph_of(SHOP)
+    text = "\n".join(
+        "".join(cell.text for cell in line)
+        for line in about_lines(graph, standing_of(graph, state), state, "webhook", 90)
+    )
+    assert "models (succeeded)" in text
+    assert "2 would stay blocked: refunds, release" in text
+    assert "number 1 of 3 on the longest way" in text
+
+
+def test_a_plan_that_goes_round_is_drawn_all_the_same() -> None:
+    """Needs that nobody knows and needs in a circle: every task stands there once."""
+    plan = {"a": ("b",), "b": ("a",), "c": ("nothing",), "d": ("a", "d")}
+    assert sorted(graph_of(plan).order) == ["a", "b", "c", "d"]
+    assert len(drawn(state_of(plan))) == 4
+
+
+def test_ten_thousand_in_a_row() -> None:
+    """However deep a plan is, it is ordered and drawn, each need looked at a bounded number of times."""
+
+    class Counted(dict[str, tuple[str, ...]]):
+        looked = 0
+
+        def __getitem__(self, key: str) -> tuple[str, ...]:
+            self.looked += 1
+            return super().__getitem__(key)
+
+    plan = Counted({f"t{number}": (f"t{number - 1}",) if number else () for number in range(10_000)})
+    graph = graph_of(plan)
+    assert graph.depth["t9999"] == 9_999
+    assert plan.looked <= 20_000
+    state = state_of(dict(plan))
+    standing = standing_of(graph, state)
+    assert len(standing.chain) == 10_000
+    line = graph_cells(graph, standing, state, "t9999", 60, 60)
+    assert sum(width_of(cell.text) for cell in line) <= 60
+    assert "9999 would stay blocked" in "".join(
+        cell.text for line in about_lines(graph, standing, state, "t0", 80) for cell in line
+    )
+
+
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (250, 60)])
+async def test_it_is_seen_and_left_at_every_size(showing: Any, size: tuple[int, int]) -> None:
+    """d shows it, every line fits; o leads to what holds a task, and enter selects that on the main screen."""
+    async with showing(story=True, size=size) as stage:
+        await stage.set_aside()
+        stage.main.query_one(TaskTable).select("refunds")
+        await stage.pilot.press(key_of("view.plan"))
+        await stage.pilot.pause()
+        screen = stage.app.screen
+        assert isinstance(screen, PlanScreen)
+        assert screen.query_one(GraphList).selected == "refunds"
+        rows = stage.rows()
+        assert {width_of(row) for row in rows} == {size[0]}
+        assert any("╰─refunds" in row for row in rows)
+        assert any("held by" in row and "webhook (needs you)" in row for row in rows)
+        await stage.pilot.press(key_of("graph.holder"))
+        assert screen.query_one(GraphList).selected == "webhook"
+        await stage.pilot.press(key_of("graph.open"))
+        await stage.pilot.pause()
+        assert stage.app.screen is stage.main
+        assert stage.main.query_one(TaskTable).selected == "webhook"
+
+
+async def test_only_what_is_in_view_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With thousands of tasks a frame draws as many lines as the screen has, and a change of state is seen."""
+    asked: list[int] = []
+    cells = GraphList.line_cells
+
+    def counted(self: GraphList, index: int, width: int) -> Any:
+        asked.append(index)
+        return cells(self, index, width)
+
+    monkeypatch.setattr(GraphList, "line_cells", counted)
+    async with showing(size=(80, 24)) as stage:
+        for number in range(3_000):
+            stage.story.task(f"t{number}", needs=(f"t{number - 1}",) if number % 10 else ())
+        await stage.settled()
+        await stage.pilot.press("d")
+        await stage.pilot.pause()
+        await stage.pilot.press("G")
+        await stage.pilot.pause()
+        assert len(set(asked)) < 60
+        assert "t2999" in stage.text
+        stage.story.start("t0")
+        await stage.story.core.journal.committed()
+        await stage.pilot.press("g")
+        stage.app.screen.tick()
+        await stage.pilot.pause()
+        assert "working" in stage.text

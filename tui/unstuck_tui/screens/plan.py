@@ -1,0 +1,129 @@
+"""The plan: who needs whom, what holds what, and what giving a task up would touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+
+from unstuck.text import one_line
+from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.render.format import fit
+from unstuck_tui.render.graph import about_lines
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.words import word_of
+from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.tracker import Tracker
+from unstuck_tui.widgets.detail import Page
+from unstuck_tui.widgets.graph_list import GraphList
+from unstuck_tui.widgets.key_hints import KeyHints
+from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.small import SmallNotice
+
+__all__ = ["PlanScreen"]
+
+_TICK_S = 1.0
+_NAMED = 8
+
+
+class _Title(Lines):
+    """One line about the whole plan."""
+
+    DEFAULT_CSS = """
+    _Title { height: 1; background: $panel; overflow: hidden; }
+    """
+
+    def __init__(self, screen: PlanScreen) -> None:
+        super().__init__(id="title")
+        self._of = screen
+
+    def line_total(self) -> int:
+        return 1
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return (Cell(fit(self._of.said(), width)),)
+
+
+class PlanScreen(FittingScreen[str], inherit_bindings=False):
+    """Returns the task to be selected on the main screen, None where that stays as it is."""
+
+    AREAS: ClassVar[tuple[Area, ...]] = ("graph", "rows", "detail")
+    OWN: ClassVar[tuple[Area, ...]] = ("graph",)
+    HAS_QUESTIONS = False
+    BINDINGS = bindings_of("graph")
+    DEFAULT_CSS = """
+    PlanScreen { layout: vertical; }
+    PlanScreen #about { height: 12; max-height: 45%; border-top: solid $foreground 30%; }
+    """
+
+    def __init__(self, tracker: Tracker, task: str) -> None:
+        super().__init__()
+        self._tracker, self._begin = tracker, task
+        self._list = GraphList(id="graph")
+        self._seen = -1
+
+    def compose(self) -> ComposeResult:
+        yield _Title(self)
+        yield self._list
+        yield Page(from_end=False, id="about")
+        yield KeyHints(show_command_palette=True)
+        yield SmallNotice(id="small", markup=False)
+
+    def on_mount(self) -> None:
+        self._list.focus()
+        self.tick()
+        self._list.select(self._begin)
+        self.set_interval(_TICK_S, self.tick)
+
+    def tick(self) -> None:
+        """A second has passed: look whether something has changed."""
+        state = self._tracker.state
+        if self.is_current and self._seen != state.seq:
+            self._seen = state.seq
+            self._list.look(state)
+            self.query_one(_Title).refresh()
+            self._show()
+
+    def said(self) -> str:
+        """How many tasks there are, and the longest way that is left."""
+        state, chain = self._tracker.state, self._list.standing.chain
+        ended = sum(row.state == "ended" for row in state.tasks.values())
+        text = f" plan of {one_line(state.run.project, 60) or 'this run'} · {ended} of {len(state.tasks)} ended"
+        if not chain:
+            return text
+        shown = [*chain[:_NAMED], *(["…"] if len(chain) > _NAMED else [])]
+        return f"{text} · » longest way left, {len(chain)} tasks: {' → '.join(map(one_line, shown))}"
+
+    @on(GraphList.Selected)
+    def _selected(self) -> None:
+        self._show()
+
+    def on_resize(self, event: object) -> None:
+        super().on_resize(event)  # type: ignore[arg-type]
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        page, task = self.query_one("#about", Page), self._list.selected
+        if task:
+            width = max(20, page.size.width or self.size.width)
+            page.fill(about_lines(self._list.graph, self._list.standing, self._tracker.state, task, width), anew=True)
+
+    def action_open(self) -> None:
+        """Back to the main screen, with this task selected."""
+        self.dismiss(self._list.selected or None)
+
+    def action_holder(self) -> None:
+        """To the task that this one waits for."""
+        task = self._list.selected
+        holder = self._list.standing.held.get(task, "")
+        if holder:
+            self._list.select(holder)
+        elif task:
+            row = self._tracker.state.tasks[task]
+            self.app.notify(f"{task} waits for no other task: {word_of(self._tracker.state, row)}.", markup=False)
+
+    def action_back(self) -> None:
+        """Back to where one was."""
+        self.dismiss(None)

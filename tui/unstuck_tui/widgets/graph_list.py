@@ -1,0 +1,99 @@
+"""The plan's graph, a task a line: only those in view are drawn, however large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+
+from unstuck.record.state import State
+from unstuck_tui.actions import bindings_of
+from unstuck_tui.render.format import width_of
+from unstuck_tui.render.graph import Graph, Standing, graph_cells, graph_of, standing_of
+from unstuck_tui.render.rows import Cell
+from unstuck_tui.widgets.lines import Lines
+
+__all__ = ["GraphList"]
+
+_WIDEST = 60
+
+
+class GraphList(Lines, can_focus=True):
+    """``look`` at a state to show it; the order stays until there are other tasks."""
+
+    AREA = "rows"
+    BINDINGS = bindings_of("rows")
+    DEFAULT_CSS = """
+    GraphList { height: 1fr; }
+    """
+
+    class Selected(Message):
+        """Another task is under the cursor."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.graph = graph_of({})
+        self.standing = Standing((), {}, {})
+        self._state = State()
+        self._cursor = self._widest = 0
+
+    @property
+    def selected(self) -> str:
+        """The task under the cursor; empty where there is none."""
+        return self.graph.order[self._cursor] if self.graph.order else ""
+
+    def look(self, state: State) -> None:
+        """Show the plan as it stands in ``state``."""
+        if len(state.tasks) != len(self.graph.order) or state is not self._state:
+            selected = self.selected
+            self.graph = graph_of({task: row.task.needs for task, row in state.tasks.items()})
+            self._widest = min(_WIDEST, max((_wide(self.graph, task) for task in self.graph.order), default=0))
+            self._state = state
+            self._place_on(selected)
+        self.standing = standing_of(self.graph, state)
+        self.resized()
+        self.refresh()
+
+    def line_total(self) -> int:
+        return len(self.graph.order)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return graph_cells(self.graph, self.standing, self._state, self.graph.order[index], width, self._widest)
+
+    def nothing_here(self) -> str:
+        return "  no tasks yet"
+
+    def is_cursor(self, index: int) -> bool:
+        return index == self._cursor
+
+    def select(self, task: str) -> None:
+        """Put the cursor on ``task``, if it is there."""
+        self._place_on(task)
+        self.scroll_to_line(self._cursor)
+        self.refresh()
+        self.post_message(self.Selected())
+
+    def _place_on(self, task: str) -> None:
+        known: Graph = self.graph
+        self._cursor = known.order.index(task) if task in known.depth else 0
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor."""
+        before, self._cursor = self._cursor, max(0, min(self.line_total() - 1, self._cursor + by))
+        self.scroll_to_line(self._cursor)
+        self.redraw((before, self._cursor))
+        self.post_message(self.Selected())
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.action_cursor(by * max(1, self.size.height - 1))
+
+    def on_click(self, event: events.Click) -> None:
+        place = self.scroll_offset.y + event.y
+        if place < self.line_total():
+            self.action_cursor(place - self._cursor)
+
+
+def _wide(graph: Graph, task: str) -> int:
+    return 2 * min(graph.depth[task], 11) + width_of(task[:_WIDEST])
