@@ -40,6 +40,9 @@ gc.set_threshold(10_000, 10, 10)
 sys.dont_write_bytecode = False
 
 TOP = Path(__file__).resolve().parents[1]
+LONG = ("tests/rehearsal/", "tests/kills/", "tests/architecture/", "tests/deletion/", "tests/screen/terminal/")
+"""Where tests wait long for processes, or for many of them."""
+
 LONGEST_END = 120.0
 """Seconds that the end of a failed test may take."""
 
@@ -53,6 +56,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         for package in ("core", "tui"):
             compileall.compile_dir(TOP / package, quiet=1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first: at the end there is then something short left for everybody."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 def pytest_collection_finish() -> None:

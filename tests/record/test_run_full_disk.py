@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -260,14 +260,15 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("wait", ["600", "0.3"])
-def test_a_full_file_system_is_said_and_survived(small: Path, tmp_path: Path, wait: str) -> None:
+def test_a_full_file_system_is_said_and_survived(
+    small: Path, tmp_path: Path, wait: str, start: Any, inside: Any
+) -> None:
     """A real agent fills the disk of a real run: a line says so; with room it succeeds, without it ends with 6."""
     script = tmp_path / "agent.sh"
     script.write_text("echo done > result.txt; head -c 10M /dev/zero > ballast; exit 0\n")
-    command = ["unstuck", "run", "--headless", "--verify", "grep -q done result.txt", "--", "sh", str(script)]
-    child = subprocess.Popen(
-        command, cwd=small, env=os.environ | {"UNSTUCK_DISK_WAIT": wait}, stdout=-1, stderr=-1, text=True
-    )
+    command = ("run", "--headless", "--verify", "grep -q done result.txt", "--", "sh", script)
+    environ = os.environ | {"UNSTUCK_DISK_WAIT": wait}
+    child = start(*command, cwd=small, env=environ, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True)
     assert child.stdout is not None
     seen = []
     for line in child.stdout:
@@ -284,5 +285,4 @@ def test_a_full_file_system_is_said_and_survived(small: Path, tmp_path: Path, wa
         assert child.returncode == 6
         assert "No space left on device" in errors
         (small / "ballast").unlink()
-        resumed = subprocess.run(["unstuck", "run", "--resume", "last", "--headless"], cwd=small, capture_output=True)
-        assert resumed.returncode in (0, 6)
+        assert inside(small, "run", "--resume", "last", "--headless")[0] in (0, 6)

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from unstuck.agents.hooks.claude import observation
 from unstuck.clock import ManualClock
@@ -42,20 +43,22 @@ def holding(place: Path, secret: str) -> list[str]:
     return found
 
 
-def test_it_is_in_no_file_and_on_no_line(repo: Path, tmp_path: Path) -> None:
+def test_it_is_in_no_file_and_on_no_line(repo: Path, tmp_path: Path, start: Any) -> None:
     """Log, output, prompts, reports, snapshot, memory, checkpoint notes, all that is printed: a commit id stays."""
     (tmp_path / "agent.sh").write_text(AGENT % {"commit": COMMIT})
     (tmp_path / "answers.yaml").write_text("- {gate: question, answer: choose, number: 1}\n")
     environ = os.environ | {"MY_TOKEN": SECRET} | BRIEF
-    command = ["unstuck", "run", "--headless", "--answers", str(tmp_path / "answers.yaml")]
-    command += ["--verify", CHECK, "--", "sh", str(tmp_path / "agent.sh")]
-    done = subprocess.run(command, cwd=repo, env=environ, capture_output=True, text=True)
-    assert done.returncode == 3
-    said = done.stdout + done.stderr
-    for command in (["show"], ["show", "--json"], ["runs"], ["verify"]):
+    command = ("run", "--headless", "--answers", tmp_path / "answers.yaml", "--verify", CHECK)
+    command += ("--", "sh", tmp_path / "agent.sh")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = start(*command, cwd=repo, env=environ, **streams)
+    said = "".join(running.communicate())
+    assert running.returncode == 3
+    for words in (["show"], ["show", "--json"], ["runs"], ["verify"]):
         # Without the variable, as another terminal has it: it has to be gone already.
-        done = subprocess.run(["unstuck", *command], cwd=repo, capture_output=True, text=True, check=True)
-        said += done.stdout
+        looking = start(*words, cwd=repo, **streams)
+        said += looking.communicate()[0]
+        assert looking.returncode == 0
     notes = subprocess.run(["git", "log", "--all", "--format=%B"], cwd=repo, capture_output=True, text=True, check=True)
     said += notes.stdout
     home = repo / ".git" / "unstuck"

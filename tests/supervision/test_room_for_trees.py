@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,9 @@ async def test_one_task_asks_and_the_other_is_done(
     assert dump(again.core.head) == dump(again.core.journal.durable)
 
 
-def test_a_file_system_that_is_too_small(repo: Path, tmp_path: Path) -> None:
+def test_a_file_system_that_is_too_small(
+    repo: Path, tmp_path: Path, inside: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A real one of 300 kB, for a tree of more: the run parks with a question about the disk."""
     place = tmp_path / "small"
     place.mkdir()
@@ -88,11 +91,11 @@ def test_a_file_system_that_is_too_small(repo: Path, tmp_path: Path) -> None:
         subprocess.run(["git", "commit", "-qm", "big"], cwd=repo, check=True)
         plan = "agents: {one: {command: [touch, done]}}\ntasks: [{id: a, agent: one, prompt: x, isolation: worktree}]\n"
         (tmp_path / "plan.yaml").write_text(plan)
-        command = ["unstuck", "run", str(tmp_path / "plan.yaml"), "--headless", "-C", str(repo)]
-        environ = os.environ | {"UNSTUCK_STATE_DIR": str(place)}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (3, ""), done.stdout
-        shown = subprocess.run(["unstuck", "show", "--json", "-C", str(repo)], capture_output=True, text=True).stdout
+        with monkeypatch.context() as patch:
+            patch.setenv("UNSTUCK_STATE_DIR", str(place))
+            code, out, errors = inside(tmp_path, "run", str(tmp_path / "plan.yaml"), "--headless", "-C", str(repo))
+        assert (code, errors) == (3, ""), out
+        shown = inside(tmp_path, "show", "--json", "-C", str(repo))[1]
         gate = json.loads(shown.splitlines()[-1])
         assert (gate["type"], gate["task"]) == ("disk", "a")
         assert "no room for the work tree" in gate["context"]["problem"]
