@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
 
 __all__ = ["KeyHints"]
 
@@ -12,6 +14,13 @@ class KeyHints(Footer):
     """A footer that stays as it is while its keys do: making a dozen widgets anew costs more than most frames."""
 
     _shown: object = None
+
+    def compose(self) -> ComposeResult:
+        """The keys as they are to be: Textual makes each compact first, and then not, and styles it twice over again."""
+        for each in super().compose():
+            if isinstance(each, FooterKey):
+                each.set_reactive(FooterKey.compact, self.compact)
+            yield each
 
     def bindings_changed(self, screen: Screen[object]) -> None:
         """Somebody has looked at the keys again, as after every change of focus."""
