@@ -16,7 +16,7 @@ class KeyHints(Footer):
     _shown: object = None
 
     def compose(self) -> ComposeResult:
-        """The keys as they are to be: Textual makes each compact first, and then not, and styles it twice over again."""
+        """The keys as they are to be: Textual makes each compact first, then not, and styles it anew both times."""
         for each in super().compose():
             if isinstance(each, FooterKey):
                 each.set_reactive(FooterKey.compact, self.compact)
