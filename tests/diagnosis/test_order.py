@@ -209,6 +209,15 @@ def test_every_test_that_failed_is_named(parts: dict[str, str], begin: str, end:
     assert told(next(iter(parts.values())) + end).identity != both.identity
 
 
+def test_another_test_of_the_same_suite_is_another_failure() -> None:
+    """mocha names the suites first and the test below them: all of that is what failed."""
+    report = "  0 passing (3ms)\n  1 failing\n\n  1) cart\n       totals\n         {}:\n     TypeError: no net\n"
+    frame = "      at Context.<anonymous> (cart.test.js:4:12)\n"
+    adds, rounds = (told(report.format(name) + frame) for name in ("adds", "rounds"))
+    assert adds.signature.metadata["test"] == "cart totals adds"
+    assert not adds.signature.is_identical_to(rounds.signature)
+
+
 def test_a_test_that_may_fail_has_not_failed() -> None:
     """What a TAP report marks as still to be done or as passed over is no failure."""
     todo = "TAP version 13\nnot ok 1 - rounds # TODO\nnot ok 2 - reads # SKIP no network\nnot ok 3 - adds\n"

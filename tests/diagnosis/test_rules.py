@@ -86,6 +86,21 @@ def test_one_line_is_enough(line: str, kind: str, place: str | None) -> None:
     assert (found(line).error_type.value, found(line).location) == (kind, place)
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Cart.java:4: error: cannot find symbol\n  return {};\n         ^\n  symbol:   variable {}\n",
+        "[ERROR] /w/Cart.java:[4,9] cannot find symbol\n[ERROR]   symbol:   variable {}\n",
+    ],
+)
+def test_what_javac_cannot_find_is_named(report: str) -> None:
+    """Another name that is missing at the same place is another failure, for javac itself and through maven."""
+    total, count = (found(report.replace("{}", name)) for name in ("total", "count"))
+    assert total.headline == "cannot find symbol: variable total"
+    assert (total.location or "").endswith("Cart.java:4")
+    assert not total.signature.is_identical_to(count.signature)
+
+
 @pytest.mark.parametrize("line", NO_PLACE)
 def test_what_is_no_place(line: str) -> None:
     """Clocks, notes, warnings and addresses are not taken for a place in the code."""

@@ -12,7 +12,7 @@ from unstuck.diagnosis.reading import Reading
 from unstuck.diagnosis.shapes import RULES, SHAPES, SUREST, Finding, Shape, first_that_fits
 from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
-from unstuck.diagnosis.shapes.plain import message_of
+from unstuck.diagnosis.shapes.plain import message_of, with_symbol
 from unstuck.diagnosis.shapes.rules import COMMAND_LINE
 from unstuck.diagnosis.test_runs import is_test_run, place_alone
 from unstuck.text import Clean, admit
@@ -103,7 +103,7 @@ def _best(seen: Overview, exit_code: int | None) -> Finding:
     ruled = first_that_fits(RULES, seen, best.weight)
     if ruled is not None:
         best = ruled
-        best.headline = message_of(best.headline)
+        best.headline = with_symbol(message_of(best.headline), seen.text)
     if best.weight < 0:
         best = _last_line(seen.text, exit_code)
     return best

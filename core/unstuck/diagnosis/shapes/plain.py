@@ -7,7 +7,7 @@ from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.shapes.finding import Finding
 from unstuck.diagnosis.shapes.rules import LINE_LIMIT, Rule, rule
 
-__all__ = ["PLAIN", "context_exhausted", "message_of"]
+__all__ = ["PLAIN", "context_exhausted", "message_of", "with_symbol"]
 
 ERRNO = (
     "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE EADDRINUSE ETIMEDOUT "
@@ -131,6 +131,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(34, "*** [", r"make(?:\[\d+\])?: \*\*\* \[.*"),
     rule(30, "[Ff]ailed", r".*\b[Ff]ailed\b.*", "run"),
 )
+SYMBOL = Lazy(r"(?:\[ERROR\])?\s+symbol: {1,8}(\S.{0,200})$")
 MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 
 
@@ -142,6 +143,14 @@ def context_exhausted(text: str, _: list[str]) -> Finding | None:
             if says_context_exhausted(line):
                 return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))
     return None
+
+
+def with_symbol(line: str, text: str) -> str:
+    """``line``, and what javac cannot find, which it names some lines below."""
+    if line != "cannot find symbol":
+        return line
+    named = (SYMBOL.match(below[:LINE_LIMIT].rstrip()) for below in lines_with(text, "symbol: "))
+    return next((f"{line}: {symbol[1]}" for symbol in named if symbol), line)
 
 
 def message_of(line: str) -> str:

@@ -54,6 +54,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._test = self._suite = ""
+        self._is_suite = False
         self._head: tuple[str, str, str] | None = None
         self._message: list[str] = []
         self._thrown: tuple[str, str] | None = None
@@ -111,14 +112,19 @@ class _Reader:
         head = HEAD.match(line) if ": " in line else None
         if head and (ERROR_WORD.search(head[1]) or head[1] == "Error"):
             self._head = (head[1], head[2] or "", f"{head[1]}: {head[3]}")
-            self._message, self._frames = [], []
+            self._message, self._frames, self._is_suite = [], [], False
         elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
             self._test = (test[1] or test[2] or test[3] or test[4]).strip()
+            # A suite may stand there, with the test's own name below it.
+            self._is_suite = bool(test[4]) and not self._test.endswith(":")
             self._head, self._message, self._frames = ("", "", ""), [], []
         elif line.lstrip().startswith("FAIL") and (suite := SUITE.match(line)):
             self._suite = suite[1]
         elif self._head and len(self._message) < MESSAGE_LINES:
             self._message.append(line.strip())
+            if self._is_suite and line.endswith(":"):
+                self._test = " ".join((self._test, *self._message)).rstrip(":")
+                self._message, self._is_suite = [], False
         elif (thrown := THROWN.match(line)) and not is_library(thrown[1]):
             self._thrown = (thrown[1], thrown[2])
 
