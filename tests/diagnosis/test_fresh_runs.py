@@ -239,7 +239,20 @@ def test_what_a_person_is_shown() -> None:
     assert (rows["where"], rows["in"], rows["about"]) == ("shop.py:4", "total", "apple")
     assert rows["then"] == "retry with the hint"
     assert "test" not in rows
-    limited = (
-        CliRunner().invoke(command, [], input="API Error: 429 Too many requests. Please retry after 41 s\n").stdout
-    )
-    assert "wait       41 s, says the service" in limited.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("line", "wait"),
+    [
+        ("API Error: 429 Too many requests. Please retry after 41 s", "41 s, says the service"),
+        ("5-hour limit reached, resets 8:30pm (UTC)", "until 20:30 UTC, says the service"),
+        ("Claude AI usage limit reached|1800000000", "until 2027-01-15 08:00 UTC, says the service"),
+        ("HTTP 503 Service Unavailable", ""),
+    ],
+)
+def test_how_long_a_service_wants_to_be_left_alone(line: str, wait: str) -> None:
+    """A wait that the service names is shown and is what would be done; without one it is a few seconds."""
+    said = CliRunner().invoke(command, [], input=f"{line}\n").stdout
+    rows = dict(line.split(maxsplit=1) for line in said.splitlines())
+    assert rows.get("wait", "") == wait
+    assert rows["then"].startswith("wait as long as it says" if wait else "wait 1, 2, 4 seconds")

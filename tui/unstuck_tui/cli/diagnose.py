@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -52,11 +54,21 @@ def _rows(found: Diagnosis) -> list[tuple[str, str]]:
         ("about", one_line(", ".join(about), ROW)),
         ("identity", found.identity),
         ("failure", kinds),
-        ("wait", f"{said['retry_after']} s, says the service" if "retry_after" in said else ""),
+        ("wait", _wait(said)),
         ("hint", str(found.fix_hint)),
         ("then", _then(found)),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def _wait(said: Mapping[str, str]) -> str:
+    """What the service says of how long it takes; empty where it says nothing."""
+    if "retry_after" in said:
+        return f"{said['retry_after']} s, says the service"
+    until = said.get("resets_at", "")
+    if until.isdigit():
+        until = f"{datetime.fromtimestamp(int(until), UTC):%Y-%m-%d %H:%M UTC}"
+    return f"until {until}, says the service" if until else ""
 
 
 def _read(file: Path | None) -> bytes:
@@ -89,7 +101,8 @@ def _size(count: int) -> str:
 
 def _then(found: Diagnosis) -> str:
     if found.category is ErrorCategory.TRANSIENT:
-        return "wait 1, 2, 4 seconds and do the same again; after that like any other failure"
+        time = "as long as it says" if _wait(found.signature.metadata) else "1, 2, 4 seconds"
+        return f"wait {time} and do the same again; after that like any other failure"
     if found.failure_type is FailureType.CONTEXT_EXHAUSTED:
         return "save the progress and go on in a new session with a summary"
     rung = entry_rung(found.cause)
