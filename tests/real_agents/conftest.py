@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.real_agents.programs import PROGRAMS, install, prepare
+from tests.real_agents.programs import ADAPTERS, PROGRAMS, install, prepare
 from tests.real_agents.scripted_model import Asked, ScriptedModel, Turn
 
 # As it was before any test had a home of its own: a package registry may be configured there.
@@ -20,6 +20,7 @@ ENVIRON = dict(os.environ)
 CACHE = "UNSTUCK_AGENTS_DIR"
 PATIENCE = 300
 VERSIONS: dict[str, str] = {}
+KNOWN = {**PROGRAMS, **ADAPTERS}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -36,7 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
     def get(name: str) -> Path:
         if name not in found:
-            found[name] = install(PROGRAMS[name], folder, ENVIRON)
+            found[name] = install(KNOWN[name], folder, ENVIRON)
         bin, said = found[name]
         VERSIONS[name] = said
         if bin is None:
@@ -51,7 +52,7 @@ class Lab:
 
     def __init__(self, name: str, bin: Path, repo: Path, home: Path, model: ScriptedModel) -> None:
         self.name, self.repo, self.home, self.model = name, repo, home, model
-        self.program = PROGRAMS[name]
+        self.program = KNOWN[name]
         self.environ = prepare(self.program, home, model.url, bin)
         self.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{self.environ['PATH']}"
         for variable in ("UNSTUCK_RUNTIME_DIR", "UNSTUCK_STATE_DIR", "XDG_RUNTIME_DIR", "GIT_CONFIG_NOSYSTEM"):

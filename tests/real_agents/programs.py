@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PROGRAMS", "Program", "install", "prepare"]
+__all__ = ["ADAPTERS", "PROGRAMS", "Program", "install", "prepare"]
 
 INSTALL_S = 600
 
@@ -147,3 +147,17 @@ PROGRAMS: Mapping[str, Program] = {
         Program(name="opencode", package="opencode-ai", version="1.18.33", prepare=_opencode),
     )
 }
+
+ADAPTERS: Mapping[str, Program] = {
+    program.name: program
+    for program in (
+        Program(
+            name="claude-agent-acp",
+            package="@agentclientprotocol/claude-agent-acp",
+            version="0.101.0",
+            prepare=_claude,
+        ),
+        Program(name="codex-acp", package="@agentclientprotocol/codex-acp", version="2.6.0", prepare=_codex),
+    )
+}
+"""Programs that speak the Agent Client Protocol for an agent that does not."""

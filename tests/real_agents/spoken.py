@@ -66,11 +66,17 @@ def screen(lab: Lab, *arguments: str) -> Iterator[Terminal]:
         process.close(force=True)
 
 
-def answered_by_a_person(lab: Lab, agent: str, *more: str) -> None:
+def answered_by_a_person(lab: Lab, agent: str, *more: str, code: int | None = 2, counts: bool = True) -> None:
     """A failing command is on record with its exit code; the permission is denied on the screen with a reason, and the
-    stuck question is answered there: the model hears both in its next requests."""
+    stuck question is answered there: the model hears both in its next requests.
+
+    ``code`` is None for an agent that does not tell how a command ended; without ``counts`` it does not tell of all
+    that it used.
+    """
     (lab.repo / "unstuck.yaml").write_text(NO_LADDER)
     with screen(lab, "run", "--verify", VERIFY, "--agent", agent, TASK, *more) as terminal:
+        terminal.until("make deploy", "waits for you")
+        terminal.press(key_of("gate.answer"))
         terminal.until("wants to do something", "make deploy", _AWAKE)
         before = len(lab.model.asked)
         terminal.press(key_of("permission.deny"))
@@ -95,13 +101,17 @@ def answered_by_a_person(lab: Lab, agent: str, *more: str) -> None:
         terminal.press(key_of("app.quit"))
         terminal.ended()
     assert not (lab.repo / "deployed").exists()
-    failed = [step["data"] for step in lab.events("step_recorded") if step["data"]["kind"] == "failure"]
-    assert failed[0]["exit_code"] == 2
+    steps = [step["data"] for step in lab.events("step_recorded")]
+    assert any(step["kind"] == "action" and FAILING in step["text"] for step in steps)
+    if code is not None:
+        assert next(step for step in steps if step["kind"] == "failure")["exit_code"] == code
     assert [record["data"]["type"] for record in lab.events("gate_opened")] == ["permission", "stuck"]
     assert len(lab.events("answer_delivered")) == 1
     assert [record["actor"] for record in lab.events("gate_answered")] == ["human", "human"]
     used = sum(record["data"]["tokens"] for record in lab.events("usage_counted"))
-    assert used >= 110 * len(lab.model.asked)  # what it asks without tools, such as a title, comes on top
+    assert used >= 110 * (
+        len(lab.model.asked) if counts else 1
+    )  # what it asks without tools, such as a title, comes on top
 
 
 def steered(lab: Lab, *work: str) -> None:

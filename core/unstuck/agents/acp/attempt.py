@@ -116,16 +116,20 @@ class Attempt:
         if directive.kind == "stop":
             return CANCELLED
         if directive.kind == "deny":
-            self._refused(directive)
+            # Before the answer, so that the agent hears why before it takes its next step.
+            await self._refused(directive)
             return outcome(request, allowed=False)
         if directive.gate is not None:
             self._unheard.append(directive)
         return outcome(request, allowed=True)
 
-    def _refused(self, directive: Directive) -> None:
-        """A person's no is told at once; where nobody was asked the agent hears it if its turn ends for that."""
+    async def _refused(self, directive: Directive) -> None:
+        """A person's no is told at once; where nobody was asked the agent hears it if its turn ends for that.
+
+        It waits for the answer and loses nothing by beginning another turn, while words in its turn would come late.
+        """
         if directive.gate is not None:
-            self._say_to_it(directive)
+            await self._next_turn(directive)
         else:
             self._refusal = directive.text
 
@@ -180,6 +184,9 @@ class Attempt:
             if self._in_turn and self.conversation.steers and await self.conversation.steer(directive.text):
                 await self._delivered(directive)
                 return
+        await self._next_turn(directive)
+
+    async def _next_turn(self, directive: Directive) -> None:
         self._to_say.append((directive.text, directive))
         if self._in_turn:
             await self.conversation.cancel()
