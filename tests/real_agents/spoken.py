@@ -66,12 +66,14 @@ def screen(lab: Lab, *arguments: str) -> Iterator[Terminal]:
         process.close(force=True)
 
 
-def answered_by_a_person(lab: Lab, agent: str, *more: str, code: int | None = 2, counts: bool = True) -> None:
+def answered_by_a_person(
+    lab: Lab, agent: str, *more: str, code: int | None = 2, counts: bool = True, asks: bool = False
+) -> None:
     """A failing command is on record with its exit code; the permission is denied on the screen with a reason, and the
     stuck question is answered there: the model hears both in its next requests.
 
     ``code`` is None for an agent that does not tell how a command ended; without ``counts`` it does not tell of all
-    that it used.
+    that it used; one that ``asks`` wants to be allowed to write, too.
     """
     (lab.repo / "unstuck.yaml").write_text(NO_LADDER)
     with screen(lab, "run", "--verify", VERIFY, "--agent", agent, TASK, *more) as terminal:
@@ -97,17 +99,23 @@ def answered_by_a_person(lab: Lab, agent: str, *more: str, code: int | None = 2,
         terminal.press("ctrl+s")
         told = lab.model.wait(lambda asked: ADVICE in asked.last, seconds=PATIENCE)
         assert lab.model.asked.index(told) == before
+        if asks:
+            terminal.until("echo hello", "waits for you")
+            terminal.press(key_of("gate.answer"))
+            terminal.until("wants to do something", _AWAKE)
+            terminal.press(key_of("permission.allow"))
         terminal.until("succeeded")
         terminal.press(key_of("app.quit"))
         terminal.ended()
     assert not (lab.repo / "deployed").exists()
     steps = [step["data"] for step in lab.events("step_recorded")]
-    assert any(step["kind"] == "action" and FAILING in step["text"] for step in steps)
+    assert any(step["kind"] == "action" and "no-such-file" in step["text"] for step in steps)
     if code is not None:
         assert next(step for step in steps if step["kind"] == "failure")["exit_code"] == code
-    assert [record["data"]["type"] for record in lab.events("gate_opened")] == ["permission", "stuck"]
-    assert len(lab.events("answer_delivered")) == 1
-    assert [record["actor"] for record in lab.events("gate_answered")] == ["human", "human"]
+    gates = ["permission", "stuck", *(["permission"] if asks else [])]
+    assert [record["data"]["type"] for record in lab.events("gate_opened")] == gates
+    assert len(lab.events("answer_delivered")) == gates.count("permission")
+    assert {record["actor"] for record in lab.events("gate_answered")} == {"human"}
     used = sum(record["data"]["tokens"] for record in lab.events("usage_counted"))
     assert used >= 110 * (
         len(lab.model.asked) if counts else 1

@@ -101,7 +101,6 @@ class Conversation:
     async def open(self, directory: Path, session: str | None) -> None:
         """Go on with ``session``, as far as the agent can, else begin a new one, in ``directory``. Raises Broken."""
         told = await self._within(SESSION_S, "open a session", self._opened(str(directory), session))
-        self._listening = True
         modes = mapping(told, "modes")
         offered = [text(mode, "id") for mode in items(modes, "availableModes")]
         if self._quirks.mode in offered and text(modes, "currentModeId") != self._quirks.mode:
@@ -114,6 +113,7 @@ class Conversation:
 
     async def prompt(self, words: str) -> Mapping[str, Any]:
         """Take one turn; how it ended. Raises Broken."""
+        self._listening = True  # what came before was said long ago: some tell all of it again
         request = PromptRequest(session_id=self.session, prompt=[TextContentBlock(type="text", text=words)])
         return await self._ask("session_prompt", request)
 

@@ -165,7 +165,9 @@ def _is_known(call: _Call) -> bool:
 
 
 def _tool(call: _Call) -> str:
-    return "bash" if call.kind == "execute" else call.name or call.kind or "tool"
+    if call.kind == "execute":
+        return "bash"
+    return call.kind if call.kind not in ("", "other") else call.name or "tool"
 
 
 def _about(call: _Call) -> str:

@@ -1,0 +1,90 @@
+"""Real agents that speak the Agent Client Protocol: asked, answered, steered, gone on with, stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from tests.real_agents import spoken
+from tests.real_agents.conftest import Lab, Labs
+from tests.real_agents.scripted_model import Asked, Turn
+
+pytestmark = pytest.mark.agents
+
+
+class Speaker(NamedTuple):
+    """An agent: its program, what a run of it is given here, how its model deploys, and what it tells of a failure.
+
+    ``code`` is the exit code of a failing command as it tells it, None where it tells of none; ``counts``: all that it
+    uses is told; ``asks``: it may not write by a command without being allowed to.
+    """
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    deploy: Turn = Turn(text="I deploy.", command="make deploy")
+    code: int | None = 2
+    counts: bool = True
+    asks: bool = False
+
+
+ESCALATED = {"cmd": "make deploy", "sandbox_permissions": "require_escalated", "justification": "May I deploy?"}
+SPEAKERS = {
+    "claude": Speaker("claude-agent-acp", counts=False),  # what it suggests to its user comes on top
+    "codex": Speaker("codex-acp", deploy=Turn(text="I deploy.", calls=(("exec_command", ESCALATED),))),
+    "gemini": Speaker("gemini", ("--model", "gemini-2.5-flash"), code=None, counts=False, asks=True),
+    "qwen": Speaker("qwen", ("--auth-type", "openai"), asks=True),
+    "opencode": Speaker("opencode", counts=False),
+}
+
+
+def opened(name: str, lab: Labs, answer: Callable[[Asked], Turn]) -> tuple[Lab, tuple[str, ...]]:
+    """The agent's lab, and what follows the task on the command line."""
+    speaker = SPEAKERS[name]
+    one = lab(speaker.program, answer)
+    if name == "opencode":  # by itself it asks about nothing
+        file = one.home / "opencode.json"
+        asks = {"permission": {"bash": {"*": "allow", "make *": "ask"}}}
+        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | asks), encoding="utf-8")
+    return one, ("--", *speaker.arguments) if speaker.arguments else ()
+
+
+@pytest.mark.parametrize("name", list(SPEAKERS))
+def test_answered_on_the_screen(name: str, lab: Labs) -> None:
+    """A person at the screen says no with a reason, and shows the way when it is stuck."""
+    speaker = SPEAKERS[name]
+    one, more = opened(name, lab, lambda asked: spoken.gets_stuck(asked, speaker.deploy))
+    spoken.answered_by_a_person(one, f"acp:{name}", *more, code=speaker.code, counts=speaker.counts, asks=speaker.asks)
+
+
+@pytest.mark.parametrize("name", list(SPEAKERS))
+def test_words_reach_its_attempt(name: str, lab: Labs) -> None:
+    """It is told of a repetition, then frozen and asked about; the answer is heard in the same attempt."""
+    one, more = opened(name, lab, spoken.repeats)
+    spoken.steered(one, "--verify", spoken.VERIFY, "--agent", f"acp:{name}", spoken.TASK, *more)
+
+
+@pytest.mark.parametrize("name", list(SPEAKERS))
+def test_stopped(name: str, lab: Labs) -> None:
+    """Its turn is cancelled before its process is ended, and no process is left."""
+    one, more = opened(name, lab, spoken.sleeps)
+    if name in ("gemini", "qwen"):
+        more = (*more, "--approval-mode", "yolo")
+    log = spoken.stopped(one, f"acp:{name}", *more)
+    assert '"stopReason":"cancelled"' in log.replace(" ", "")
+
+
+@pytest.mark.parametrize("name", list(SPEAKERS))
+def test_a_retry_goes_on_with_its_session(name: str, lab: Labs) -> None:
+    """The second attempt is the same conversation, the pivot a new one; what it remembers is not recorded again."""
+    one, more = opened(name, lab, lambda asked: Turn(text="All tests pass now."))
+    (one.repo / "unstuck.yaml").write_text("failure_handler: {max_retries: 1, max_pivots: 1, max_research: 0}\n")
+    one.unstuck("run", "--headless", "--verify", spoken.VERIFY, "--agent", f"acp:{name}", spoken.TASK, *more, code=3)
+    first, retry, pivot = [asked for asked in one.model.asked if spoken.TASK in asked.text][:3]
+    assert "All tests pass now." not in first.text
+    assert "did not pass the check" in retry.last
+    assert "All tests pass now." in retry.text
+    assert "All tests pass now." not in pivot.text
+    said = [step["data"]["text"] for step in one.events("step_recorded") if step["data"]["kind"] == "message"]
+    assert sum("All tests pass now." in text for text in said) == 3
