@@ -296,7 +296,10 @@ class _Handler(BaseHTTPRequestHandler):
             content = [{"type": "output_text", "text": text, "annotations": []}]
             output.append({"type": "message", "id": self._id("msg"), "role": "assistant", "content": content})
         for name, given in calls:
-            call = {"name": name, "arguments": json.dumps(given), "call_id": self._id("call")}
+            # The tools of a server are named within it in this protocol alone.
+            server, _, tool = name.rpartition("__")
+            call = {"name": tool, "arguments": json.dumps(given), "call_id": self._id("call")}
+            call |= {"namespace": server} if server else {}
             output.append({"type": "function_call", "id": self._id("fc"), **call})
         usage: dict[str, Any] = {"input_tokens": _USAGE[0], "output_tokens": _USAGE[1], "total_tokens": sum(_USAGE)}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unstuck.agents.lines import ProtocolProblem
+from unstuck.agents.mcp.reaching import reached
 from unstuck.agents.signals import Signal, read_approach
 from unstuck.contract import Guidance, Receipt, Report, Task
 from unstuck.processes import Exit, Launch, Process, clean_environment
@@ -35,13 +36,14 @@ def prompt_file(folder: Path, guidance: Guidance) -> Path:
 
 
 def surroundings(environ: Mapping[str, str], task: Task, guidance: Guidance, file: Path) -> dict[str, str]:
-    """The environment of an attempt's process, which finds what it is told in ``file``."""
+    """The environment of an attempt's process, which finds what it is told in ``file``, and the run by its socket."""
     return clean_environment(
         environ,
         UNSTUCK_TASK=task.id,
         UNSTUCK_ATTEMPT=guidance.attempt,
         UNSTUCK_RUNG=guidance.level,
         UNSTUCK_PROMPT_FILE=str(file),
+        **reached(file.parent.parent, environ),
     )
 
 

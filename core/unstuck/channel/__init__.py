@@ -9,8 +9,19 @@ Only this user may speak: the directory is private, the socket is 0600, and both
 
 from __future__ import annotations
 
-from unstuck.channel.client import call, request
+from unstuck.channel.client import Exchange, call, converse, request
 from unstuck.channel.server import ChannelServer
 from unstuck.channel.wire import MAX_LINE, VERSION, Message, Peer, socket_path
 
-__all__ = ["MAX_LINE", "VERSION", "ChannelServer", "Message", "Peer", "call", "request", "socket_path"]
+__all__ = [
+    "MAX_LINE",
+    "VERSION",
+    "ChannelServer",
+    "Exchange",
+    "Message",
+    "Peer",
+    "call",
+    "converse",
+    "request",
+    "socket_path",
+]

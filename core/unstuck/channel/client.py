@@ -43,26 +43,63 @@ async def request(
         raise _unreachable(path, error) from None
 
 
+async def converse(path: Path, message: Message) -> Exchange:
+    """As :func:`request`, without a limit; what the reply has led to is acknowledged whenever it is done."""
+    import asyncio
+
+    try:
+        while (exchange := await _exchanged(path, message)).reply.get("busy"):
+            await exchange.close()
+            await asyncio.sleep(BUSY_PAUSE_S)
+        return exchange
+    except OSError as error:
+        raise _unreachable(path, error) from None
+
+
+class Exchange:
+    """A reply that may still have to be acknowledged; ends with one of its two methods."""
+
+    def __init__(self, reply: Message, writer: asyncio.StreamWriter | None = None) -> None:
+        self.reply, self._writer = reply, writer
+
+    async def acknowledge(self) -> None:
+        """Say that it is done, where that is wanted; an end that does not listen any more is no trouble."""
+        if self._writer is not None and "ack" in self.reply:
+            with contextlib.suppress(OSError):
+                self._writer.write(encode({"v": VERSION, "ack": self.reply["ack"]}))
+                await self._writer.drain()
+        await self.close()
+
+    async def close(self) -> None:
+        """It will not be done."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
 async def _ask(path: Path, message: Message, done: Callable[[Message], None] | None) -> Message:
+    exchange = await _exchanged(path, message)
+    if done is not None and not exchange.reply.get("busy"):
+        done(exchange.reply)
+    await exchange.acknowledge()
+    return exchange.reply
+
+
+async def _exchanged(path: Path, message: Message) -> Exchange:
     import asyncio
 
     connection = _connect(path)
     if connection is None:
-        return _QUEUE_FULL
+        return Exchange(_QUEUE_FULL)
     reader, writer = await asyncio.open_unix_connection(sock=connection, limit=MAX_LINE)
     try:
         writer.write(encode({**message, "v": VERSION}))
-        reply = _read_reply(path, await _read_line(path, reader))
-        if done is not None and not reply.get("busy"):
-            done(reply)
-        if "ack" in reply:
-            writer.write(encode({"v": VERSION, "ack": reply["ack"]}))
-            await writer.drain()
-        return reply
-    finally:
+        return Exchange(_read_reply(path, await _read_line(path, reader)), writer)
+    except BaseException:
         writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
+        raise
 
 
 async def _read_line(path: Path, reader: asyncio.StreamReader) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from unstuck.agents.command import CommandSpec
 from unstuck.agents.making import made_agent, require_agent, require_allowed
+from unstuck.agents.mcp.desk import Desk
 from unstuck.clock import Clock
 from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError
@@ -195,9 +196,14 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
     if options.notice is not None:
         supervisor.room.notice = options.notice
     beside = options.beside
-    with signals_heard(supervisor, beside):
-        async with beside.attached(supervisor) if beside is not None else nullcontext():
-            return await _worked(supervisor, plan)
+    desk = supervisor.tools = Desk(supervisor.core)
+    try:
+        with signals_heard(supervisor, beside):
+            async with beside.attached(supervisor) if beside is not None else nullcontext():
+                return await _worked(supervisor, plan)
+    finally:
+        supervisor.tools = None
+        await desk.close()
 
 
 async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:

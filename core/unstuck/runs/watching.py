@@ -1,4 +1,4 @@
-"""Alongside: a run that attends agents which somebody else runs, through their hooks."""
+"""Alongside: a run that attends agents which somebody else runs, through their hooks and their calls."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 
 from unstuck.agents.hooks.bridge import HookBridge
 from unstuck.agents.hooks.known import HOLD_LIMIT_S
+from unstuck.agents.mcp.callers import Visitors
+from unstuck.agents.mcp.desk import Desk
 from unstuck.clock import Clock
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
@@ -52,11 +54,14 @@ async def watch(
         core = supervisor.core
         bridge = HookBridge(supervisor.session, verify=verify, clock=core.clock, hold_limit_s=hold_limit_s, warn=warn)
         supervisor.hooks = bridge
+        visitors = Visitors(core, supervisor.session, verify)
+        desk = supervisor.tools = Desk(core, sessions=bridge, visitors=visitors)
         try:
             yield supervisor
         finally:
-            supervisor.hooks = None
+            supervisor.hooks = supervisor.tools = None
             await bridge.close()
+            await desk.close()
             for row in list(core.head.tasks.values()):
                 if row.state == "running":
                     interrupted = e.AttemptInterrupted(reason="the watch has ended")

@@ -14,13 +14,23 @@ from unstuck.text import admit
 if TYPE_CHECKING:
     from unstuck.supervision.supervisor import Supervisor
 
-__all__ = ["Answers", "Hooks"]
+__all__ = ["Answers", "Hooks", "Tools"]
 
 
 class Hooks(Protocol):
     """A bridge that agents running elsewhere talk to through their hooks."""
 
     async def handle(self, payload: dict[str, Any], peer: Any, agent: str) -> dict[str, Any]: ...
+
+    async def acknowledged(self, ack: str) -> None: ...
+
+
+class Tools(Protocol):
+    """What agents may call by themselves, over a protocol of theirs."""
+
+    async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]: ...
+
+    async def stay(self, message: dict[str, Any], peer: Any) -> dict[str, Any]: ...
 
     async def acknowledged(self, ack: str) -> None: ...
 
@@ -36,7 +46,7 @@ _FOR_PEOPLE = {
 
 
 class Answers:
-    """The handler of the run's socket: what only a person may say, ``state`` and ``hook``."""
+    """The handler of the run's socket: what only a person may say, ``state``, ``hook``, ``tool`` and ``stay``."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
@@ -58,6 +68,10 @@ class Answers:
                 return {"ok": True, "run": supervisor.run, "seq": supervisor.state.seq, "held": held}
             case "hook":
                 return await self._hook(message, peer)
+            case "tool" if (tools := self._supervisor.tools) is not None:
+                return await tools.handle(message, peer)
+            case "stay" if (tools := self._supervisor.tools) is not None:
+                return await tools.stay(message, peer)
             case other:
                 return {"error": f"unknown request {admit(str(other), limit=60)}"}
 
@@ -100,9 +114,10 @@ class Answers:
         return await hooks.handle(payload, peer, str(message.get("agent", "")))
 
     async def acknowledged(self, ack: str) -> None:
-        """A forwarder has printed what it was given."""
-        if self._supervisor.hooks is not None:
-            await self._supervisor.hooks.acknowledged(ack)
+        """What was given to a forwarder is with its agent."""
+        for heard in (self._supervisor.hooks, self._supervisor.tools):
+            if heard is not None:
+                await heard.acknowledged(ack)
 
 
 def _answer_in(message: dict[str, Any]) -> Answer:

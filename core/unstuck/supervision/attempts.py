@@ -95,7 +95,7 @@ class _Running:
         self._idles = self._row.deadline is not None
         self._armed: tuple[float | None, float | None] = (None, None)
         # One that is at work already may stand still, and is let go on if nothing holds it.
-        self._held = (bool(self._row.pid), 0)
+        self._held = (bool(self._row.pid), bool(self._row.pid), 0)
         self._due: _Due | None = None
         self._timed_out = False
         self._gate = asked
@@ -112,8 +112,9 @@ class _Running:
             self._idle.run()
         self._core.stand_still[self._key] = self._keep_time
         self._core.questioned[self._key] = self._question
+        attentive = self._core.observers[self._key] = Attentive(observer, self._idle)
         self._keep_time()
-        work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, Attentive(observer, self._idle)))
+        work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, attentive))
         try:
             await self._until_done(work)
         except BaseException:
@@ -123,7 +124,7 @@ class _Running:
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
-            del self._core.stand_still[self._key], self._core.questioned[self._key]
+            del self._core.stand_still[self._key], self._core.questioned[self._key], self._core.observers[self._key]
             self._arm(None, None)
             self._idle.stand()
             self._withdraw()
@@ -160,7 +161,10 @@ class _Running:
         """Whether words wait for an agent that only its next attempt can be told."""
         row, can = self._core.row(self._task.id), self._agent.can
         deaf = not can.tell and can.hold != "step" and self._row.state == "live" and self._receipt is None
-        return deaf and not row.gate and bool(pending_answer(self._core.head, row))
+        if not deaf or row.gate:
+            return False
+        pending = pending_answer(self._core.head, row)
+        return bool(pending) and pending not in self._core.calls
 
     def _must_stop(self) -> bool:
         return self._row.state == "stopping" or self._core.head.run.state == "draining"
@@ -183,10 +187,11 @@ class _Running:
         held = row.state == "held" or bool(self._core.journal.held) or is_asking(self._core, row.id)
         # What stands still and has to end is woken by the stop alone, so that it takes no step in between.
         held = held or (before[0] and (self._must_stop() or self._cannot_hear_answer()))
-        self._held = held, row.pid
+        still = held and not self._waits_in_call()
+        self._held = held, still, row.pid
         # A question may be open before the process is there: that stands still from its first moment on.
-        if self._held != before and (held or before[0]):
-            self._freeze(held)
+        if self._held != before and (still or before[1]):
+            self._freeze(still)
         if held and not before[0]:
             self._idle.stand()
         elif before[0] and not held and self._idles:
@@ -195,6 +200,14 @@ class _Running:
             self._arm(None, None)
         else:
             self._arm(row.warn_at, row.deadline)
+
+    def _waits_in_call(self) -> bool:
+        """Whether the agent waits for every open answer in calls of its own: frozen, it could not even hear them."""
+        core, key = self._core, self._key
+        if core.journal.held or core.head.run.over or is_asking(core, key):
+            return False
+        asked = [row.id for row in core.head.open_gates() if row.gate.attempt == key]
+        return bool(asked) and all(gate in core.calls for gate in asked)
 
     def _arm(self, warning: float | None, limit: float | None) -> None:
         if (warning, limit) == self._armed:

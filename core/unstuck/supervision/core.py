@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unstuck.clock import Clock
-from unstuck.contract import Actor, Agent, Answer, Gate, Task
+from unstuck.contract import Actor, Agent, Answer, Gate, Observer, Task
 from unstuck.detection import LoopDetector
 from unstuck.escalation.levels import Limits
 from unstuck.record.events import Event
@@ -55,10 +55,11 @@ class Core:
     ``survivors`` are the attempts that have outlived a killed supervisor, until their task is taken up, with the gate
     about each. ``asking`` are the questions that are about to be opened, by attempt (empty: the whole run), and
     ``stand_still`` makes the agent of an attempt do as these and the record say. ``questioned`` asks what a person
-    wants to be asked about an attempt, with how its agent stands meanwhile. ``cut_off`` are the attempts that this
-    process has found interrupted, and ``chosen`` what was said beforehand of what becomes of them, by task or pattern.
-    ``in_hands`` are the trees that a person has taken over, by the question their agents wait at, also those that were
-    given back and may be taken again; ``taken`` are the questions whose trees a person has now.
+    wants to be asked about an attempt, with how its agent stands meanwhile. ``observers`` hear what the agent of an
+    attempt does, and ``calls`` are the gates for whose answers calls of agents wait, with how many. ``cut_off`` are the
+    attempts that this process has found interrupted, and ``chosen`` what was said beforehand of what becomes of them,
+    by task or pattern. ``in_hands`` are the trees that a person has taken over, by the question their agents wait at,
+    also those that were given back and may be taken again; ``taken`` are the questions whose trees a person has now.
     """
 
     root: Path
@@ -85,6 +86,8 @@ class Core:
     questioned: dict[str, Callable[[Question], None]] = field(default_factory=dict)
     in_hands: dict[str, Handed] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
+    observers: dict[str, Observer] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
     cut_off: frozenset[str] = frozenset()
     chosen: Mapping[str, str] = field(default_factory=dict)
     baseline_check: Callable[..., Awaitable[None]] | None = None

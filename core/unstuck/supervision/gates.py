@@ -16,6 +16,7 @@ from unstuck.text import Clean, admit
 
 __all__ = [
     "ANSWER_LIMIT",
+    "ASKED",
     "CHOICES",
     "SURVIVOR_CHOICES",
     "Effect",
@@ -45,6 +46,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "budget": ("extend", "stop"),
     "recovery": ("continue", "retry", "done", "skip", "abandon", "adopt", "stop"),
 }
+ASKED = "asked "
+"""How the key of a question begins that an agent asks in a call of its own; what was asked follows, as a hash."""
 SURVIVOR_CHOICES = ("adopt", "stop", "skip", "abandon")
 """Those of a ``recovery`` gate about an agent that is still at work."""
 
@@ -125,7 +128,7 @@ def _check_rule(gate: Gate, answer: Answer) -> None:
 
 def asked_by_agent(gate: Gate) -> str:
     """What the agent itself has asked with ``gate``; empty where somebody else did."""
-    own = gate.type == "question" and gate.key in ("blocked", "needs_guidance")
+    own = gate.type == "question" and (gate.key in ("blocked", "needs_guidance") or gate.key.startswith(ASKED))
     return str(gate.context.get("question", "")) if own else ""
 
 

@@ -314,7 +314,10 @@ class Holding:
     def _undelivered(self) -> Iterator[GateRow]:
         row = self._core.row(self._task)
         for gate in self._core.head.gates.values():
-            if gate.gate.attempt == row.attempt and gate.status == "answered" and gate.id not in self._taken:
+            if gate.gate.attempt != row.attempt or gate.status != "answered" or gate.id in self._taken:
+                continue
+            # What a call of the agent's own waits for comes back in that one.
+            if gate.id not in self._core.calls:
                 yield gate
 
     def _is_for(self, agent: str, gate: GateRow) -> bool:

@@ -22,7 +22,7 @@ from unstuck.supervision.steps import pending_answer
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.gather import gather, surroundings
 
-__all__ = ["first_guidance", "note_for", "prepare", "research", "run_command"]
+__all__ = ["first_guidance", "gathered", "note_for", "prepare", "research", "run_command"]
 
 
 async def run_command(core: Core, row: TaskRow, command: str) -> None:
@@ -45,7 +45,14 @@ async def run_command(core: Core, row: TaskRow, command: str) -> None:
 
 
 async def research(core: Core, row: TaskRow) -> None:
-    """Gather what can be found without a model."""
+    """Gather what can be found without a model, for an attempt and for whoever meets the same failure later."""
+    event = await gathered(core, row)
+    core.append(event, task=row.id, attempt=row.attempt)
+    remember_insights(core, row, event.insights)
+
+
+async def gathered(core: Core, row: TaskRow) -> e.ResearchDone:
+    """What can be found without a model about the failure of ``row``."""
     diagnosis, tree = row.diagnosis, core.tree_of(row)
     location = diagnosis.signature.location if diagnosis else None
     headline = diagnosis.headline if diagnosis else ""
@@ -60,9 +67,7 @@ async def research(core: Core, row: TaskRow) -> None:
     )
     found = await gather(tree, location=location, headline=headline, targets=targets, environ=core.environ)
     insights = tuple(admit(f"{insight.source}:\n{insight.text}", limit=5_000) for insight in found)
-    event = e.ResearchDone(insights=insights, targets=tuple(one_line(str(target)) for target in targets))
-    core.append(event, task=row.id, attempt=row.attempt)
-    remember_insights(core, row, insights)
+    return e.ResearchDone(insights=insights, targets=tuple(one_line(str(target)) for target in targets))
 
 
 def first_guidance(core: Core, row: TaskRow, can: Capabilities) -> Guidance:

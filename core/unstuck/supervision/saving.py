@@ -27,6 +27,7 @@ __all__ = [
     "save_asked",
     "save_good",
     "save_interrupted",
+    "save_requested",
     "saved_before",
     "saved_before_all",
     "saved_tree",
@@ -108,6 +109,19 @@ async def save_asked(core: Core, row: TaskRow) -> None:
 def said_of(saved: str) -> dict[str, str]:
     """What a question says of the checkpoint ``saved`` that stands before it; ``none`` or empty where none does."""
     return {"checkpoint": "", "not_saved": NOT_SAVED} if saved in ("", "none") else {"checkpoint": saved}
+
+
+async def save_requested(core: Core, row: TaskRow, reason: str) -> e.CheckpointCreated:
+    """The checkpoint for which the agent at work has asked itself."""
+    said = one_line(f"agent: {reason}")
+    try:
+        saved = await core.checkpoints(core.tree_of(row)).create(said, run=core.run, task=row.id)
+    except (WorkspaceError, OSError) as error:
+        event = e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="request")
+    else:
+        event = _event(saved, said, "request")
+    core.append(event, task=row.id, attempt=row.attempt, actor="agent")
+    return event
 
 
 async def save_interrupted(core: Core, row: TaskRow) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import aiofiles
 
-from unstuck.escalation.report import format_stuck_question, stuck_report
+from unstuck.escalation.report import StuckReport, format_stuck_question, stuck_report
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
@@ -12,34 +14,46 @@ from unstuck.supervision.learning import answered_before, remember_answers
 from unstuck.supervision.saving import changed, said_of
 from unstuck.supervision.touching import consequences, dependents, used_by_rung
 
-__all__ = ["ask"]
+__all__ = ["ask", "described", "reported"]
 
 
 async def ask(core: Core, row: TaskRow) -> None:
     """Write the stuck report and open the stuck gate."""
     directive = row.directive
     assert directive is not None
-    touches = dependents(core.head, row.id)
     saved = directive.saved if directive.saved != "none" else ""
     before = await _before(core, row)
-    report = stuck_report(
-        row.id,
-        row.climb,
-        row.diagnosis,
-        reason=directive.reason,
-        checkpoint=saved,
-        touches=touches,
-        files=await changed(core, row),
-        tokens=used_by_rung(core.head, row.id),
-        consequences=consequences(core.head, row),
-    )
+    report = await reported(core, row, reason=directive.reason, saved=saved)
     name = f"reports/{row.attempt or row.id}.md"
     path = core.folder / name
     path.parent.mkdir(exist_ok=True, mode=0o700)
     async with aiofiles.open(path, "w", encoding="utf-8") as file:
         await file.write(report.markdown())
+    if row.diagnosis is not None and row.diagnosis.identity:
+        remember_answers(core, row, "failed", about=row.diagnosis.identity)
+    context = described(core, row, report) | said_of(saved) | {"baseline": before}
+    open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
+
+
+async def reported(core: Core, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:
+    """What a person should know who is asked about ``row``; ``saved`` is the checkpoint of its files."""
+    return stuck_report(
+        row.id,
+        row.climb,
+        row.diagnosis,
+        reason=reason,
+        checkpoint=saved,
+        touches=dependents(core.head, row.id),
+        files=await changed(core, row),
+        tokens=used_by_rung(core.head, row.id),
+        consequences=consequences(core.head, row),
+    )
+
+
+def described(core: Core, row: TaskRow, report: StuckReport) -> dict[str, Any]:
+    """The context of the question, but for where the files are safe."""
     signature = row.diagnosis.identity if row.diagnosis else ""
-    context = {
+    context: dict[str, Any] = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
         "problem": report.summary,
@@ -48,20 +62,16 @@ async def ask(core: Core, row: TaskRow) -> None:
         "analysis": report.analysis,
         "insights": [insight.splitlines()[0] for insight in report.insights if insight],
         "approaches": list(report.approaches),
-        **said_of(saved),
-        "touches": list(touches),
+        "touches": list(report.touches),
         "files": list(report.files),
         "tokens": dict(report.tokens),
         "consequences": list(report.consequences),
         "question": format_stuck_question(report),
         "signature": signature,
-        "baseline": before,
     }
-    if signature:
-        remember_answers(core, row, "failed", about=signature)
     if learnt := answered_before(core, signature):
         context["learnt"] = learnt
-    open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
+    return context
 
 
 async def _before(core: Core, row: TaskRow) -> str:

@@ -24,7 +24,7 @@ from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
 from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
 from unstuck.supervision import hands, stepping_in
-from unstuck.supervision.answering import Answers, Hooks
+from unstuck.supervision.answering import Answers, Hooks, Tools
 from unstuck.supervision.asking import answer_gate, apply_policy
 from unstuck.supervision.attempts import CallableAgent, run_attempt
 from unstuck.supervision.budget import Budget
@@ -90,6 +90,7 @@ class Supervisor:
         self._budget = Budget(core, deadlines)
         Timers(core, deadlines)
         self.hooks: Hooks | None = None
+        self.tools: Tools | None = None
         self.socket: Path | None = None
         self.standstill: Standstill | None = None
         self.room = RoomKeeper(core)

@@ -27,6 +27,7 @@ _COMMANDS = {
     "hooks": "Attach agents that run in their own terminals, and detach them.",
     "replay": "Look at a run again, moment by moment.",
     "events": "What happened in a run, record by record; read or followed.",
+    "mcp": "Serve an agent that asks by itself, and set that up.",
     "memory": "What this project has learnt, and the rules made of your answers.",
     "run": "Run a plan, or one command, until it is done or needs you.",
     "runs": "The runs of this project.",

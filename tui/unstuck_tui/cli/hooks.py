@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unstuck.agents.hooks.files import OPEN, Change, HookFile, forwarder_path, hook_files, installation, removal
+from unstuck.agents.hooks.files import OPEN, HookFile, forwarder_path, hook_files, installation, removal
 from unstuck.agents.hooks.known import KNOWN, Scope, hooked_agent
 from unstuck.agents.hooks.trust import trust_of
-from unstuck.errors import UsageError
-from unstuck.text import one_line, sanitise
+from unstuck.text import one_line
+from unstuck_tui.cli.changing import applied
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
 __all__ = ["command"]
@@ -44,7 +43,7 @@ def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
     known = hooked_agent(agent)
     environ = dict(os.environ)
     change = installation(known, scope, root=here(project).root, environ=environ, forwarder=forwarder_path(environ))
-    if _applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
+    if applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
         echo(f"{known.title} calls them once you have trusted them: start it, type /hooks, and look at them there.")
 
 
@@ -57,7 +56,7 @@ def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
     """Take the hooks out again; the file is then what it was."""
     known = hooked_agent(agent)
     change = removal(known, scope, root=here(project).root, environ=dict(os.environ))
-    _applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes)
+    applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes)
 
 
 @command.command()
@@ -103,21 +102,3 @@ _TRUST = {
     "untrusted": "is not trusted, so it is passed over: start codex, type /hooks, and look at them there",
     "unknown": "(whether codex trusts it is not known)",
 }
-
-
-def _applied(change: Change, otherwise: str, yes: bool) -> bool:
-    """Show the change, ask where somebody can be asked, and do it; False where there is nothing to do."""
-    if change.is_empty:
-        echo(otherwise)
-        return False
-    for line in change.diff():
-        echo(sanitise(line))
-    if not yes:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("no terminal to ask at: add --yes")
-        if not click.confirm("Change it so?"):
-            raise click.Abort
-    change.apply()
-    kept = f"; what was there is kept in {change.backup}" if change.backup.exists() else ""
-    echo(f"{change.path} {'removed' if change.after is None else 'written'}{kept}")
-    return True

@@ -15,6 +15,7 @@ _WORDS: dict[Kind, tuple[str, str]] = {
     "processes": ("process, ended with a receipt", "processes, ended with a receipt each"),
     "gates": ("open question", "open questions"),
     "hooks": ("set of hooks", "sets of hooks"),
+    "servers": ("server in an agent's settings", "servers in agents' settings"),
     "worktrees": ("work tree", "work trees"),
     "branches": ("branch or reference", "branches and references"),
     "checkpoints": ("checkpoint", "checkpoints"),

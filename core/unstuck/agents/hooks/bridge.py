@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ from unstuck.agents.hooks.claude import observation, output, task_id
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
 from unstuck.agents.hooks.transcript import exit_code
 from unstuck.agents.hooks.usage import Meter
+from unstuck.agents.mcp.callers import lineage
+from unstuck.agents.mcp.tools import is_ours
 from unstuck.agents.signals import read_approach
 from unstuck.channel import Message, Peer
 from unstuck.clock import Clock
@@ -43,7 +45,7 @@ class _Attached:
 
     ``closed``: nothing more is begun until the person asks for something. ``untold`` began an attempt that the agent
     has not heard of yet; ``stopping`` was decided where the event could not carry it out; ``sent_on`` is what made the
-    agent go on at its last stop.
+    agent go on at its last stop. ``lineage`` are the processes of its last prompt's hook, the agent among them.
     """
 
     id: str
@@ -59,6 +61,7 @@ class _Attached:
     untold: Directive | None = None
     stopping: Directive | None = None
     sent_on: str = ""
+    lineage: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class HookBridge:
         if dialect is None or heard is None:
             return {"ok": True}
         self._pair(heard)
-        reply = await self._handle(dialect, heard)
+        reply = await self._handle(dialect, heard, peer)
         if "output" in reply:
             return {**reply, "output": dialect.spoken(said, reply["output"])}
         return reply
@@ -130,10 +133,18 @@ class HookBridge:
         else:
             payload["tool_use_id"] = self._calls.get(call) or payload["tool_use_id"]
 
-    async def _handle(self, dialect: Dialect, payload: dict[str, Any]) -> Message:
+    def session_of(self, lineage: Sequence[int]) -> tuple[str, str, TaskSession] | None:
+        """Task, live attempt and mechanism of the newest session whose agent has started the process ``lineage[0]``."""
+        for attached in reversed(self._attached.values()):
+            # Between an agent and its hook there may be a shell; whoever is above both may have started others, too.
+            if len(lineage) > 1 and lineage[1] in attached.lineage[1:3]:
+                return attached.task.id, attached.attempt, attached.work
+        return None
+
+    async def _handle(self, dialect: Dialect, payload: dict[str, Any], peer: Peer) -> Message:
         key = _call_key(payload)
         if key is None:
-            return await self._spared(dialect, payload)
+            return await self._spared(dialect, payload, peer)
         while (first := self._replies.get(key)) is not None:
             reply = await asyncio.shield(first)
             if reply is not None:
@@ -142,7 +153,7 @@ class HookBridge:
         _keep_newest(self._replies)
         reply = None
         try:
-            reply = await self._spared(dialect, payload)
+            reply = await self._spared(dialect, payload, peer)
             return reply
         finally:
             if reply is None:
@@ -169,7 +180,7 @@ class HookBridge:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _spared(self, dialect: Dialect, payload: dict[str, Any]) -> Message:
+    async def _spared(self, dialect: Dialect, payload: dict[str, Any], peer: Peer) -> Message:
         event = str(payload.get("hook_event_name", ""))
         session = payload.get("session_id")
         if not isinstance(session, str) or not session:
@@ -179,6 +190,9 @@ class HookBridge:
             if attached is None:
                 return {"ok": True}
             due = self._clock.monotonic() + self._hold_limit_s
+            if event == "UserPromptSubmit" or not attached.lineage:
+                # A session may be gone on with in another process; looking is not worth it at every step.
+                attached.lineage = lineage(peer.pid)
             await self._count(attached, payload)
             return self._reply(event, attached, await self._direct(event, attached, payload, due), payload)
         except Exception as error:
@@ -237,6 +251,8 @@ class HookBridge:
             return attached.stopping
         if seen is None or not (attached.attempt or attached.ending):
             return _GO_ON
+        if is_ours(_text(payload, "tool_name")):
+            return _GO_ON  # the call itself comes to us, and waits there
         directive = await attached.work.step(seen, within=max(0.0, due - self._clock.monotonic()))
         if directive.kind == "stop":
             attached.stopping = directive

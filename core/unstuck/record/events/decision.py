@@ -143,7 +143,7 @@ class DivineResponseReceived(Event):
 class CheckpointCreated(Event):
     """The tree is safe under this id: so many ``files``, without ``not_covered`` and so many ``ignored`` paths.
 
-    ``progress`` names what differs from the baseline, where somebody goes on.
+    ``progress`` names what differs from the baseline, where somebody goes on; a ``request`` is the agent's own.
     """
 
     id: str
@@ -152,7 +152,7 @@ class CheckpointCreated(Event):
     not_covered: tuple[str, ...] = ()
     ignored: int = 0
     progress: tuple[str, ...] = ()
-    purpose: Literal["baseline", "good", "directive", "question"] = "directive"
+    purpose: Literal["baseline", "good", "directive", "question", "request"] = "directive"
 
 
 class RestoreDone(Event):

@@ -112,7 +112,7 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
             change_task(state, record, good=event.id)
     elif event.purpose == "question":
         _saved_for_question(state, record, event)
-    else:
+    elif event.purpose == "directive":
         _prepare(state, record, saved=event.id, progress=event.progress)
 
 

@@ -10,6 +10,7 @@ from unstuck.runs.checkup.finding import Finding
 from unstuck.runs.checkup.lying import places
 from unstuck.runs.checkup.orphans import orphans
 from unstuck.runs.checkup.programs import agents, git, hooks, versions
+from unstuck.runs.checkup.servers import servers
 from unstuck.workspace.project import Project
 
 __all__ = ["Finding", "check_up"]
@@ -22,6 +23,6 @@ async def check_up(place: Project, environ: Mapping[str, str]) -> AsyncIterator[
         yield finding
     for finding in await asked:
         yield finding
-    attached = await asyncio.to_thread(lambda: list(hooks(place, environ)))
+    attached = await asyncio.to_thread(lambda: [*hooks(place, environ), *servers(place, environ)])
     for finding in chain(attached, await orphans(place, environ)):
         yield finding

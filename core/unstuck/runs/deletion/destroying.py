@@ -16,6 +16,7 @@ from pathlib import Path
 
 from unstuck.agents.hooks.files import removal
 from unstuck.agents.hooks.unwatched import unwatched_file
+from unstuck.agents.mcp import files as servers
 from unstuck.contract import Receipt
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.processes import TAG
@@ -97,6 +98,8 @@ def _refuse_news(agreed: Inventory, now: Inventory) -> None:
 async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> None:
     for file in stock.hooks:
         removal(file.agent, file.scope, root=place.root, environ=environ).apply()
+    for entry in stock.servers:
+        servers.removal(entry.agent, entry.scope, root=place.root, environ=environ).apply()
     folder = trees_folder(place, environ)
     if place.repository is not None:
         for tree in stock.trees:

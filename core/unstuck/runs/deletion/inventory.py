@@ -10,10 +10,21 @@ from pydantic import BaseModel, ConfigDict
 __all__ = ["KINDS", "Inventory", "Item", "Kind", "Stays"]
 
 Kind = Literal[
-    "processes", "gates", "hooks", "worktrees", "branches", "checkpoints", "socket", "memory", "state", "logs"
+    "processes",
+    "gates",
+    "hooks",
+    "servers",
+    "worktrees",
+    "branches",
+    "checkpoints",
+    "socket",
+    "memory",
+    "state",
+    "logs",
 ]
 KINDS: tuple[Kind, ...] = (
-    "processes", "gates", "hooks", "worktrees", "branches", "checkpoints", "socket", "memory", "state", "logs",
+    "processes", "gates", "hooks", "servers", "worktrees", "branches", "checkpoints", "socket", "memory", "state",
+    "logs",
 )  # fmt: skip
 """In the order in which they go: the record of a run last, because it is how the rest is found again."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from unstuck.agents.hooks.files import installed_hooks
 from unstuck.agents.hooks.unwatched import unwatched_file
+from unstuck.agents.mcp.files import installed_entries
 from unstuck.processes import prompted_from
 from unstuck.runs.deletion.inventory import Stays
 from unstuck.runs.deletion.records import describe, folders_of, runs_in
@@ -58,6 +59,8 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
             yield str(path)
     for file in installed_hooks(place.root, environ, scope="project"):
         yield f"hooks in {file.path}"
+    for entry in installed_entries(place.root, environ, scope="project"):
+        yield f"a server in {entry.path}"
 
 
 def _below(home: Path) -> Iterator[Path]:

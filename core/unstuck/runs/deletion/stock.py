@@ -11,6 +11,8 @@ from pathlib import Path
 from unstuck.agents.hooks.files import HookFile, hook_files
 from unstuck.agents.hooks.settings_text import FORWARDER
 from unstuck.agents.hooks.unwatched import unwatched_file
+from unstuck.agents.mcp.entries import PROGRAM
+from unstuck.agents.mcp.files import EntryFile, entry_files
 from unstuck.channel import socket_path
 from unstuck.errors import ChannelError, UsageError
 from unstuck.processes import tree_of, working_in
@@ -66,6 +68,7 @@ class Stock:
     references: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()
     hooks: tuple[HookFile, ...] = ()
+    servers: tuple[EntryFile, ...] = ()
 
 
 @dataclass(slots=True)
@@ -300,10 +303,25 @@ def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found
         elif file.state == "unreadable" and file.scope == "project" and _names_us(file.path):
             found.blocked.append(f"{file.path} names {FORWARDER} and cannot be edited: {file.problem}")
     stock.hooks = tuple(hooks)
+    stock.servers = tuple(_take_servers(place, environ, found))
 
 
-def _names_us(path: Path) -> bool:
+def _take_servers(place: Project, environ: Mapping[str, str], found: _Found) -> Iterator[EntryFile]:
+    """What starts `unstuck mcp` for this project's agents."""
+    for file in entry_files(place.root, environ):
+        name = one_line(str(file.path), 400)
+        if file.state in ("installed", "outdated") and file.scope == "project":
+            found.items.append(Item(kind="servers", name=f"{file.agent.name} in {name}"))
+            yield file
+        elif file.state in ("installed", "outdated"):
+            said = f"the server for all your projects: unstuck mcp remove {file.agent.name}"
+            found.stays.append(Stays(name=name, reason=said))
+        elif file.state == "unreadable" and file.scope == "project" and _names_us(file.path, PROGRAM):
+            found.blocked.append(f"{file.path} names {PROGRAM} and cannot be edited: {file.problem}")
+
+
+def _names_us(path: Path, name: str = FORWARDER) -> bool:
     try:
-        return FORWARDER.encode() in path.read_bytes()
+        return name.encode() in path.read_bytes()
     except OSError:
         return False

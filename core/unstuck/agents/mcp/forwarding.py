@@ -1,0 +1,122 @@
+"""One call on its way from the agent to the run or watch of its project, and what it is told where nobody is there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from unstuck.agents.forwarder import connect, socket_paths
+from unstuck.channel import Exchange, Message, converse
+from unstuck.errors import ChannelError
+
+__all__ = ["Result", "Supervised"]
+
+_ABSENT = "Nobody watches this project at the moment (neither `unstuck watch` nor `unstuck run` is at work here). "
+_NOT_THERE = {
+    "ask_human": "So nobody can be asked this way. Do not wait and do not guess: put the question into your answer and "
+    "end your turn; or, if it can be taken back, take the safest way and say what you have assumed.",
+    "report_failure": "So nothing is known about this failure but what you see. Do not try the very same again: "
+    "understand it first, then take another way; if there is none, end your turn and say what is in the way.",
+    "report_progress": "Nothing is lost by that. Go on.",
+    "checkpoint": "So nothing was saved. Save what must not be lost yourself, for instance with a commit or a copy.",
+}
+_GONE = "The supervisor went away before it had an answer. Call this once more"
+_GONE_AGAIN = {
+    "ask_human": "; the question is kept, and so is its answer. If nobody is there then, you will be told what to do.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What the agent is told; ``exchange`` wants to be acknowledged once it has that, or closed."""
+
+    text: str
+    failed: bool = False
+    exchange: Exchange | None = None
+
+
+class Supervised:
+    """The supervisor as one agent sees it, which calls itself ``client``."""
+
+    def __init__(self, environ: Mapping[str, str], client: str = "") -> None:
+        self.client = client
+        self._environ = environ
+        self._session = uuid4().hex
+        self._staying: asyncio.Task[None] | None = None
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Result:
+        """The result of ``tool``; however it goes wrong, it says what to do. Cancelling gives it up."""
+        path = await asyncio.to_thread(_listening)
+        if path is None:
+            return Result(text=_ABSENT + _NOT_THERE[tool], failed=tool != "report_progress")
+        message = self._message("tool") | {"tool": tool, "arguments": _shortened(arguments), "call": uuid4().hex}
+        try:
+            exchange = await converse(path, message)
+        except ChannelError:
+            return Result(text=_GONE + _GONE_AGAIN.get(tool, "."), failed=True)
+        reply = exchange.reply
+        if reply.get("stay"):
+            self._stay(path)
+        if "ack" not in reply:
+            await exchange.close()
+        if "error" in reply:
+            said = f"The supervisor refused the call: {reply['error']}. Go on without it, and say so in your answer."
+            return Result(text=said, failed=True)
+        text, failed = str(reply.get("text", "")), bool(reply.get("failed"))
+        return Result(text=text, failed=failed, exchange=exchange if "ack" in reply else None)
+
+    async def close(self) -> None:
+        """The agent has gone."""
+        if self._staying is not None:
+            self._staying.cancel()
+            await asyncio.gather(self._staying, return_exceptions=True)
+
+    def _stay(self, path: Path) -> None:
+        """Keep a line open, by whose end the supervisor knows that the agent has gone."""
+        if self._staying is None or self._staying.done():
+            self._staying = asyncio.ensure_future(self._stayed(path))
+
+    async def _stayed(self, path: Path) -> None:
+        with suppress(ChannelError):
+            await (await converse(path, self._message("stay"))).close()
+
+    def _message(self, do: str) -> Message:
+        named = self._environ.get("UNSTUCK_ATTEMPT", "")
+        return {"do": do, "session": self._session, "client": self.client, "attempt": named}
+
+
+def _listening() -> Path | None:
+    """The first socket of this agent's project where somebody listens."""
+    payload = {"cwd": os.getcwd()}
+    for path in socket_paths(payload):
+        if os.path.exists(path):
+            connection = connect(payload)
+            if connection is not None:
+                found = connection.getpeername()
+                connection.close()
+                return Path(found)
+            return None
+    return None
+
+
+def _shortened(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with long texts cut to their head and tail: a message to the supervisor has at most 1 MiB."""
+    return {name: _cut(value) for name, value in arguments.items()}
+
+
+_MOST = 40_000
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cut(one) for one in value]
+    if not isinstance(value, str) or len(value) <= _MOST:
+        return value
+    left_out = len(value) - _MOST
+    return f"{value[: _MOST // 2]}\n… {left_out} characters left out …\n{value[-_MOST // 2 :]}"

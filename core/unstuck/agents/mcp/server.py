@@ -1,0 +1,144 @@
+"""``unstuck mcp``: the tools for one agent, over its standard input and output.
+
+The protocol is that of the ``mcp`` package, which is imported only here and takes most of a second to do so. What a
+call means is decided by the run or watch of the project; this process holds nothing but calls that wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from unstuck.agents.mcp.forwarding import Result, Supervised
+from unstuck.agents.mcp.tools import INSTRUCTIONS, SERVER, TOOLS, given
+from unstuck.agents.mcp.wire import Lines, Replies, complain
+from unstuck.errors import UsageError
+
+if TYPE_CHECKING:
+    from mcp.server import Server, ServerRequestContext
+    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+
+__all__ = ["EXTRA", "Calls", "is_possible", "require", "serve"]
+
+EXTRA = 'pip install "unstuck[mcp]"'
+ALIVE_S = 10.0
+"""How often an agent that waits is told that it still has to."""
+
+
+def is_possible() -> bool:
+    """Whether the ``mcp`` package is there."""
+    return importlib.util.find_spec("mcp") is not None
+
+
+def require() -> None:
+    """Raise UsageError without the ``mcp`` package."""
+    if not is_possible():
+        raise UsageError(f"the Model Context Protocol needs the package mcp: {EXTRA}")
+
+
+def serve(environ: Mapping[str, str] = os.environ) -> int:
+    """Serve one agent until it closes its end; the exit code. Raises UsageError without the ``mcp`` package."""
+    require()
+    problem = ""
+    with suppress(BrokenPipeError):  # the agent reads no more
+        problem = asyncio.run(_served(environ))
+    if problem:
+        complain(problem)
+    return 2 if problem else 0
+
+
+async def _served(environ: Mapping[str, str]) -> str:
+    """Why it ended before the agent went; empty where it did not."""
+    from mcp.server.stdio import stdio_server
+
+    replies = Replies(sys.stdout.buffer)
+    calls = Calls(Supervised(environ), replies)
+    server = calls.server()
+    # Like files of anyio, as far as they are used.
+    lines = Lines(sys.stdin.buffer, replies)
+    try:
+        async with stdio_server(stdin=cast(Any, lines), stdout=cast(Any, replies)) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    finally:
+        await calls.supervised.close()
+    return lines.problem
+
+
+class Calls:
+    """The handlers of the protocol's requests."""
+
+    def __init__(self, supervised: Supervised, replies: Replies) -> None:
+        self.supervised, self._replies = supervised, replies
+
+    def server(self) -> Server[Any]:
+        """A server that these serve."""
+        from mcp.server import Server
+
+        from unstuck import __version__
+
+        return Server(
+            SERVER,
+            version=__version__,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self.listed,
+            on_call_tool=self.called,
+        )
+
+    async def listed(self, context: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
+        """The tools with what agents read about them."""
+        from mcp_types import ListToolsResult, Tool, ToolAnnotations
+
+        tools = [
+            Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=tool.schema(),
+                annotations=ToolAnnotations(
+                    title=tool.title, read_only_hint=tool.read_only, destructive_hint=False, open_world_hint=False
+                ),
+            )
+            for tool in TOOLS.values()
+        ]
+        return ListToolsResult(tools=tools)
+
+    async def called(self, context: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
+        """The result of one call; the agent is told every few seconds that it still has to wait."""
+        from mcp_types import CallToolResult, TextContent
+
+        result = await self._result(context, params.name, params.arguments or {})
+        if result.exchange is not None:
+            self._replies.after(context.request_id, result.exchange.acknowledge)
+        return CallToolResult(content=[TextContent(type="text", text=result.text)], is_error=result.failed)
+
+    async def _result(self, context: ServerRequestContext, name: str, arguments: Mapping[str, Any]) -> Result:
+        tool = TOOLS.get(name)
+        if tool is None:
+            return Result(text=f"there is no tool {name[:40]!r}: {', '.join(TOOLS)}", failed=True)
+        try:
+            found = given(tool, arguments)
+        except UsageError as problem:
+            return Result(text=str(problem), failed=True)
+        self.supervised.client = _client(context)
+        working = asyncio.ensure_future(self.supervised.call(name, found))
+        try:
+            waited = 0
+            while not (await asyncio.wait([working], timeout=ALIVE_S))[0]:
+                waited += 1
+                await context.session.report_progress(waited, message="waiting for the supervisor")
+            return working.result()
+        finally:
+            if not working.done():
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+
+
+def _client(context: ServerRequestContext) -> str:
+    """What the agent calls itself; empty where it does not say."""
+    said = getattr(context.session, "client_params", None)
+    return cast(str, said.client_info.name) if said is not None else ""

@@ -1,0 +1,108 @@
+"""``unstuck mcp``: serve an agent's own calls, and set that up in its settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unstuck_tui.cli.common import project_option
+
+__all__ = ["command"]
+
+# As in the table of agents, which is not needed to serve.
+_AGENTS = ("claude", "codex")
+_agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(_AGENTS))
+_scope_option = click.option(
+    "--here", "scope", flag_value="project", default="home", help="Only for this project, not for your whole account."
+)
+_yes_option = click.option("--yes", is_flag=True, help="Change the file without asking.")
+
+
+@click.group(name="mcp", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Serve ask_human, report_failure, report_progress and checkpoint to an agent (MCP on standard input and output).
+
+    An agent starts this by itself once `unstuck mcp install` has told it to; its calls go to the run or watch of the
+    project that it works in. AGENT is claude or codex.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from unstuck.agents.mcp.server import serve
+
+    if sys.stdin.isatty():
+        click.echo("unstuck mcp: an agent speaks to this, not a person: see unstuck mcp --help", err=True)
+    ctx.exit(serve())
+
+
+@command.command()
+@_agent_argument
+@_scope_option
+@_yes_option
+@project_option
+def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
+    """Put the server into an agent's settings. Shows what changes first, and keeps what was there."""
+    from unstuck.agents.mcp.files import installation
+    from unstuck.agents.mcp.known import KNOWN
+    from unstuck.agents.mcp.server import require
+    from unstuck_tui.cli.changing import applied
+    from unstuck_tui.cli.common import echo, here
+
+    require()
+    known = KNOWN[agent]
+    change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
+    if applied(change, f"The server is in the settings of {known.title} already: {change.path}", yes) and known.note:
+        echo(known.note)
+
+
+@command.command()
+@_agent_argument
+@_scope_option
+@_yes_option
+@project_option
+def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
+    """Take it out again; the file is then what it was."""
+    from unstuck.agents.mcp.files import removal
+    from unstuck.agents.mcp.known import KNOWN
+    from unstuck_tui.cli.changing import applied
+    from unstuck_tui.cli.common import here
+
+    change = removal(KNOWN[agent], scope, root=here(project).root, environ=dict(os.environ))
+    applied(change, f"No server of ours is in {change.path}", yes)
+
+
+@command.command()
+@click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(_AGENTS))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@project_option
+@click.pass_context
+def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
+    """Which agents have the server, and where. Exits with 1 where something about it is wrong."""
+    from unstuck.agents.mcp.files import entry_files
+    from unstuck_tui.cli.common import echo, here, print_json
+
+    files = [file for file in entry_files(here(project).root, dict(os.environ)) if agent in (None, file.agent.name)]
+    rows = [_row(file) for file in files]
+    if as_json:
+        print_json(rows)
+    else:
+        for row in rows:
+            echo(
+                f"{'ok ' if row['ok'] else '!! '} {row['agent']:<7} {row['scope']:<8} {row['state']:<10} {row['note']}"
+            )
+    ctx.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+def _row(file: Any) -> dict[str, Any]:
+    """One settings file as a row: ``ok`` says whether what is there works."""
+    from unstuck.agents.mcp.files import trouble_with
+    from unstuck.text import one_line
+
+    trouble, mend = trouble_with(file)
+    note = one_line(f"{trouble}: {mend}" if trouble else str(file.path), 400)
+    found = {"agent": file.agent.name, "scope": file.scope, "state": file.state, "path": str(file.path)}
+    return found | {"note": note, "ok": not trouble}
