@@ -13,7 +13,7 @@ import ptyprocess
 import pytest
 from tests.real_agents.conftest import PATIENCE, Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
-from tests.real_agents.test_alongside import trust
+from tests.real_agents.test_alongside import AWAKE, trust
 from tests.screen.terminal.conftest import Terminal
 
 from unstuck.agents.mcp.known import KNOWN
@@ -71,6 +71,12 @@ def working(lab: Lab) -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
+def opened(terminal: Terminal) -> None:
+    """The person opens the question that waits, and the dialog takes keys."""
+    terminal.press(key_of("gate.answer"))
+    terminal.until(QUESTION, "8080", AWAKE)
+
+
 @pytest.mark.parametrize("name", list(KNOWN))
 def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) -> None:
     """Its first turn finds the tool; the question comes up on the screen; it waits for two minutes, and the model's
@@ -83,10 +89,11 @@ def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) ->
     with screen(one) as terminal:
         terminal.until("no tasks yet")
         with working(one) as process:
-            terminal.until(QUESTION, "8080")
+            terminal.until(QUESTION)
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(MINUTES_S)
             assert len(one.model.asked) == 1
+            opened(terminal)
             terminal.press(key_of("question.show_me"))
             terminal.until("ctrl+s sends")
             terminal.write(ANSWER)
@@ -118,7 +125,8 @@ def test_beside_hooks_it_is_the_same_session(name: str, lab: Labs) -> None:
     with screen(one) as terminal:
         terminal.until("no tasks yet")
         with working(one) as process:
-            terminal.until(QUESTION, "8080")
+            terminal.until(QUESTION)
+            opened(terminal)
             terminal.press("2")
             one.model.wait(lambda asked: "chosen option 2: 8080" in asked.last, seconds=PATIENCE)
             process.communicate(timeout=PATIENCE)
@@ -146,7 +154,8 @@ def test_in_a_run_of_ours_it_waits_and_goes_on(name: str, lab: Labs) -> None:
         arguments = ("--", "--allowedTools", "Bash", "mcp__unstuck")
     run = ("run", "--verify", "grep 80.0 port.txt", "--agent", name, TASK)
     with screen(one, *run, *(arguments if len(arguments) > 1 else ())) as terminal:
-        terminal.until(QUESTION, "8080")
+        terminal.until(QUESTION)
+        opened(terminal)
         terminal.press("2")
         one.model.wait(lambda asked: "chosen option 2: 8080" in asked.last, seconds=PATIENCE)
         terminal.until("succeeded")
