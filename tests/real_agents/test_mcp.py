@@ -71,7 +71,7 @@ def working(lab: Lab) -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
-def opened(terminal: Terminal) -> None:
+def show_question(terminal: Terminal) -> None:
     """The person opens the question that waits, and the dialog takes keys."""
     terminal.press(key_of("gate.answer"))
     terminal.until(QUESTION, "8080", AWAKE)
@@ -93,7 +93,7 @@ def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) ->
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(MINUTES_S)
             assert len(one.model.asked) == 1
-            opened(terminal)
+            show_question(terminal)
             terminal.press(key_of("question.show_me"))
             terminal.until("ctrl+s sends")
             terminal.write(ANSWER)
@@ -126,7 +126,7 @@ def test_beside_hooks_it_is_the_same_session(name: str, lab: Labs) -> None:
         terminal.until("no tasks yet")
         with working(one) as process:
             terminal.until(QUESTION)
-            opened(terminal)
+            show_question(terminal)
             terminal.press("2")
             one.model.wait(lambda asked: "chosen option 2: 8080" in asked.last, seconds=PATIENCE)
             process.communicate(timeout=PATIENCE)
@@ -155,7 +155,7 @@ def test_in_a_run_of_ours_it_waits_and_goes_on(name: str, lab: Labs) -> None:
     run = ("run", "--verify", "grep 80.0 port.txt", "--agent", name, TASK)
     with screen(one, *run, *(arguments if len(arguments) > 1 else ())) as terminal:
         terminal.until(QUESTION)
-        opened(terminal)
+        show_question(terminal)
         terminal.press("2")
         one.model.wait(lambda asked: "chosen option 2: 8080" in asked.last, seconds=PATIENCE)
         terminal.until("succeeded")
