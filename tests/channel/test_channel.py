@@ -249,6 +249,28 @@ async def test_clients_that_wait_for_us_are_never_put_out(sockets: Path) -> None
         assert sorted(reply["said"] for reply in await asyncio.gather(*waiting)) == ["0", "1", "2"]
 
 
+async def test_calls_that_wait_for_a_person_take_nobodys_place(sockets: Path) -> None:
+    """However many agents wait for an answer, the answer comes through."""
+    release = asyncio.Event()
+    held = asyncio.Semaphore(0)
+
+    async def hold(message: Message, peer: Peer) -> Message:
+        if message["do"] == "answer":
+            release.set()
+        else:
+            held.release()
+            await release.wait()
+        return {"said": message["do"]}
+
+    path = sockets / "s.sock"
+    async with serving(path, hold, clients=2, patience=0.0, waiting=frozenset({"ask"})):
+        waiting = [asyncio.create_task(request(path, {"do": "ask"}, timeout=10)) for _ in range(20)]
+        for _ in range(20):
+            await held.acquire()
+        assert (await request(path, {"do": "answer"}, timeout=10))["said"] == "answer"
+        assert len(await asyncio.gather(*waiting)) == 20
+
+
 async def test_hanging_up_cancels_what_was_asked(sockets: Path) -> None:
     """An agent that was killed while it was held holds nothing any more."""
     started, cancelled = asyncio.Event(), asyncio.Event()

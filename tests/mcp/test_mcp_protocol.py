@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -166,6 +167,17 @@ def test_a_line_without_an_end(raw: Raw) -> None:
     assert raw.process.returncode == 2
     assert raw.process.stderr is not None
     assert b"a message may have" in raw.process.stderr.read()
+
+
+def test_an_interrupt_ends_it_at_once(raw: Raw) -> None:
+    """Ctrl+C reaches whatever an agent has started: the server does not wait for a last line."""
+    raw.send(hello())
+    raw.receive()
+    raw.process.send_signal(signal.SIGINT)
+    raw.process.wait(PATIENCE)
+    assert raw.process.returncode == 130
+    assert raw.process.stderr is not None
+    assert b"Traceback" not in raw.process.stderr.read()
 
 
 async def test_an_agent_that_dies_leaves_nothing_behind(watched: Watched, repo: Path) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
 
 MAX_CLIENTS = 64
+MAX_WAITING = 1024
 _LAST_WORDS_S = 1.0  # a client that was turned away reads why and goes
 _CLOSING_S = 5.0
 
@@ -26,7 +27,8 @@ class ChannelServer:
 
     ``acknowledged`` is told the ids of replies that were acknowledged. At most ``clients`` are connected at once; when
     they are and another comes, the one that has been silent for longest, and at least ``patience`` seconds, goes.
-    Requests whose ``do`` is one of ``finished`` still get their reply when the server is closed meanwhile.
+    Requests whose ``do`` is one of ``finished`` still get their reply when the server is closed meanwhile. Those of
+    ``waiting`` may take as long as a person does: they take nobody's place, up to a thousand of them.
     """
 
     def __init__(
@@ -38,13 +40,14 @@ class ChannelServer:
         clients: int = MAX_CLIENTS,
         patience: float = 1.0,
         finished: frozenset[str] = frozenset(),
+        waiting: frozenset[str] = frozenset(),
     ) -> None:
         self.path = path
         self._handler = handler
         self._acknowledged = acknowledged
         self._limit = clients
         self._patience = patience
-        self._finished = finished
+        self._finished, self._waiting = finished, waiting
         self._clients: set[_Client] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -102,7 +105,8 @@ class ChannelServer:
             client.close()
 
     def _make_room(self) -> bool:
-        if len(self._clients) < self._limit:
+        waiting = sum(client.waits for client in self._clients)
+        if len(self._clients) - min(waiting, MAX_WAITING) < self._limit:
             return True
         silent = [client for client in self._clients if client.silent_for() > self._patience]
         if not silent:
@@ -123,13 +127,14 @@ class ChannelServer:
                 expected = None
                 continue
             client.finishing = message["do"] in self._finished
+            client.waits = message["do"] in self._waiting
             reply = await client.while_connected(self._reply(message, client.peer))
             expected = reply.get("ack")
             client.say(reply)
             await client.writer.drain()
             if client.finishing and self._server is None:
                 return
-            client.finishing = False
+            client.finishing = client.waits = False
 
     async def _reply(self, message: Message, peer: Peer) -> Message:
         try:
@@ -152,7 +157,7 @@ class _Client:
         task = asyncio.current_task()
         assert task is not None
         self.task = task
-        self.finishing = False
+        self.finishing = self.waits = False
         self._busy = False
         self._heard = time.monotonic()
         self._ahead: asyncio.Task[bytes] | None = None

@@ -280,8 +280,10 @@ class Supervisor:
         try:
             path = socket_path(runtime_dir(environ), self.project.home)
             # An answer may end the run; whoever gave it hears that it was taken.
-            finished = frozenset({"answer"})
-            server = ChannelServer(path, answers.handle, acknowledged=answers.acknowledged, finished=finished)
+            finished, waiting = frozenset({"answer"}), frozenset({"tool", "stay"})
+            server = ChannelServer(
+                path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
+            )
             await server.start()
         except ChannelError:
             yield

@@ -46,9 +46,9 @@ def command(ctx: click.Context) -> None:
 @project_option
 def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Put the server into an agent's settings. Shows what changes first, and keeps what was there."""
+    from unstuck.agents.mcp.extra import require
     from unstuck.agents.mcp.files import installation
     from unstuck.agents.mcp.known import KNOWN
-    from unstuck.agents.mcp.server import require
     from unstuck_tui.cli.changing import applied
     from unstuck_tui.cli.common import echo, here
 

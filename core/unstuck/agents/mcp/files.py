@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.mcp.entries import PROGRAM
+from unstuck.agents.mcp.extra import EXTRA, is_possible
 from unstuck.agents.mcp.known import KNOWN, SCOPES, CallingAgent, Scope
-from unstuck.agents.mcp.server import EXTRA, is_possible
 from unstuck.agents.settings_files import Change, installing, program_path, read_settings, removing
 from unstuck.errors import UsageError
 from unstuck.settings import state_dir

@@ -7,13 +7,13 @@ call means is decided by the run or watch of the project; this process holds not
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
+from unstuck.agents.mcp.extra import require
 from unstuck.agents.mcp.forwarding import Result, Supervised
 from unstuck.agents.mcp.tools import INSTRUCTIONS, SERVER, TOOLS, given
 from unstuck.agents.mcp.wire import Lines, Replies, complain
@@ -23,22 +23,10 @@ if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-__all__ = ["EXTRA", "Calls", "is_possible", "require", "serve"]
+__all__ = ["Calls", "serve"]
 
-EXTRA = 'pip install "unstuck[mcp]"'
 ALIVE_S = 10.0
 """How often an agent that waits is told that it still has to."""
-
-
-def is_possible() -> bool:
-    """Whether the ``mcp`` package is there."""
-    return importlib.util.find_spec("mcp") is not None
-
-
-def require() -> None:
-    """Raise UsageError without the ``mcp`` package."""
-    if not is_possible():
-        raise UsageError(f"the Model Context Protocol needs the package mcp: {EXTRA}")
 
 
 def serve(environ: Mapping[str, str] = os.environ) -> int:
@@ -60,7 +48,7 @@ async def _served(environ: Mapping[str, str]) -> str:
     calls = Calls(Supervised(environ), replies)
     server = calls.server()
     # Like files of anyio, as far as they are used.
-    lines = Lines(sys.stdin.buffer, replies)
+    lines = Lines(sys.stdin.fileno(), replies)
     try:
         async with stdio_server(stdin=cast(Any, lines), stdout=cast(Any, replies)) as (read, write):
             await server.run(read, write, server.create_initialization_options())

@@ -1,15 +1,18 @@
 """Standard input and output as the protocol uses them: one JSON object a line, bounded, and known to have arrived.
 
-Both block in threads of their own: what an agent gives a program as its input may be a pipe, a socket or a file.
+What is read is read by a thread, because what an agent gives a program as its input may be a pipe, a socket or a file;
+nobody waits for it at the end. What is written may block: an agent that does not read keeps nobody but itself waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
+from threading import Semaphore, Thread
 from typing import Any, BinaryIO
 
 from unstuck.text import one_line
@@ -17,6 +20,7 @@ from unstuck.text import one_line
 __all__ = ["MAX_LINE", "Lines", "Replies", "complain"]
 
 MAX_LINE = 2**25
+_CHUNK, _AHEAD = 2**16, 8
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 
 
@@ -27,7 +31,6 @@ class Replies:
         self._stream = stream
         self._after: dict[Any, Callable[[], Awaitable[None]]] = {}
         self._due: list[Callable[[], Awaitable[None]]] = []
-        self._turn = asyncio.Lock()
 
     def after(self, request: Any, then: Callable[[], Awaitable[None]]) -> None:
         """Await ``then`` behind the reply to ``request``."""
@@ -37,18 +40,14 @@ class Replies:
         """One message, with its line end."""
         if self._after and (then := self._after.pop(_id_of(text), None)) is not None:
             self._due.append(then)
-        async with self._turn:
-            await asyncio.to_thread(self._written, text.encode())
+        self._stream.write(text.encode())
+        self._stream.flush()
 
     async def flush(self) -> None:
         """What was written has left us already."""
         due, self._due = self._due, []
         for then in due:
             await then()
-
-    def _written(self, data: bytes) -> None:
-        self._stream.write(data)
-        self._stream.flush()
 
     async def refuse(self, code: int, problem: str) -> None:
         """Say what is wrong with a line that belongs to no request we could know of."""
@@ -57,15 +56,18 @@ class Replies:
 
 
 class Lines:
-    """What is read: one message after the other, until the agent goes. ``problem`` is why it ended before that."""
+    """What is read from ``descriptor``: one message after the other, until the agent goes.
 
-    def __init__(self, stream: BinaryIO, replies: Replies) -> None:
-        self._stream, self._replies = stream, replies
+    ``problem`` is why it ended before that.
+    """
+
+    def __init__(self, descriptor: int, replies: Replies) -> None:
+        self._descriptor, self._replies = descriptor, replies
         self.problem = ""
 
     async def __aiter__(self) -> AsyncIterator[str]:
         """Every line that is a message; the others are answered here. Behind one that is too long nothing is read."""
-        while line := await asyncio.to_thread(self._stream.readline, MAX_LINE + 1):
+        async for line in _lines(self._descriptor):
             if len(line) > MAX_LINE:
                 self.problem = f"a message may have {MAX_LINE} bytes: the server ends"
                 await self._replies.refuse(_INVALID_REQUEST, self.problem)
@@ -84,6 +86,44 @@ def complain(problem: str) -> None:
     with suppress(OSError):
         sys.stderr.write(f"unstuck mcp: {problem}\n")
         sys.stderr.flush()
+
+
+async def _lines(descriptor: int) -> AsyncIterator[bytes]:
+    """Every line with its end; one that is too long as far as it was read, and the last one as it is."""
+    loop, room = asyncio.get_running_loop(), Semaphore(_AHEAD)
+    read: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def work() -> None:
+        with suppress(RuntimeError):  # the loop has ended: nobody listens any more
+            for line in _split(descriptor):
+                room.acquire()
+                loop.call_soon_threadsafe(read.put_nowait, line)
+            loop.call_soon_threadsafe(read.put_nowait, b"")
+
+    Thread(target=work, daemon=True).start()
+    while line := await read.get():
+        room.release()
+        yield line
+
+
+def _split(descriptor: int) -> Iterator[bytes]:
+    rest = bytearray()
+    while chunk := _chunk(descriptor):
+        *ended, last = chunk.split(b"\n")
+        for part in ended:
+            yield bytes(rest) + part + b"\n"
+            rest.clear()
+        rest += last
+        if len(rest) > MAX_LINE:
+            break
+    yield bytes(rest)
+
+
+def _chunk(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError:
+        return b""
 
 
 def _problem(line: bytes) -> str:
