@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.client import Client
-from mcp.client.session import ClientSession
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.mcp.conftest import PATIENCE, Watched
 
 from unstuck.agents.mcp import server as served
@@ -80,6 +77,9 @@ def raw(repo: Path) -> Iterator[Raw]:
 async def test_a_client_asks_and_is_answered(watched: Watched, repo: Path) -> None:
     """A client of the protocol finds the four tools with what says when to use them, asks, and gets the answer; once it
     has gone its task is over."""
+    from mcp.client.session import ClientSession  # which takes a second, and only here
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     server = StdioServerParameters(command="unstuck", args=["mcp"], cwd=repo, env=dict(os.environ))
     async with watched() as world:
         async with stdio_client(server) as streams, ClientSession(*streams) as session:
@@ -102,6 +102,8 @@ async def test_a_client_asks_and_is_answered(watched: Watched, repo: Path) -> No
 async def test_waiting_is_kept_alive_and_can_be_given_up(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a person takes their time the client hears again and again that the call lives; a call that it cancels is
     given up, and the question stays."""
+    from mcp.client import Client
+
     monkeypatch.setattr(served, "ALIVE_S", 0.01)
     heard: list[float] = []
     enough = asyncio.Event()

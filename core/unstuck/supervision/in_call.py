@@ -48,6 +48,7 @@ class Call:
         """
         core = self._core
         while not self._gate:
+            core.journal.require()
             if not self._is_live():
                 return None
             if gate := self._asked_before():
@@ -79,9 +80,10 @@ class Call:
 
     def _is_live(self) -> bool:
         core, question = self._core, self._question
-        attempt = core.head.attempts.get(question.attempt)
+        row, attempt = core.row(question.task), core.head.attempts.get(question.attempt)
         live = attempt is not None and attempt.is_live and attempt.state != "stopping"
-        return live and core.head.run.state != "draining" and core.row(question.task).attempt == question.attempt
+        at_work = row.state == "running" and row.attempt == question.attempt
+        return live and at_work and core.head.run.state != "draining"
 
     def _asked_before(self) -> str:
         """The same question of this attempt, open or with an answer that the agent has not had."""

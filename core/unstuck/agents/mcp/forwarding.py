@@ -26,10 +26,10 @@ _NOT_THERE = {
     "report_progress": "Nothing is lost by that. Go on.",
     "checkpoint": "So nothing was saved. Save what must not be lost yourself, for instance with a commit or a copy.",
 }
-_GONE = "The supervisor went away before it had an answer. Call this once more"
-_GONE_AGAIN = {
-    "ask_human": "; the question is kept, and so is its answer. If nobody is there then, you will be told what to do.",
-}
+_GONE = (
+    "The supervisor went away before it had an answer. Call this once more; if nobody is there then, you will be told "
+    "what to do."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Supervised:
         try:
             exchange = await converse(path, message)
         except ChannelError:
-            return Result(text=_GONE + _GONE_AGAIN.get(tool, "."), failed=True)
+            return Result(text=_GONE, failed=True)
         reply = exchange.reply
         if reply.get("stay"):
             self._stay(path)
