@@ -198,6 +198,21 @@ async def test_whoever_gives_up_ends_the_run_at_once(tmp_path: Path, disk: Disk,
     assert not agent.is_running()
 
 
+async def test_too_little_room_is_asked_about_again(tmp_path: Path, disk: Disk, clock: ManualClock) -> None:
+    """I say that there is room, and there is too little: I am asked again, and may still give up."""
+    with pytest.raises(RecordWriteFailed, match="No space left"):  # noqa: PT012
+        async with full(tmp_path, disk, clock) as run:
+            await run.agent()
+            await run.fill()
+            _, first = await run.told()
+            await run.supervisor.answer(first, Answer(choice="retry"))
+            await clock.advance(2)
+            _, second = await run.told()
+            assert second != first
+            await run.supervisor.answer(second, Answer(choice="abandon"))
+            await run.result
+
+
 async def test_a_run_without_room_for_its_first_record_is_refused(
     tmp_path: Path, disk: Disk, clock: ManualClock
 ) -> None:

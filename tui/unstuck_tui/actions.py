@@ -25,8 +25,8 @@ __all__ = [
 
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
-    "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "recovery", "quit",
-    "decide", "hands", "replay", "log", "logs", "standstill",
+    "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "room", "recovery",
+    "quit", "decide", "hands", "replay", "log", "logs", "standstill",
     "graph", "browse", "rows", "signatures", "checkpoints", "memory", "cut_off", "deletion", "confirm",
 ]  # fmt: skip
 
@@ -278,6 +278,8 @@ ACTIONS: tuple[Action, ...] = (
     _choice("integration", "skip", "2", "Skip this part for now",
         "The task is left out, and offered again on resume."),
     _choice("integration", "abandon", "3", "Abandon the task", "The task ends for good."),
+    _choice("room", "retry", "1", "Look again", "You have made room; it is looked for by itself, too, every second."),
+    _choice("room", "abandon", "3", "Give up", "The run ends here; what has happened since is not in its record."),
     _choice("budget", "extend", "1", "Extend", "The run gets more."),
     _choice("budget", "stop", "2", "Stop", "The run ends here."),
     _choice("recovery", "continue", "1", "Go on", "It begins again on the files as they are."),

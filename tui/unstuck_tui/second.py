@@ -56,6 +56,7 @@ class FollowedRun:
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
         self.output_limit = self._settings.output_limit
         self.held = ""
+        self.unrecorded = None  # it is in the memory of another process
         self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
 
     @property

@@ -70,6 +70,7 @@ class Tracker:
         """What stands where the project's name does; empty where that does."""
         self._unfollow: Callable[[], None] = lambda: None
         self.held: Callable[[], str] = lambda: ""
+        self.unrecorded: Callable[[], GateRow | None] = lambda: None
         """Why nothing can be recorded for the moment; empty where it can."""
         self.wake: Callable[[], None] = lambda: None
         for task in self.state.tasks:
@@ -81,6 +82,7 @@ class Tracker:
         tracker = cls(lambda: view.state, view.clock)
         tracker.title = view.title
         tracker.held = lambda: view.held
+        tracker.unrecorded = lambda: view.unrecorded
         tracker._unfollow = view.follow(tracker.see, tracker.trouble)
         return tracker
 
@@ -146,7 +148,8 @@ class Tracker:
 
     def counted(self) -> Counter[str]:
         """The counts of the header, with the questions that are about no single task."""
-        return self.counts + Counter({"needs you": sum(not row.gate.task for row in self.gates)})
+        about_all = sum(not row.gate.task for row in self.gates) + (self.unrecorded() is not None)
+        return self.counts + Counter({"needs you": about_all})
 
     def _look_at(self, task: str) -> None:
         """Count the task where it belongs now, and note whether a clock runs on its line."""
@@ -178,6 +181,11 @@ class Tracker:
     def open_gates(self) -> tuple[GateRow, ...]:
         """The gates that wait for an answer, oldest first."""
         return self.state.open_gates()
+
+    def gate(self, id: str) -> GateRow | None:
+        """The gate of this id, be it in a record yet or not."""
+        unrecorded = self.unrecorded()
+        return unrecorded if unrecorded is not None and unrecorded.id == id else self.state.gates.get(id)
 
     def elapsed(self) -> float:
         """Seconds since the run began; the time stands still once the run has ended."""

@@ -13,7 +13,7 @@ from unstuck.errors import UnstuckError
 from unstuck.escalation.levels import Limits
 from unstuck.record.envelope import Record
 from unstuck.record.events import NotificationSent
-from unstuck.record.state import State
+from unstuck.record.state import GateRow, State
 from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.possible import NextRung
 from unstuck.supervision.standstill import Standstill
@@ -69,6 +69,10 @@ class RunView(Protocol):
     @property
     def held(self) -> str:
         """Why nothing can be recorded for the moment; empty where it can."""
+
+    @property
+    def unrecorded(self) -> GateRow | None:
+        """What is asked about it where nothing can be recorded: the question itself is in no record then."""
 
     @property
     def goes_on(self) -> bool:
@@ -155,6 +159,13 @@ class LiveRun:
     @property
     def held(self) -> str:
         return self._core.journal.held
+
+    @property
+    def unrecorded(self) -> GateRow | None:
+        if not self.held:
+            return None
+        asked = self._core.head.open_gates()
+        return next((row for row in asked if row.gate.type == "disk" and row.id not in self.state.gates), None)
 
     @property
     def goes_on(self) -> bool:

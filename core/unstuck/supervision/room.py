@@ -50,14 +50,17 @@ class RoomKeeper:
         if core.journal.held and not self.patient:
             core.journal.give_up()
         elif core.journal.held and not self._gate:
-            problem = f"there is no room on the disk for the record: {core.journal.held}"
-            context = {"problem": problem, "not_saved": _FULL}
-            self._gate = open_gate(core, "disk", task="", key=_KEY, context=context)
-            self.notice(core.journal.held, self._gate)
-            self._work = asyncio.ensure_future(self._wait_for_room(core.head.gates[self._gate]))
+            self._ask()
+            self._work = asyncio.ensure_future(self._wait_for_room())
         elif self._gate and not core.journal.held:
             self._is_over()
         core.wake()
+
+    def _ask(self) -> None:
+        core = self._core
+        problem = f"there is no room on the disk for the record: {core.journal.held}"
+        self._gate = open_gate(core, "disk", task="", key=_KEY, context={"problem": problem, "not_saved": _FULL})
+        self.notice(core.journal.held, self._gate)
 
     def _is_over(self) -> None:
         """At once: whatever goes on from here must not find the question open."""
@@ -66,16 +69,20 @@ class RoomKeeper:
             self.notice("", gate)
             _withdraw(self._core, self._core.head.gates[gate])
 
-    async def _wait_for_room(self, gate: GateRow) -> None:
+    async def _wait_for_room(self) -> None:
         core, journal = self._core, self._core.journal
-        began = core.clock.monotonic()
+        began, answered = core.clock.monotonic(), ""
         while journal.held:
+            if answered == self._gate:
+                self._ask()  # whoever has made too little room may try again, or give up
+            gate = core.head.gates[self._gate]
             is_late = core.clock.monotonic() - began >= core.settings.disk_wait
-            if _is_given_up(core.head.gates[gate.id]) or (is_late and not (core.person and core.may_ask)):
+            if _is_given_up(gate) or (is_late and not (core.person and core.may_ask)):
                 journal.give_up()
                 return
             await self._pause()
             journal.retry()
+            answered = gate.id if gate.status != "open" and gate.by == "human" else ""
 
     async def _pause(self) -> None:
         """A second, or until something has happened."""

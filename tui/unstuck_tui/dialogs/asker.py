@@ -46,6 +46,7 @@ class Asker:
         self._last_key: float | None = None
         self._gates = tracker.gates
         self._drafts: Drafts = {}
+        self._sending: set[str] = set()
         self._is_asking = self._is_leaving = False
         self._shown: GateDialog | None = None
         self.hands = Hands(app, tracker, view)
@@ -92,7 +93,9 @@ class Asker:
 
     def ask_next(self, task: str = "") -> None:
         """The question of ``task``, else the one that has waited longest; says so where nothing is asked."""
-        gate = next_to_answer(self._tracker.open_gates(), task)
+        unrecorded = self._tracker.unrecorded()
+        # Nothing else that is answered arrives while nothing can be recorded.
+        gate = unrecorded.id if unrecorded is not None else next_to_answer(self._tracker.open_gates(), task)
         if gate:
             self.ask(gate)
         else:
@@ -102,6 +105,8 @@ class Asker:
         """Bring up the dialog of ``gate``."""
         if self._view.is_past:
             self._app.notify("This is a replay: what was asked then has had its answer.", markup=False)
+        elif gate in self._sending:
+            self._app.notify("This has its answer, which is on its way.", markup=False)
         elif not self._is_asking:
             self._is_asking = True
             start(self._app, "dialogs", self._ask, gate)
@@ -191,19 +196,27 @@ class Asker:
         return self._is_asking or typing or self._app.screen.is_modal
 
     async def _ask(self, gate: str) -> None:
-        try:
-            trouble = None
-            while (row := self._tracker.state.gates.get(gate)) is not None and row.status == "open":
-                answer = await self._answer_to(row, trouble or "")
+        trouble = ""
+        while (row := self._tracker.gate(gate)) is not None and row.status == "open":
+            answer = None
+            try:
+                answer = await self._answer_to(row, trouble)
                 if isinstance(answer, ByHand):
                     if (shown := await self._by_hand(row.gate.task, answer.program)) is not None:
                         await self._tell_agent(*shown)
                     return
-                trouble = await self._sent(row, answer) if isinstance(answer, Answer) else None
-                if trouble is None:
-                    return
-        finally:
-            self._is_asking = False
+            finally:
+                self._is_asking = False  # another question may be asked while this answer is on its way
+            if not isinstance(answer, Answer):
+                return
+            trouble = await self._sent(row, answer) or ""
+            if not trouble:
+                return
+            if self._is_asking:
+                self._tell(row.gate.task, trouble)
+                return
+            self._is_asking = True
+        self._is_asking = False
 
     async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | None:
         question = question_of(self._tracker.state, row)
@@ -215,6 +228,7 @@ class Asker:
 
     async def _sent(self, row: GateRow, answer: Answer) -> str | None:
         """Give the gate its answer; what is wrong with it where it has to be asked again."""
+        self._sending.add(row.id)
         try:
             await self._view.answer(row.id, answer)
         except AnswerRefused as refused:
@@ -226,6 +240,8 @@ class Asker:
         else:
             for draft in [draft for draft in self._drafts if draft[0] == row.gate.task]:
                 del self._drafts[draft]
+        finally:
+            self._sending.discard(row.id)
         return None
 
     async def _leave(self) -> None:

@@ -271,7 +271,7 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
     if gate.type == "question":
         yield from _offered(gate)
     yield from _learnt(gate)
-    for action in actions_of(_AREAS.get(gate.type) or _area(gate.type)):
+    for action in actions_of(_area(gate)):
         name = action.id.partition(".")[2]
         choice, scope = _meaning(name)
         if gate.type in _VARIED and choice not in gate.choices and not _why_not(gate, choice):
@@ -343,9 +343,11 @@ def _spoken(choice: object) -> str:
     return one_line(str(choice)).replace("_", " ")
 
 
-def _area(gate_type: str) -> Area:
+def _area(gate: Gate) -> Area:
+    if gate.type == "disk" and not gate.task:
+        return "room"
     found: dict[str, Area] = {area: area for area in get_args(Area)}
-    return found[gate_type]
+    return _AREAS.get(gate.type) or found[gate.type]
 
 
 def _meaning(name: str) -> tuple[Choice, Scope]:

@@ -59,6 +59,7 @@ class PastRun:
     is_past = True
     is_elsewhere = False
     held = ""
+    unrecorded = None
     goes_on = False
     recovery = None
 

@@ -138,17 +138,19 @@ def attentions(
     now: float,
     ages: Mapping[str, float],
     held: str = "",
+    asked: str = "",
 ) -> list[Attention]:
     """What needs looking at, questions first.
 
     ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
-    ``held`` says why nothing can be recorded for the moment, which comes before everything else.
+    ``held`` says why nothing can be recorded for the moment, which comes before everything else; ``asked`` is the gate
+    about that.
     """
     gates = tuple(gates)
     blocked = _blocked_by({row.gate.task for row in gates}, state)
     found = [_of_gate(state, row, ages.get(row.id, 0.0), now, blocked.get(row.gate.task, ())) for row in gates]
     if held:
-        found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad"))
+        found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad", asked))
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
         issue = broken(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"

@@ -74,8 +74,11 @@ class AttentionList(Lines, can_focus=True):
         now = tracker.clock.now()
         ages = {row.id: max(0.0, now - seconds_of(row.opened)) for row in tracker.gates}
         monotonic = tracker.clock.monotonic()
-        held = tracker.held()
-        items = attentions(tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages, held=held)
+        held, unrecorded = tracker.held(), tracker.unrecorded()
+        asked = unrecorded.id if unrecorded is not None else ""
+        items = attentions(
+            tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages, held=held, asked=asked
+        )
         if items == self._items:
             return
         gate = self.gate
