@@ -35,7 +35,8 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
-            box.border_title = Content("Keys")
+            # On the border, so that they stay in view however long the list is.
+            box.border_title, box.border_subtitle = Content("Keys"), Content("esc closes this")
             taken = taken_of(actions_of(*self._areas))
             told = {area: keys_of(actions_of(area), taken=taken) for area in self._areas}
             width = max(cell_len(keys) for rows in told.values() for keys, _ in rows)
@@ -47,4 +48,3 @@ class HelpScreen(ModalScreen[None]):
                 for keys, said in rows:
                     table.add_row(Text(f" {keys}", style="bold"), Text(said))
                 yield Static(table)
-            yield Static(Content("esc closes this"))
