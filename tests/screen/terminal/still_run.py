@@ -1,0 +1,61 @@
+"""A busy hour of a made-up run on a real terminal, in which time stands still: ``still_run.py live|replay``.
+
+Its records are written one by one as in the tests without a terminal, so every time, id and number is always the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from unstuck.clock import ManualClock
+from unstuck.record import events as e
+from unstuck.supervision.supervisor import Supervisor
+from unstuck_tui.app import UnstuckApp
+from unstuck_tui.past.index import indexed
+from unstuck_tui.past.view import PastRun
+from unstuck_tui.preferences import preferences
+from unstuck_tui.screens.replay import ReplayApp
+from unstuck_tui.showing import shown_alone
+from unstuck_tui.view import LiveRun
+
+
+class StillClock(ManualClock):
+    """Time passes only where the story says so; whoever waits for less than a second need not wait."""
+
+    def sleep(self, seconds: float) -> Coroutine[Any, Any, None]:
+        return asyncio.sleep(0) if seconds < 1 else super().sleep(seconds)
+
+
+def story_of(supervisor: Supervisor, clock: ManualClock) -> Any:
+    """What the tests beside this one tell about a shop."""
+    spec = importlib.util.spec_from_file_location("stories", Path(__file__).parents[1] / "conftest.py")
+    assert spec is not None
+    assert spec.loader is not None
+    stories = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stories)
+    return stories.Story(supervisor, clock)
+
+
+async def main() -> None:
+    """Show the run, or once it is over show it again."""
+    clock, start = StillClock(), e.RunStarted(project="shop", kind="plan")
+    settings = preferences(os.environ)
+    place = Path.cwd().parent / sys.argv[1]
+    place.mkdir()
+    async with Supervisor.open(place, clock=clock, person=True, start=start) as supervisor:
+        story, log = story_of(supervisor, clock), supervisor.core.journal.path
+        await story.shop()
+        await story.core.journal.committed()
+        if sys.argv[1] == "live":
+            await shown_alone(UnstuckApp(LiveRun(supervisor), settings))
+            return
+    await shown_alone(ReplayApp(PastRun(indexed(log)), settings))
+
+
+asyncio.run(main())

@@ -1,0 +1,199 @@
+"""The screens as three real terminals show them, character by character: 80 by 24 dark in tmux, 120 by 40 light, and
+200 by 60 without colours. A capture that is missing is written, to be looked at: delete those that are to be anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from unstuck_tui.actions import key_of
+
+GOLDENS = Path(__file__).parents[2] / "data" / "screens"
+PROGRAM = str(Path(__file__).parent / "still_run.py")
+PATIENCE_S = 5.0
+COLOUR = re.compile(rb"[;\[](?:38|48);2;(\d+);(\d+);(\d+)")
+GREYS = re.compile(r"[;\[]48;5;(2[345]\d)m")
+
+
+class Seen(Protocol):
+    """A terminal as the captures need it."""
+
+    def press(self, *keys: str) -> None:
+        """Press keys by their names."""
+
+    def leave(self, *words: str) -> None:
+        """Press escape, and see ``words`` go."""
+
+    def show(self, name: str, *words: str) -> None:
+        """Compare what stands there, once all ``words`` do, with the capture of this name."""
+
+
+def compared(name: str, now: Callable[[], str], more: Callable[[], bool]) -> None:
+    """Whether ``now()`` is, or becomes, what is kept; ``more()`` waits for more and says whether anything came."""
+    path, end = GOLDENS / f"{name}.txt", time.monotonic() + PATIENCE_S
+    kept = path.read_text(encoding="utf-8") if path.exists() else ""
+    while now() != kept and time.monotonic() < end and more():
+        pass
+    if not kept:
+        path.write_text(now(), encoding="utf-8")
+        pytest.fail(f"{path} was not there; it has been written: look at it")
+    assert now() == kept
+
+
+@dataclass
+class Emulated:
+    """A pseudo-terminal whose screen is emulated."""
+
+    terminal: Any
+    label: str
+
+    def press(self, *keys: str) -> None:
+        self.terminal.press(*keys)
+
+    def leave(self, *words: str) -> None:
+        self.press("escape")
+        self.terminal.gone(*words)
+
+    def show(self, name: str, *words: str) -> None:
+        self.terminal.until(*words)
+        compared(f"{self.label}-{name}", lambda: self.terminal.text + "\n", self._more)
+
+    def _more(self) -> bool:
+        ready, _, _ = select.select([self.terminal.process.fd], [], [], PATIENCE_S)
+        return bool(ready) and bool(self.terminal.read())
+
+
+@dataclass
+class Tmux:
+    """A window of a real tmux; ``news`` can be read whenever its program has written something."""
+
+    server: tuple[str, ...]
+    news: int
+    window: str
+    label: str = "tmux-80x24-dark"
+
+    def tmux(self, *words: str) -> str:
+        done = subprocess.run([*self.server, *words], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def press(self, *keys: str) -> None:
+        self.tmux(
+            "send-keys", "-t", self.window, *({"escape": "Escape", "enter": "Enter"}.get(key, key) for key in keys)
+        )
+
+    @property
+    def text(self) -> str:
+        return "".join(f"{line.rstrip()}\n" for line in self.tmux("capture-pane", "-p", "-t", self.window).splitlines())
+
+    def leave(self, *words: str) -> None:
+        self.press("escape")
+        while any(word in self.text for word in words):
+            assert self._more(), f"{words} stay:\n{self.text}"
+
+    def show(self, name: str, *words: str) -> None:
+        while not all(word in self.text for word in words):
+            assert self._more(), f"{words} never stood there:\n{self.text}"
+        compared(f"{self.label}-{name}", lambda: self.text, self._more)
+
+    def _more(self) -> bool:
+        ready, _, _ = select.select([self.news], [], [], PATIENCE_S)
+        return bool(ready) and bool(os.read(self.news, 1 << 16))
+
+
+@pytest.fixture
+def still(desk: Any) -> Any:
+    """A desk on which it is always the same time."""
+    desk.environment = {"TZ": "UTC", "UNSTUCK_NOTIFY": "off"}
+    return desk
+
+
+@pytest.fixture
+def in_tmux(still: Any, tmp_path: Path) -> Iterator[Callable[[str], Tmux]]:
+    """Windows of a tmux of the test's own, 80 by 24."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    server = ("tmux", "-S", f"{os.environ['UNSTUCK_RUNTIME_DIR']}/tmux", "-f", str(tmp_path / "tmux.conf"))
+    (tmp_path / "tmux.conf").write_text("set -g status off\nset -g escape-time 0\n", encoding="utf-8")
+    opened: list[int] = []
+
+    def window(kind: str) -> Tmux:
+        go, news = still.pipe(f"go-{kind}"), still.pipe(f"news-{kind}")
+        opened.append(os.open(news, os.O_RDWR))
+        made = Tmux(server, opened[-1], kind)
+        environment = [f"{name}={value}" for name, value in still.environment.items()]
+        command = f"read go < {go}; exec env -u NO_COLOR {' '.join(environment)} {sys.executable} {PROGRAM} {kind}"
+        size = ("-x", "80", "-y", "24")
+        made.tmux("new-session", "-d", *size, "-s", kind, "-c", str(still.root), command)
+        made.tmux("pipe-pane", "-t", kind, f"exec cat > {news}")
+        go.write_text("go\n", encoding="utf-8")
+        return made
+
+    yield window
+    subprocess.run([*server, "kill-server"], capture_output=True, check=False)
+    for end in opened:
+        os.close(end)
+
+
+def tour(window: Callable[[str], Seen]) -> Seen:
+    """The main screen with a question, the failures, the log, and the run again up to its first failure."""
+    live = window("live")
+    live.show("main", "webhook is stuck", "leaves it open")
+    live.leave("leaves it open")
+    live.press(key_of("view.browse"))
+    live.show("browse", "SEEN", "seen")
+    live.leave("SEEN")
+    live.press(key_of("view.log"))
+    live.show("log", "look for")
+    again = window("replay")
+    again.show("replay", "REPLAY", "n failure")
+    again.press(key_of("replay.failure"))
+    again.show("failure", "✗ ")
+    return live
+
+
+def emulated(still: Any, size: tuple[int, int], label: str) -> Callable[[str], Emulated]:
+    """Windows of that size whose screen is emulated."""
+    return lambda kind: Emulated(still.terminal(PROGRAM, kind, program=sys.executable, size=size), label)
+
+
+def lightness(raw: bytes) -> list[int]:
+    """How light each background is that was asked for, from 0 to 255."""
+    return [sum(map(int, found)) // 3 for found in re.findall(rb"[;\[]48;2;(\d+);(\d+);(\d+)", raw)]
+
+
+def test_80_by_24_dark_in_tmux(in_tmux: Callable[[str], Tmux]) -> None:
+    """In a real tmux at 80 by 24 every screen is whole, and light on dark."""
+    live = tour(in_tmux)
+    assert isinstance(live, Tmux)
+    greys = GREYS.findall(live.tmux("capture-pane", "-e", "-p", "-t", live.window))
+    assert greys
+    assert max(map(int, greys)) < 244, "the 24 greys of a terminal begin with 232, which is nearly black"
+
+
+def test_120_by_40_light(still: Any) -> None:
+    """At 120 by 40 in the light theme every screen is whole, and dark on light."""
+    still.environment |= {"UNSTUCK_THEME": "light", "COLORTERM": "truecolor"}
+    tour(emulated(still, (120, 40), "120x40-light"))
+    for terminal in still.open:
+        shades = lightness(bytes(terminal.raw))
+        assert sum(shade > 160 for shade in shades) > 0.8 * len(shades) > 0
+
+
+def test_200_by_60_without_colours(still: Any) -> None:
+    """At 200 by 60 with NO_COLOR every screen is whole, and nothing has a colour."""
+    still.environment |= {"NO_COLOR": "1", "COLORTERM": "truecolor"}
+    tour(emulated(still, (200, 60), "200x60-no-color"))
+    for terminal in still.open:
+        assert {len(set(found)) for found in COLOUR.findall(bytes(terminal.raw))} <= {1}
