@@ -192,7 +192,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Last sign", _said(context.get("last_sign"))
     yield "Context", _said(context.get("context"))
     yield "Phase", _said(context.get("phase"))
-    yield "Agent", _said(context.get("agent_id"))
+    yield "Agent", " › ".join(filter(None, (_said(context.get("agent_id")), _said(context.get("subagent")))))
     yield "Since", _since(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))

@@ -210,10 +210,12 @@ def _question(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
         if context.get("clock") == "idle":
             return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}", ""
         return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
+    who = str(context.get("subagent") or "")
     if kind == "loop_detected":
-        return "goes round in circles", str(context.get("problem") or context.get("error_signature") or "")
+        what = f"{who} goes round in circles".strip()
+        return what, str(context.get("problem") or context.get("error_signature") or "")
     said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
-    return "", str(said or kind.replace("_", " "))
+    return who, str(said or kind.replace("_", " "))
 
 
 def asked_about(kind: str, context: Mapping[str, Any]) -> str:

@@ -1,0 +1,72 @@
+"""A screen beside agents that flood it or are dead: it stays small, and takes every key."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+import psutil
+import pytest
+
+from unstuck_tui.actions import key_of
+
+MIB = 1 << 20
+
+
+def look_around(terminal: Any) -> None:
+    """Open the help and close it again."""
+    terminal.press(key_of("app.help"))
+    terminal.until("What the keys do here")
+    terminal.press("escape")
+    terminal.gone("What the keys do here")
+
+
+def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
+    """One agent prints a million lines: keys work meanwhile, it is said how much is kept, and in memory it is little."""
+    up, go = desk.pipe("up"), desk.pipe("go")
+    agent = desk.agent(f"seq -f 'this is line number %.0f of them all' 1000000; echo up > {up}; cat {go}; touch done")
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent)
+    terminal.until("TASK", "1 working")
+    look_around(terminal)
+    before = psutil.Process(terminal.process.pid).memory_info().rss
+    assert up.read_text(encoding="utf-8") == "up\n"
+    terminal.until("prints more than is kept")
+    look_around(terminal)
+    after = psutil.Process(terminal.process.pid).memory_info().rss
+    printed = len("this is line number 1000000 of them all\n") * 1_000_000
+    assert after - before < printed / 2, f"{before / MIB:.0f} MiB became {after / MIB:.0f}"
+    go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded", "line number 1000000 of")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("dead", ["agent", "helper"])
+def test_one_dead_agent_of_ten_holds_up_no_key(desk: Any, dead: str) -> None:
+    """One of ten agents, or the process beside it, answers nothing any more: every key does what it does at once."""
+    up, go = desk.pipe("up"), desk.pipe("go")
+    plan = {
+        "max_parallel": 10,
+        "agents": {"coder": {"command": ["sh", desk.agent(f"echo $$ > {up}; exec cat {go}")]}},
+        "tasks": [{"id": f"task{number}", "prompt": "Wait.", "verify": "true"} for number in range(10)],
+    }
+    file = desk.seen.parent / "plan.yaml"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    terminal = desk.terminal("run", str(file), size=(120, 40))
+    terminal.until("10 working")
+    agent = psutil.Process(int(up.read_text(encoding="utf-8").split()[0]))
+    stopped = agent if dead == "agent" else agent.parent()
+    assert stopped is not None
+    assert stopped.pid != terminal.process.pid
+    stopped.send_signal(signal.SIGSTOP)
+    for number in range(1, 10):
+        terminal.press(key_of("table.down"))
+        terminal.until(f"\n task{number} · working")
+    look_around(terminal)
+    stopped.send_signal(signal.SIGCONT)
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "esc stays")
+    terminal.press(key_of("quit.stop"))
+    assert terminal.ended() == 130
+    assert terminal.is_clean()
