@@ -31,15 +31,22 @@ def ends_of(stream: BinaryIO, head: int, tail: int, most: int = MOST_READ) -> En
 
     Waits for as long as the other end of a pipe does, and raises OSError as reading does.
     """
-    first = stream.read(head)
-    total, last = len(first), b""
+    # A read that goes on until it has all of it would not see a signal that comes in between, and then wait for ever.
+    read = getattr(stream, "read1", stream.read)
+    first, last = b"", bytearray()
+    while len(first) < head and (chunk := read(head - len(first))):
+        first += chunk
+    total = len(first)
     skipped = max(0, _rest(stream) - tail)
     if skipped:
         stream.seek(skipped, os.SEEK_CUR)
         total, most = total + skipped, most + skipped
-    while total < most and (chunk := stream.read(tail)):
+    while total < most and (chunk := read(tail)):
         total += len(chunk)
-        last = (last + chunk)[-tail:]
+        last += chunk
+        if len(last) > 2 * tail:
+            del last[:-tail]
+    del last[:-tail]
     left_out = total - len(first) - len(last)
     return Ends(b"\n".join((first, last)) if left_out else first + last, total, left_out, total < most)
 
