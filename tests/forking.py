@@ -26,8 +26,23 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from pydantic import BaseModel
+
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 """The number of the system call that forks a sibling; None where it is not known."""
+
+MORE = (
+    "concurrent.futures.thread",
+    "textual.layouts.horizontal",
+    "textual.scrollbar",
+    "unstuck.diagnosis.extraction",
+    "unstuck.supervision.supervisor",
+    "unstuck_tui.app",
+    "unstuck_tui.keymap",
+    "unstuck_tui.screens.main",
+    "unstuck_tui.showing",
+)
+"""What most commands import only when they come to it."""
 
 _AS_SIBLING = 0x8000 | signal.SIGCHLD  # CLONE_PARENT
 _LONGEST = 1 << 18
@@ -102,14 +117,23 @@ def _end(code: Any) -> None:
     os._exit(code or 0)
 
 
+def built(model: type[BaseModel]) -> None:
+    """Build what validates the models below ``model``, which each program does when it first meets one."""
+    for each in model.__subclasses__():
+        if each.__module__.startswith("unstuck"):
+            each.model_rebuild()
+        built(each)
+
+
 def main() -> None:
     """Import everything, and serve."""
     del sys.path[0]
     commands = importlib.import_module("unstuck_tui.cli")
     for name in commands._COMMANDS:
         importlib.import_module(f"unstuck_tui.cli.{name}")
-    for name in ("unstuck_tui.app", "unstuck_tui.screens.main", "unstuck.supervision.supervisor"):
+    for name in MORE:
         importlib.import_module(name)
+    built(BaseModel)
     gc.freeze()
     serve()
     try:
