@@ -18,7 +18,8 @@ class KeyHints(Footer):
     def compose(self) -> ComposeResult:
         """The keys as they are to be: Textual makes each compact first, then not, and styles it anew both times."""
         for each in super().compose():
-            if isinstance(each, FooterKey):
+            # The one of the palette, on the right, stays as it is made.
+            if isinstance(each, FooterKey) and not each.has_class("-command-palette"):
                 each.set_reactive(FooterKey.compact, self.compact)
             yield each
 
