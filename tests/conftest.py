@@ -30,7 +30,12 @@ from unstuck.clock import ManualClock
 from unstuck_tui.cli import main
 
 # A shared machine is slow at times: that is no failure of what is tested.
-hypothesis_settings.register_profile("unstuck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile(
+    "unstuck",
+    max_examples=int(os.environ.get("UNSTUCK_EXAMPLES", "50")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 hypothesis_settings.load_profile("unstuck")
 
 # Importing some thousand tests, and painting screens, makes much and little of it is garbage in a circle.
