@@ -71,6 +71,9 @@ def test_stopped(name: str, lab: Labs) -> None:
     one, more = opened(name, lab, spoken.sleeps)
     if name in ("gemini", "qwen"):
         more = (*more, "--approval-mode", "yolo")
+    if name == "claude":
+        (one.repo / ".claude").mkdir()
+        (one.repo / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash"]}}')
     log = spoken.stopped(one, f"acp:{name}", *more)
     assert '"stopReason":"cancelled"' in log.replace(" ", "")
 
