@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.acp.conftest import PROGRAM, rule, run
 from tests.conftest import Inside
@@ -74,3 +76,22 @@ def test_parked_and_gone_on_with(inside: Inside, repo: Path, tmp_path: Path) -> 
     assert (code, errors) == (0, "")
     permissions = [json.loads(line) for line in (tmp_path / "permissions.jsonl").read_text().splitlines()]
     assert [one.get("optionId") for one in permissions] == ["now"]
+
+
+def test_a_killed_supervisor_leaves_no_agent(inside: Inside, repo: Path, tmp_path: Path) -> None:
+    """kill -9 of the supervisor in the middle of a turn ends the agent and its command; the run is gone on with."""
+    os.mkfifo(tmp_path / "up")
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"rules": [rule(run(f"echo $$ > {tmp_path}/up; exec tail -f /dev/null"))]}))
+    agent = (f"acp:{sys.executable}", "-I", "-S", str(PROGRAM), str(script), str(tmp_path))
+    unstuck = Path(sys.executable).with_name("unstuck")
+    command = (str(unstuck), "run", "--headless", "--verify", "true", "--task", "Wait.", "--", *agent)
+    with subprocess.Popen(command, cwd=repo, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as supervisor:
+        shell = int((tmp_path / "up").read_text())
+        (spoken_with,) = [json.loads(line) for line in (tmp_path / "pids.jsonl").read_text().splitlines()][:1]
+        family = [psutil.Process(pid) for pid in (spoken_with, shell)]
+        supervisor.kill()
+    assert psutil.wait_procs(family, timeout=30)[1] == []
+    script.write_text(json.dumps({"rules": [rule(run("echo done"))]}))
+    code, out, errors = inside(repo, "run", "--headless", "--resume", "last")
+    assert (code, errors) == (0, ""), out

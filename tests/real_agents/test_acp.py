@@ -69,12 +69,8 @@ def test_words_reach_its_attempt(name: str, lab: Labs) -> None:
 def test_stopped(name: str, lab: Labs) -> None:
     """Its turn is cancelled before its process is ended, and no process is left."""
     one, more = opened(name, lab, spoken.sleeps)
-    if name in ("gemini", "qwen"):
-        more = (*more, "--approval-mode", "yolo")
-    if name == "claude":
-        (one.repo / ".claude").mkdir()
-        (one.repo / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash"]}}')
-    log = spoken.stopped(one, f"acp:{name}", *more)
+    (one.repo / "answers.yaml").write_text("- {gate: permission, answer: allow, always: true}\n")
+    log = spoken.stopped(one, f"acp:{name}", "--answers", "answers.yaml", *more)
     assert '"stopReason":"cancelled"' in log.replace(" ", "")
 
 
