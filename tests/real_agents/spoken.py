@@ -125,15 +125,18 @@ def answered_by_a_person(
 def steered(lab: Lab, *work: str) -> None:
     """It goes round in circles: what is answered to the question about that reaches the turn that is under way, and the
     one attempt ends well."""
-    (lab.repo / "answers.yaml").write_text(f"- {{gate: loop_detected, answer: show_me, text: {ADVICE}}}\n")
+    rules = f"- {{gate: loop_detected, answer: show_me, text: {ADVICE}}}\n- {{gate: permission, answer: allow}}\n"
+    (lab.repo / "answers.yaml").write_text(rules)
     lab.unstuck("run", "--headless", "--answers", "answers.yaml", *work)
     assert len(lab.events("attempt_started")) == 1
-    (gate,) = lab.events("gate_opened")
-    assert gate["data"]["type"] == "loop_detected"
-    assert [record["data"]["gate"] for record in lab.events("answer_delivered")] == [gate["data"]["gate"]]
+    gate, *others = [record["data"] for record in lab.events("gate_opened")]
+    assert gate["type"] == "loop_detected"
+    assert {other["type"] for other in others} <= {"permission"}  # some want to be allowed to write
+    delivered = [record["data"]["gate"] for record in lab.events("answer_delivered")]
+    assert delivered == [one["gate"] for one in (gate, *others)]
     assert any(ADVICE in asked.last for asked in lab.model.asked)
     # It is told of the repetition before anybody is asked.
-    assert any("3 times" in asked.text for asked in lab.model.asked)
+    assert any(f"times: {FAILING}" in asked.text for asked in lab.model.asked)
 
 
 def stopped(lab: Lab, agent: str, *more: str) -> str:
