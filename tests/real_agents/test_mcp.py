@@ -13,7 +13,9 @@ import ptyprocess
 import pytest
 from tests.real_agents.conftest import PATIENCE, Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
-from tests.real_agents.test_alongside import AWAKE, trust
+from tests.real_agents.sessions import trust
+from tests.real_agents.test_alongside import AWAKE
+from tests.real_agents.test_recipes import recipe, terminal_with
 from tests.screen.terminal.conftest import Terminal
 
 from unstuck.agents.mcp.known import KNOWN
@@ -79,14 +81,18 @@ def show_question(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("name", list(KNOWN))
 def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) -> None:
-    """Its first turn finds the tool; the question comes up on the screen; it waits for two minutes, and the model's
-    next request holds what the person has typed. The settings are what they were in the end."""
+    """As README says it is set up. Its first turn finds the tool; the question comes up on the screen; it waits for two
+    minutes, and the model's next request holds what the person has typed. In the end the settings are what they were.
+    """
     one = lab(name, asks)
     settings = KNOWN[name].file("home", root=one.repo, environ=one.environ)
     before = settings.read_bytes() if settings.exists() else None
-    one.unstuck("mcp", "install", name, "--yes")
+    installing = terminal_with(one, recipe("unstuck mcp install claude").replace("claude", name))
+    installing.until("Change it so?")
+    installing.write("y\r")
+    installing.ended()
     assert "installed" in one.unstuck("mcp", "status", name)
-    with screen(one) as terminal:
+    with screen(one, *recipe("unstuck watch").split()[1:]) as terminal:
         terminal.until("no tasks yet")
         with working(one) as process:
             terminal.until(QUESTION)
