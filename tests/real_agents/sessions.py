@@ -15,7 +15,7 @@ from tests.real_agents.conftest import PATIENCE, Lab
 from unstuck.agents.hooks.known import KNOWN
 from unstuck.agents.presets import preset_command, resumed
 
-__all__ = ["TASK", "Session"]
+__all__ = ["TASK", "Session", "trust"]
 
 TASK = "Make it work, please."
 
