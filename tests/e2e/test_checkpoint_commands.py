@@ -69,7 +69,7 @@ def test_without_a_terminal_a_restore_wants_a_yes(unstuck, saved):
         assert (unstuck.root / "app.py").read_text() == "two\n"
     done = unstuck.inside("checkpoints", "restore", saved, "--yes")
     assert done.code == 0
-    assert "1 changed, 1 removed" in done.out
+    assert "1 file changes, 1 file disappears" in done.out
     assert "  changes    app.py (4 B → 4 B)\n  disappears new.txt (4 B)\n" in done.out
     assert (unstuck.root / "app.py").read_text() == "one\n"
     assert not (unstuck.root / "new.txt").exists()

@@ -14,7 +14,7 @@ from unstuck.record import events as e
 from unstuck.record.journal import read_records
 from unstuck.record.state import RunRow, State
 from unstuck.settings import ScreenSettings
-from unstuck_tui.outward import Muted, run_program, title_of, words_of
+from unstuck_tui.outward import MUTED_S, Muted, run_program, title_of, words_of
 from unstuck_tui.signals import clipboard, notification
 
 
@@ -34,17 +34,31 @@ def test_the_title_says_what_needs_you(run: RunRow, asked: int, said: str) -> No
     assert title_of(State(run=run), asked) == said
 
 
-def test_what_is_muted_is_said() -> None:
-    """One task by its name, several by the first and how many more, and everything by one word."""
-    muted = Muted()
+def test_what_is_muted_is_said_and_for_how_long() -> None:
+    """For an hour, then for good, then not any more; one task by its name, several by the first, everything as such."""
+    now = 100.0
+    muted = Muted(lambda: now)
     assert muted.said == ""
     muted.turn(["web"])
-    assert (muted.said, muted("web"), muted("cart")) == ("muted: web", True, False)
+    assert (muted.said, muted("web"), muted("cart")) == ("muted: web 60m", True, False)
+    muted.turn(["cart", "web"])
+    assert muted.said == "muted: cart +1 60m"
     muted.turn(["cart", "web"])
     assert muted.said == "muted: cart +1"
+    now += MUTED_S * 10
+    assert muted("web")
     muted.turn(["cart", "web"])
-    muted.everything = True
-    assert (muted.said, muted("cart"), muted("")) == ("muted", True, True)
+    assert (muted.said, muted("web")) == ("", False)
+    muted.turn_everything()
+    now += MUTED_S - 90
+    assert (muted.said, muted("cart"), muted("")) == ("muted 2m", True, True)
+    now += 90
+    assert (muted.said, muted("cart"), muted("")) == ("", False, False)
+    muted.turn_everything()
+    muted.turn_everything()
+    assert muted.said == "muted"
+    muted.turn_everything()
+    assert muted.said == ""
 
 
 def test_the_text_is_one_argument() -> None:

@@ -87,6 +87,22 @@ async def test_the_recovery_screen_as_it_is_kept(showing: Showing, size: tuple[i
         assert decided(stage) == {}
 
 
+async def test_its_keys_are_told_there(showing: Showing) -> None:
+    """? says what the keys of this screen do, and of no other; esc leads back, with nothing decided."""
+    async with showing(before=CutOff()) as stage:
+        screen = await awake(stage)
+        await stage.pilot.press("question_mark")
+        await stage.pilot.pause()
+        told = "\n".join(stage.rows())
+        assert "Do all that is listed, and let the run go on." in told
+        assert "It begins again on the files as they are." in told
+        assert "Show only tasks with these words" not in told
+        await stage.pilot.press("escape")
+        await stage.pilot.pause()
+        assert stage.app.screen is screen
+        assert decided(stage) == {}
+
+
 async def test_nothing_happens_before_enter_and_then_all_of_it(showing: Showing) -> None:
     """Keys choose and take back; a key that came too early chooses nothing; enter answers every question at once."""
     cut_off = CutOff()

@@ -196,4 +196,6 @@ class UnstuckApp(App[None], inherit_bindings=False):
             return
         own: Sequence[Area] = getattr(self.screen, "OWN", ("main",))
         area: Area = getattr(self.focused, "AREA", own[-1])
-        self.push_screen(HelpScreen(*own[:-1], area, own[-1], "app"))
+        # Over another screen nothing works that works everywhere else.
+        everywhere: Sequence[Area] = () if self.screen.is_modal else ("app",)
+        self.push_screen(HelpScreen(*own[:-1], area, own[-1], *everywhere))

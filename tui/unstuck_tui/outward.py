@@ -7,6 +7,7 @@ import os
 from asyncio.subprocess import DEVNULL
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from math import ceil, inf
 from typing import Protocol
 
 from unstuck.record.state import State
@@ -17,10 +18,13 @@ from unstuck_tui.signals import notification
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
 
-__all__ = ["ALONE_S", "Hand", "Muted", "Outward", "run_program", "title_of", "words_of"]
+__all__ = ["ALONE_S", "MUTED_S", "Hand", "Muted", "Outward", "run_program", "title_of", "words_of"]
 
 ALONE_S = 60.0
 """Where the terminal does not say whether it is focused, whoever presses no key for so long is taken for away."""
+MUTED_S = 3600.0
+"""For how long something is muted at first."""
+_EVERYTHING = ""
 _PROGRAM_S = 10.0
 _LONGEST = 200
 
@@ -39,29 +43,49 @@ class Hand(Protocol):
 
 
 class Muted:
-    """Of which tasks no notifications go out; all of them, and those of the run, where ``everything`` is muted."""
+    """Of which tasks no notifications go out; of all of them, and of the run, where everything is muted.
 
-    def __init__(self) -> None:
-        self.everything = False
-        self.tasks: set[str] = set()
+    For :data:`MUTED_S` at first, and then for good: who mutes one thing for an hour is not to miss the next for a day.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._until: dict[str, float] = {}
 
     def __call__(self, task: str) -> bool:
-        return self.everything or task in self.tasks
+        return self._is_muted(_EVERYTHING) or self._is_muted(task)
+
+    def _is_muted(self, what: str) -> bool:
+        return self._until.get(what, 0.0) > self._now()
 
     def turn(self, tasks: Sequence[str]) -> None:
-        """Mute ``tasks``; where all of them are muted already, none of them any more."""
-        if self.tasks.issuperset(tasks):
-            self.tasks.difference_update(tasks)
+        """Mute ``tasks``: for a while, the second time for good, the third time not any more."""
+        if not all(map(self._is_muted, tasks)):
+            until = self._now() + MUTED_S
+        elif any(self._until[task] < inf for task in tasks):
+            until = inf
         else:
-            self.tasks.update(tasks)
+            until = 0.0
+        self._until.update(dict.fromkeys(tasks, until))
+
+    def turn_everything(self) -> None:
+        """The same with everything."""
+        self.turn([_EVERYTHING])
 
     @property
     def said(self) -> str:
-        """What is muted, in a few words; empty where nothing is."""
-        if self.everything:
-            return "muted"
-        names = sorted(self.tasks)
-        return f"muted: {names[0]}{f' +{len(names) - 1}' if len(names) > 1 else ''}" if names else ""
+        """What is muted, in a few words, and for how long; empty where nothing is."""
+        muted = sorted(what for what in self._until if self._is_muted(what))
+        if not muted:
+            return ""
+        if muted[0] == _EVERYTHING:
+            return f"muted{self._left(_EVERYTHING)}"
+        more = f" +{len(muted) - 1}" if len(muted) > 1 else ""
+        return f"muted: {muted[0]}{more}{self._left(muted[0])}"
+
+    def _left(self, what: str) -> str:
+        left = self._until[what] - self._now()
+        return "" if left == inf else f" {max(1, ceil(left / 60))}m"
 
 
 class Outward:
@@ -87,7 +111,7 @@ class Outward:
         self._number = 0
         self._is_focused: bool | None = None
         self._last_key = tracker.clock.monotonic()
-        self.muted = Muted()
+        self.muted = Muted(tracker.clock.monotonic)
 
     def key(self) -> None:
         """The person has pressed a key."""

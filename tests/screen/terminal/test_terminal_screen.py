@@ -74,7 +74,11 @@ def test_lines_where_they_are_asked_for(desk: Any) -> None:
     rows = desk.terminal("run", "--json", "--verify", "true", "--", "true")
     assert rows.ended() == 0
     assert json.loads(bytes(rows.raw).splitlines()[-1])["exit_code"] == 0
-    assert b"\x1b[?1049h" not in plain.raw + rows.raw
+    demo = desk.terminal("demo", "--plain", "--speed", "20", "--scenario", "succeeds-at-once")
+    assert demo.ended() == 0
+    assert "✓" not in demo.text
+    assert "every task succeeded" in demo.text
+    assert b"\x1b[?1049h" not in plain.raw + rows.raw + demo.raw
 
 
 def test_a_terminal_without_unicode(desk: Any) -> None:

@@ -17,12 +17,12 @@ from unstuck.workspace.project import Project
 from unstuck_tui.browse.tab import Line, Tab, World
 from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
-    PLANNED,
     checkpoint_about,
     checkpoint_cells,
     diff_lines,
     plan_words,
 )
+from unstuck_tui.render.restoring import PLANNED
 from unstuck_tui.render.rows import Cell
 
 __all__ = ["CheckpointsTab"]

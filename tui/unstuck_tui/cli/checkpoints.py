@@ -17,7 +17,6 @@ from unstuck.runs.sizes import sized
 from unstuck.settings import Settings, default_user_file, load_settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import (
-    Change,
     CheckpointStore,
     Plan,
     Restored,
@@ -27,13 +26,13 @@ from unstuck.workspace.checkpoints import (
 )
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.render.restoring import PLANNED, plan_said, under_way_said
 
 __all__ = ["command"]
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 _file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Only this file or folder.")
 _yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
-_PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
 _NAMED = 200
 
 
@@ -194,14 +193,14 @@ def _say_cut_off(place: Project) -> None:
 
 def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool) -> bool:
     """Show the plan and get a yes: a typed one where it takes more than its share of the tree."""
-    rows = [change_row(change, _PLANNED) for change in plan.changes]
+    rows = [change_row(change, PLANNED) for change in plan.changes]
     if as_json:
         print_json(rows)
     else:
-        echo(f"{plan.checkpoint} sets back in {one_line(str(root))}: {_counts(plan.changes)}")
+        echo(plan_said(plan.checkpoint, one_line(str(root)), [row["status"] for row in rows]))
         _print_changes(rows)
         if plan.under_way:
-            echo(f"  {plan.under_way} is under way here: only files are set back, it stays as it is")
+            echo(f"  {under_way_said(plan.under_way)}")
     if not plan.changes:
         return True
     if yes:
@@ -212,15 +211,6 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
         return click.confirm("Set them back?")
     said = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
     return bool(said.strip().lower() == "yes")
-
-
-def _counts(changes: tuple[Change, ...]) -> str:
-    found = [
-        f"{sum(change.status == status for change in changes)} {word}"
-        for status, word in (("change", "changed"), ("return", "coming back"), ("disappear", "removed"))
-        if any(change.status == status for change in changes)
-    ]
-    return ", ".join(found) or "nothing, the files are the same"
 
 
 def _print_changes(rows: Iterable[dict[str, Any]]) -> None:

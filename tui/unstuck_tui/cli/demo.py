@@ -32,6 +32,7 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
 @click.option("--keep", metavar="DIR", type=click.Path(path_type=Path), help="Make the project in DIR and leave it.")
 @click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
+@click.option("--plain", is_flag=True, help="What the screen says, in lines to be heard or kept: words for signs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @click.pass_context
 def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **options: Any) -> None:
@@ -74,7 +75,7 @@ async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
         if kept is None:
             shutil.rmtree(directory, ignore_errors=True)
         raise
-    output = Output(as_json=options["as_json"])
+    output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     run_options = RunOptions(
         answers=answers,
         listener=output.show,

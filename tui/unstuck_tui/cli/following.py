@@ -42,7 +42,7 @@ async def second_screen(
     from unstuck_tui.second import FollowedRun
 
     run = FollowedRun(place, live.run, os.environ)
-    if options["headless"] or options["as_json"] or not can_show(dict(os.environ)):
+    if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
         return await _lines(run, output, whole=bool(options["as_json"]))
     from unstuck_tui.preferences import preferences
     from unstuck_tui.second import SecondApp
@@ -60,10 +60,9 @@ async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
     from unstuck_tui.second import LOOK_S
 
     output.started(run.run)
-    if whole:
-        for record in islice(read_records(run.log), run.state.seq):
-            output.show(record)
-    else:
+    for record in islice(read_records(run.log), run.state.seq):
+        (output.show if whole else output.known)(record)
+    if not whole:
         output.say(f"run {run.run} is live in process {run.state.run.pid}; this follows it, ctrl+c leaves it at work")
     run.follow(output.show, lambda: None)
     while True:

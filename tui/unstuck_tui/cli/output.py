@@ -81,6 +81,11 @@ class Output:
         elif isinstance(record.event, RunParked):
             self._gates = record.event.gates
 
+    def known(self, record: Record) -> None:
+        """A record of before: nothing is said of it, but what comes may have to do with it."""
+        for _ in self._lines_of(record):
+            pass
+
     def finish(self, result: RunResult) -> None:
         if self._as_json:
             row = {"run": self._run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}

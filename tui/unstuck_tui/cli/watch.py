@@ -29,6 +29,7 @@ __all__ = ["command"]
 @click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
 @budget_option
 @click.option("--headless", is_flag=True, help="No screen: one line per event.")
+@click.option("--plain", is_flag=True, help="What the screen says, in lines to be heard or kept: words for signs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
@@ -44,7 +45,7 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
 
 
 async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
-    output = Output(as_json=options["as_json"])
+    output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     place, limits = await locate(directory), limits_in(options["budget"])
     if (live := live_run(place)) is not None:
         given = [name for name in ("answers", "budget") if options[name]] + (["verify"] if verify else [])

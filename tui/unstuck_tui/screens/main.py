@@ -224,14 +224,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
 
     def action_mute(self) -> None:
-        """No notifications of these tasks; if none of them gives any, all of them do again."""
+        """No notifications of these tasks for an hour, then for good, then all of them again."""
         self._outward.muted.turn(self._table.chosen)
         self._table.unmark()
         self.query_one(RunHeader).show()
 
     def action_mute_all(self) -> None:
-        """No notifications at all, or again some."""
-        self._outward.muted.everything = not self._outward.muted.everything
+        """No notifications at all for an hour, then for good, then all of them again."""
+        self._outward.muted.turn_everything()
         self.query_one(RunHeader).show()
 
     def action_browse(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -13,7 +14,7 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
 from unstuck.supervision.standstill import Standstill
-from unstuck_tui.actions import bindings_of, spoken
+from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.render.recovery import (
     choice_lines,
@@ -95,6 +96,7 @@ class TaskList(Lines, can_focus=True):
 class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
     """Lists the facts and takes a choice for each task. Only ``begin`` does something, and then to all of them."""
 
+    OWN: ClassVar[tuple[Area, ...]] = ("recovery", "standstill")
     BINDINGS = bindings_of("recovery", "standstill")
     DEFAULT_CSS = """
     RecoveryScreen {
@@ -263,8 +265,9 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
 
 def _hint(proposed: bool) -> str:
     """What the keys do; with proposals there is one more, and less room."""
-    begin, check, everything, leave = (spoken(f"standstill.{name}") for name in ("begin", "check", "all", "leave"))
+    names = ("begin", "check", "all", "leave", "help")
+    begin, check, everything, leave, help = (spoken(f"standstill.{name}") for name in names)
     said = f"{begin}: do it all · {check}: check · {everything}: all go on · "
     if proposed:
-        return f"{said}{spoken('standstill.propose')}: as proposed · {leave}: leave"
-    return f"{said}{leave}: leave, nothing is decided"
+        return f"{said}{spoken('standstill.propose')}: as proposed · {leave}: leave · {help}: help"
+    return f"{said}{leave}: leave undecided · {help}: help"

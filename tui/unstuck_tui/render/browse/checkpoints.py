@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unstuck.runs.sizes import sized
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import fit, time_of_day
+from unstuck_tui.render.restoring import plan_said, under_way_said
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.story import changes_lines
 from unstuck_tui.render.words import Tone
 
-__all__ = ["COLUMNS", "PLANNED", "checkpoint_about", "checkpoint_cells", "coverage", "diff_lines", "plan_words"]
+__all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "coverage", "diff_lines", "plan_words"]
 
 Row = Mapping[str, Any]
 COLUMNS = (
@@ -25,7 +25,6 @@ COLUMNS = (
     Column("FILES", 6, right=True, least=96),
     Column("COVERAGE", 12, share=1),
 )
-PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
 _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _NAMED = 200
@@ -83,11 +82,9 @@ def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> lis
 
 def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width: int = 96) -> list[str]:
     """What a restore would do, line by line."""
-    counts = Counter(str(row["status"]) for row in changes)
-    said = ", ".join(f"{count} {'file' if count == 1 else 'files'} {word}" for word, count in counts.items())
-    lines = [f"{id} sets back in {tree}: {said or 'nothing, the files are the same'}"]
+    lines = [plan_said(id, tree, [str(row["status"]) for row in changes])]
     if under_way:
-        lines.append(f"{under_way} is under way here: only files are set back, it stays as it is")
+        lines.append(under_way_said(under_way))
     lines += ["".join(cell.text for cell in _change(row, width)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
 
