@@ -167,6 +167,21 @@ async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: Any) -> Non
     assert (outcome.status, outcome.attempts) == ("succeeded", 1)
 
 
+async def test_a_task_kept_from_starting_stays_so_when_the_run_is_gone_on_with(desk: Any) -> None:
+    """A rule that would answer everything does not let it go: neither when I hold it nor after the run was left."""
+
+    def rules(gate: Gate) -> tuple[int, Answer] | None:
+        return 1, Answer(choice="continue")
+
+    async with desk(policy=lambda state: rules) as at:
+        at.supervisor.add(Task(id="web", prompt=admit("Make it work")))
+        gate = await at.supervisor.hold("web")
+        run = at.supervisor.run
+    async with desk(policy=lambda state: rules, resume=run) as at:
+        assert at.supervisor.state.gates[gate].status == "open"
+        assert at.supervisor.core.row("web").state == "waiting"
+
+
 @pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
 async def test_a_task_that_has_not_begun_is_given_up(desk: Any, choice: Any, status: str) -> None:
     """Skipped or abandoned before it begins, no agent is ever started for it, and the record says that I did it."""

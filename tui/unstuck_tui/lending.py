@@ -21,7 +21,7 @@ from threading import Thread
 __all__ = ["LEFT_ON", "Loan"]
 
 LEFT_ON = (
-    "\x1b[?1l\x1b>\x1b[4l\x1b[r\x1b(B\x0f\x1b[0m\x1b[>4m\x1b[<u\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l"
+    "\x1b[?1l\x1b>\x1b[4l\x1b[r\x1b(B\x0f\x1b[0m\x1b[>4m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l"
     "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?1049l\x1b[?25h"
 )
 """Ends what a program that was killed may have left on: keys, margins, signs, colours, mouse, paste, its own screen."""
@@ -35,20 +35,25 @@ class Loan:
     """
 
     def __init__(self, command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> None:
-        self._terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
+        self._is_back = False
+        self._terminal = tty = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
         try:
-            self._ours = os.tcgetpgrp(self._terminal)
-            self._modes = termios.tcgetattr(self._terminal)
-            tty = self._terminal
+            self._ours = os.tcgetpgrp(tty)
+            self._modes = termios.tcgetattr(tty)
             self._child = subprocess.Popen(
                 command, cwd=folder, env=environ, stdin=tty, stdout=tty, stderr=tty, process_group=0
             )
-            with _unstopped():
-                os.tcsetpgrp(self._terminal, self._child.pid)
         except (OSError, termios.error):
-            os.close(self._terminal)
+            os.close(tty)
             raise
-        self._is_back = False
+        try:
+            with _unstopped():
+                os.tcsetpgrp(tty, self._child.pid)
+        except OSError:
+            self._child.kill()
+            self._child.wait()
+            os.close(tty)
+            raise
 
     async def ended(self) -> int:
         """Wait for the program's end; its exit code, or minus the signal that ended it."""

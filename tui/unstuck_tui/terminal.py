@@ -270,7 +270,8 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             self._take_again()
             raise
-        self._take_again()
+        # The keys of its own that it had are given back by itself, unless it was killed; there may be others' below.
+        self._take_again("\x1b[<u" if code < 0 else "")
         return code
 
     def _recall(self) -> None:
@@ -279,11 +280,11 @@ class TerminalDriver(LinuxDriver):
             self._loan = None
             self.pass_on(LEFT_ON)
 
-    def _take_again(self) -> None:
+    def _take_again(self, first: str = "") -> None:
         if self._loan is not None:
             self._loan.take_back()
             self._loan = None
-            self.pass_on(LEFT_ON)
+            self.pass_on(first + LEFT_ON)
         self.resume_application_mode()
         try:
             termios.tcgetattr(self.fileno)

@@ -11,7 +11,7 @@ from typing import Any
 
 from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
-from unstuck.contract import Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
+from unstuck.contract import HELD, Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
 from unstuck.detection import LoopDetector
 from unstuck.errors import ChannelError, RecordError, RecordWriteFailed
 from unstuck.record import events as e
@@ -229,6 +229,8 @@ class Supervisor:
             for row in before:
                 # An answer to another may have closed it.
                 if core.head.gates[row.id].status != "open" or answer_chosen(core, row.gate):
+                    continue
+                if row.gate.key == HELD:  # what a person has opened no rule and no timer answers
                     continue
                 if not apply_policy(core, row.gate):
                     start_timer(core, row.gate)
