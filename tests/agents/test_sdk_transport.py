@@ -73,9 +73,15 @@ class Talk:
     def _say(self, words: bytes) -> None:
         self.said += words
 
-    async def read(self) -> list[Any]:
-        """All messages until there are no more."""
-        return [message async for message in self.transport.read_messages()]
+    async def read(self) -> tuple[list[Any], str]:
+        """All messages until there are no more, and why there are none."""
+        found = []
+        try:
+            async for message in self.transport.read_messages():
+                found.append(message)
+        except ProtocolProblem as problem:
+            return found, str(problem)
+        raise AssertionError(f"they end without a reason after {found}")
 
 
 async def test_messages_pass_both_ways() -> None:
@@ -86,7 +92,8 @@ async def test_messages_pass_both_ways() -> None:
         talk.transport.hear(line[at : at + 3])
     await talk.transport.write('{"type": "user"}\n')
     talk.transport.end(ProtocolProblem("it ended"))
-    assert await talk.read() == [{"type": "system", "text": "žaba"}, {}] == talk.seen
+    assert await talk.read() == ([{"type": "system", "text": "žaba"}, {}], "it ended")
+    assert talk.seen == [{"type": "system", "text": "žaba"}, {}]
     assert talk.said == b'{"type": "user"}\n'
     assert not talk.transport.is_ready()
 
@@ -100,9 +107,10 @@ async def test_messages_pass_both_ways() -> None:
     ],
 )
 async def test_what_is_no_message_ends_it(said: bytes, problem: str) -> None:
-    """A line without an end, and half a message, are a problem that is named; the SDK hears the end."""
+    """A line without an end, and half a message, are a problem that is named; the SDK hears of it."""
     talk = Talk()
     talk.transport.hear(said)
     talk.transport.hear(b'{"type": "late"}\n')
-    assert problem in str(talk.transport.problem)
-    assert await talk.read() == []
+    found, why = await talk.read()
+    assert found == []
+    assert problem in why

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -67,3 +68,27 @@ def test_interrupted(lab: Labs) -> None:
     """The SDK interrupts the turn before its process is ended; nothing of it is left."""
     said = spoken.stopped(lab(spoken.sleeps), AGENT, "--", "--allowedTools", "Bash")
     assert "error_during_execution" in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("early", "it ended before its turn was over (exit code 1): cannot start: no space left"),
+        ("long", "it said a line of more than 16 MiB"),
+        ("other", "Unsupported: initialize"),
+    ],
+)
+def test_a_wrong_program_ends_its_attempt(wrong: str, said: str, lab: Labs) -> None:
+    """A stream that ends early, a line without an end, and another protocol are one clear line each."""
+    one = lab(lambda asked: Turn(text="Nobody asks."))
+    program = one.repo / "bin" / "claude"
+    program.parent.mkdir()
+    script = Path(__file__).with_name("wrong_claude.py")
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {script} {wrong}\n")
+    program.chmod(0o755)
+    one.environ["PATH"] = os.pathsep.join((str(program.parent), one.environ["PATH"]))
+    one.environ["UNSTUCK_OUTPUT_LIMIT"] = "65536"  # what is kept is looked through for secrets
+    one.unstuck("run", "--headless", "--ask", "never", "--verify", "false", "--agent", AGENT, spoken.TASK, code=4)
+    reports = [record["data"]["report"] for record in one.events("attempt_ended")]
+    assert {report["how"] for report in reports} == {"crashed"}
+    assert {report["error"] for report in reports} == {f"Claude Agent SDK: {said}"}

@@ -15,7 +15,7 @@ from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.supervision.verification import read_output
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["How", "Processes", "account", "end_of", "last_words", "prompt_file", "surroundings", "worked"]
+__all__ = ["How", "Processes", "account", "end_of", "prompt_file", "surroundings", "worked"]
 
 How = Literal["ended", "crashed", "no_signal", "bad_signal"]
 _PROMPT_FILE_MODE = 0o600
@@ -114,17 +114,20 @@ async def end_of(process: Process) -> Exit:
         raise
 
 
-async def worked(process: Process, work: Coroutine[Any, Any, None], ended: Callable[[str], None]) -> tuple[Exit, str]:
+async def worked(
+    process: Process, work: Coroutine[Any, Any, None], ended: Callable[[str], None], *, output: Path
+) -> tuple[Exit, str]:
     """How the process ended, once the conversation with it is over, and what was wrong with that (or nothing).
 
-    ``work`` is the conversation, which raises ProtocolProblem; ``ended`` tells it why nothing more will be said.
+    ``work`` is the conversation, which raises ProtocolProblem; ``ended`` tells it why nothing more will be said;
+    ``output`` is the file with what the process has printed.
     """
     ending, working = asyncio.ensure_future(process.wait()), asyncio.ensure_future(work)
     problem = ""
     try:
         await asyncio.wait((ending, working), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            ended(_gone(ending.result()))
+            ended(f"{_gone(ending.result())}{await _last_words(output)}")
         try:
             await working
         except ProtocolProblem as error:
@@ -140,7 +143,7 @@ async def worked(process: Process, work: Coroutine[Any, Any, None], ended: Calla
     return await ending, problem
 
 
-async def last_words(output: Path) -> str:
+async def _last_words(output: Path) -> str:
     """What a process printed last that was not said to us, after a colon; empty where there is nothing."""
     printed = await read_output(output)
     # Half a message, where the middle of a long output was left out, is no word of it either.

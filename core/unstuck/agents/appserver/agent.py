@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.appserver.conversation import Conversation
-from unstuck.agents.attempts import How, Processes, account, last_words, prompt_file, surroundings, worked
+from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
 from unstuck.agents.signals import read_signal
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
@@ -66,12 +66,12 @@ class AppServerAgent:
             process = await self._processes.start(
                 guidance.attempt, launch, spawned=observer.spawned, progress=alive, heard=talk.hear
             )
-            done, problem = await worked(process, talk.work(process.say), talk.ended)
+            done, problem = await worked(process, talk.work(process.say), talk.ended, output=output)
         finally:
             del self._talks[guidance.attempt]
             self._processes.ended(guidance.attempt)
             await talk.close()
-        return await self._report(task, guidance, talk, done, problem, output)
+        return self._report(task, guidance, talk, done, problem, output)
 
     async def stop(self, attempt: str) -> Receipt:
         """Interrupt the turn, then end the process with everything it started."""
@@ -90,7 +90,7 @@ class AppServerAgent:
         """Let it go on."""
         self._processes.thaw(attempt)
 
-    async def _report(
+    def _report(
         self, task: Task, guidance: Guidance, talk: Conversation, done: Exit, problem: str, output: Path
     ) -> Report:
         stream = talk.stream
@@ -98,7 +98,7 @@ class AppServerAgent:
         how: How = "ended"
         if problem:
             how = "crashed"
-            problem = f"codex app-server: {problem}{await last_words(output)}"
+            problem = f"codex app-server: {problem}"
         elif stream.interrupted:
             how, problem = "crashed", "its turn was interrupted, not by unstuck"
         elif stream.failed:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from unstuck.agents.attempts import How, Processes, account, last_words, prompt_file, surroundings, worked
+from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
 from unstuck.agents.presets import resumed
 from unstuck.agents.sdk.conversation import Conversation
@@ -59,11 +59,11 @@ class SdkAgent:
             process = await self._processes.start(
                 guidance.attempt, launch, spawned=observer.spawned, progress=alive, heard=talk.hear
             )
-            done, problem = await worked(process, talk.work(process.say), talk.ended)
+            done, problem = await worked(process, talk.work(process.say), talk.ended, output=output)
         finally:
             del self._talks[guidance.attempt]
             self._processes.ended(guidance.attempt)
-        return await self._report(task, guidance, talk, done, problem, output)
+        return self._report(task, guidance, talk, done, problem, output)
 
     async def stop(self, attempt: str) -> Receipt:
         """Interrupt the turn, then end the process with everything it started."""
@@ -73,14 +73,14 @@ class SdkAgent:
                     await talk.interrupt()
         return await self._processes.stop(attempt)
 
-    async def _report(
+    def _report(
         self, task: Task, guidance: Guidance, talk: Conversation, done: Exit, problem: str, output: Path
     ) -> Report:
         stream = talk.stream
         signal = read_signal(stream.said, task.id)
         how: How = "ended"
         if problem:
-            how, problem = "crashed", f"Claude Agent SDK: {problem}{await last_words(output)}"
+            how, problem = "crashed", f"Claude Agent SDK: {problem}"
         elif stream.error:
             problem = stream.error
         elif self._spec.signals and signal.problem:

@@ -52,9 +52,11 @@ class Transport:
         self._say(data.encode())
 
     async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Each message, until there are no more."""
+        """Each message. Raises ProtocolProblem once there are no more: whoever waits for an answer then hears of it."""
         while (message := await self._messages.get()) is not None:
             yield dict(message)
+        if self.problem is not None:
+            raise self.problem
 
     async def close(self) -> None:
         """The process is ended by whoever has started it."""
