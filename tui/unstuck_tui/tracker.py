@@ -40,10 +40,19 @@ class Changes:
     ``waits``: one of these tasks will go on by itself after a while.
     """
 
-    tasks: Set[str]
-    rows: bool
-    gates: bool
-    waits: bool
+    tasks: Set[str] = frozenset()
+    rows: bool = False
+    gates: bool = False
+    waits: bool = False
+
+    def and_then(self, later: Changes) -> Changes:
+        """These and the ``later`` ones."""
+        return Changes(
+            tasks=self.tasks | later.tasks if self.tasks else later.tasks,
+            rows=self.rows or later.rows,
+            gates=self.gates or later.gates,
+            waits=self.waits or later.waits,
+        )
 
 
 class Tracker:

@@ -23,7 +23,7 @@ def look_around(terminal: Any) -> None:
 
 
 def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
-    """One agent prints a million lines: keys work meanwhile, it is said how much is kept, and in memory it is little."""
+    """One agent prints a million lines: keys work, it is said how much is kept, and in memory it is little."""
     up, go = desk.pipe("up"), desk.pipe("go")
     agent = desk.agent(f"seq -f 'this is line number %.0f of them all' 1000000; echo up > {up}; cat {go}; touch done")
     terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent)

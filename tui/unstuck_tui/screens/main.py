@@ -20,7 +20,7 @@ from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.pace import Pace
 from unstuck_tui.stepping import Stepping
-from unstuck_tui.tracker import Tracker
+from unstuck_tui.tracker import Changes, Tracker
 from unstuck_tui.view import RunView
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
@@ -50,6 +50,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def __init__(self, view: RunView, tracker: Tracker, asker: Asker, outward: Outward) -> None:
         super().__init__()
         self._view, self._tracker, self._asker, self._outward = view, tracker, asker, outward
+        self._missed = Changes()
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
@@ -98,25 +99,45 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def frame(self) -> None:
         """Show what has changed since the last frame."""
-        changes = self._tracker.take()
+        if (changes := self._taken()) is not None:
+            self._show(changes)
+        self._asker.frame()
+        self._outward.frame()
+
+    def tick(self) -> None:
+        """A second has passed: show what has changed, and every clock."""
+        if (changes := self._taken()) is not None:
+            self._table.show(changes, clocks=True)
+            self.query_one(RunHeader).show()
+            self.query_one(AttentionList).show()
+            self.query_one(Detail).tick(changes)
+        self._asker.frame()
+        self._outward.frame()
+
+    def _taken(self) -> Changes | None:
+        """What is to be drawn; None while nothing of this screen is in view: it is kept until something is."""
+        self._missed = self._missed.and_then(self._tracker.take())
+        if not self._is_in_view():
+            return None
+        missed, self._missed = self._missed, Changes()
+        return missed
+
+    def _is_in_view(self) -> bool:
+        """Whether nothing but dialogs lies over it: Textual takes whatever is next to the top for seen."""
+        stack = self.app.screen_stack
+        return self in stack and all(screen.is_modal for screen in stack[stack.index(self) + 1 :])
+
+    def on_screen_resume(self) -> None:
+        """In view again: show what has gone on meanwhile."""
+        self.tick()
+
+    def _show(self, changes: Changes) -> None:
         self._table.show(changes)
         self.query_one(RunHeader).show()
         attention = self.query_one(AttentionList)
         if changes.gates or changes.rows or changes.waits or attention.tells_of(changes.tasks):
             attention.show()
         self.query_one(Detail).show(changes)
-        self._asker.frame()
-        self._outward.frame()
-
-    def tick(self) -> None:
-        """A second has passed: show what has changed, and every clock."""
-        changes = self._tracker.take()
-        self._table.show(changes, clocks=True)
-        self.query_one(RunHeader).show()
-        self.query_one(AttentionList).show()
-        self.query_one(Detail).tick(changes)
-        self._asker.frame()
-        self._outward.frame()
 
     # --- the layout --------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual import events
+from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
@@ -14,6 +15,9 @@ __all__ = ["LineField", "LinesField"]
 class LineField(Input):
     """One line; what is pasted as several becomes one, and nothing of it is left out."""
 
+    # A cursor that blinks would wake the screen twice a second, for as long as somebody thinks about an answer.
+    cursor_blink = reactive(False)
+
     def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default().stop()
         text = event.text.strip("\n").replace("\n", " ").replace("\t", " ")
@@ -22,6 +26,8 @@ class LineField(Input):
 
 class LinesField(TextArea):
     """Several lines."""
+
+    cursor_blink = reactive(False)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default().stop()
