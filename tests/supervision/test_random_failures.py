@@ -106,7 +106,7 @@ class Acting:
                     return Report(how="stopped")
                 await self._goes.wait()
         if "slow" in inside:
-            await self._clock.sleep(2 * LIMIT_S)
+            await self._clock.sleep(5 * LIMIT_S)  # long enough that the limit is seen first also where time is short
             await self._goes.wait()
         return Report(**report)
 
