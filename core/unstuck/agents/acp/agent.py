@@ -11,7 +11,7 @@ from typing import Literal
 from unstuck.agents.acp.attempt import Attempt
 from unstuck.agents.acp.known import program_of, quirks_of
 from unstuck.agents.acp.wire import Wire
-from unstuck.agents.attempts import How, Processes, account, last_words, prompt_file, surroundings, worked
+from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
 from unstuck.agents.signals import read_signal
 from unstuck.clock import Clock, SystemClock
@@ -75,13 +75,13 @@ class AcpAgent:
                 name, launch, spawned=observer.spawned, progress=alive, heard=wire.heard
             )
             wire.connect(process.say)
-            done, problem = await worked(process, talk.run(), wire.end)
+            done, problem = await worked(process, talk.run(), wire.end, output=output)
         finally:
             del self._talks[name]
             self._processes.ended(name)
             await talk.close()
         self._used[talk.conversation.session] = talk.updates.tokens
-        return await self._report(task, guidance, talk, done, problem, output)
+        return self._report(task, guidance, talk, done, problem, output)
 
     async def stop(self, attempt: str) -> Receipt:
         """End the attempt with everything it started; one that can hear it first ends its turn by itself."""
@@ -100,15 +100,13 @@ class AcpAgent:
         """Let it go on."""
         self._processes.thaw(attempt)
 
-    async def _report(
-        self, task: Task, guidance: Guidance, talk: Attempt, done: Exit, problem: str, output: Path
-    ) -> Report:
+    def _report(self, task: Task, guidance: Guidance, talk: Attempt, done: Exit, problem: str, output: Path) -> Report:
         said = talk.updates.said
         signal = read_signal(said, task.id)
         how: How = "ended"
         if problem:
             how = "crashed"
-            problem = f"{one_line(self._command[0])}: {problem}{await last_words(output)}"
+            problem = f"{one_line(self._command[0])}: {problem}"
         elif talk.problem:
             problem = talk.problem
         elif self._spec.signals and signal.problem:
