@@ -216,6 +216,7 @@ def walk(desk: Any, tmp_path: Path) -> Walk:
     return Walk(Person(terminal), folder)
 
 
+@pytest.mark.timeout(300)  # a shared machine is slow at times, and these are nine tasks with their checks
 def test_a_person_walks_through_everything(walk: Walk, desk: Any) -> None:
     """Answer every kind of question, see why a task failed, go back and forth between checkpoints, outlive a crash,
     and see the first failure again.
