@@ -18,7 +18,8 @@ class Speaker(NamedTuple):
     """An agent: its program, what a run of it is given here, how its model deploys, and what it tells of a failure.
 
     ``code`` is the exit code of a failing command as it tells it, None where it tells of none; ``counts``: all that it
-    uses is told; ``asks``: it may not write by a command without being allowed to.
+    uses is told; ``asks``: it may not write by a command without being allowed to; ``remembers``: its model is told
+    again what was said in a session that is gone on with.
     """
 
     program: str
@@ -27,14 +28,15 @@ class Speaker(NamedTuple):
     code: int | None = 2
     counts: bool = True
     asks: bool = False
+    remembers: bool = True
 
 
 ESCALATED = {"cmd": "make deploy", "sandbox_permissions": "require_escalated", "justification": "May I deploy?"}
 SPEAKERS = {
     "claude": Speaker("claude-agent-acp", counts=False),  # what it suggests to its user comes on top
     "codex": Speaker("codex-acp", deploy=Turn(text="I deploy.", calls=(("exec_command", ESCALATED),))),
-    "gemini": Speaker("gemini", ("--model", "gemini-2.5-flash"), code=None, counts=False, asks=True),
-    "qwen": Speaker("qwen", ("--auth-type", "openai"), asks=True),
+    "gemini": Speaker("gemini", ("--model", "gemini-2.5-flash"), code=None, counts=False, asks=True, remembers=False),
+    "qwen": Speaker("qwen", ("--auth-type", "openai"), asks=True, remembers=False),
     "opencode": Speaker("opencode", counts=False),
 }
 
@@ -84,7 +86,9 @@ def test_a_retry_goes_on_with_its_session(name: str, lab: Labs) -> None:
     told = (spoken.TASK, "did not pass the check", "The last approach did not work")
     first, retry, pivot = (next(asked for asked in one.model.asked if words in asked.last) for words in told)
     assert "All tests pass now." not in first.text
-    assert "All tests pass now." in retry.text
+    assert ("All tests pass now." in retry.text) is SPEAKERS[name].remembers
     assert "All tests pass now." not in pivot.text
+    sessions = [record["data"]["report"]["session"] for record in one.events("attempt_ended")]
+    assert sessions[0] == sessions[1] != sessions[2]
     said = [step["data"]["text"] for step in one.events("step_recorded") if step["data"]["kind"] == "message"]
     assert sum("All tests pass now." in text for text in said) == 3
