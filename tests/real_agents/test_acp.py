@@ -89,6 +89,7 @@ def test_a_retry_goes_on_with_its_session(name: str, lab: Labs) -> None:
     assert ("All tests pass now." in retry.text) is SPEAKERS[name].remembers
     assert "All tests pass now." not in pivot.text
     sessions = [record["data"]["report"]["session"] for record in one.events("attempt_ended")]
-    assert sessions[0] == sessions[1] != sessions[2]
+    assert sessions[2] not in (sessions[0], None)
+    assert sessions[0] == sessions[1] or not SPEAKERS[name].remembers
     said = [step["data"]["text"] for step in one.events("step_recorded") if step["data"]["kind"] == "message"]
     assert sum("All tests pass now." in text for text in said) == 3
