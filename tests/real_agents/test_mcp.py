@@ -108,6 +108,7 @@ def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) ->
             assert one.model.asked.index(told) == 1
             out, _ = process.communicate(timeout=PATIENCE)
             assert b"So be it." in out
+        terminal.until("cancelled")  # it has gone, and nothing is asked before leaving
         terminal.press(key_of("app.quit"))
         terminal.ended()
     (opened,), (sent,) = one.events("gate_opened"), one.events("answer_sent")
