@@ -38,6 +38,7 @@ class Conversation:
         self._count = 0
         self._untold: list[str] = []
         self._failure: Exception | None = None
+        self._over = asyncio.Event()
         self.stream = ClaudeStream()
         self.hear = self._transport.hear
 
@@ -76,10 +77,11 @@ class Conversation:
                 return
 
     async def interrupt(self) -> None:
-        """End the turn that is under way; returns when the program has said that it will."""
+        """End the turn that is under way; returns when it is over."""
         if self._client is not None:
             with suppress(Exception):
                 await self._client.interrupt()
+                await self._over.wait()
 
     def ended(self, why: str) -> None:
         """The program has gone."""
@@ -90,7 +92,10 @@ class Conversation:
     def _seen(self, message: Mapping[str, Any]) -> None:
         if message.get("isReplay") is True and self._untold:
             self._untold.pop(0)  # it has taken up what it was told
-        for found in self.stream.take(message):
+        told = self.stream.take(message)
+        if self.stream.ended:
+            self._over.set()
+        for found in told:
             # Calls and results are told by the hooks, which can answer.
             if found.kind in _TOLD_BY_HOOKS or (found.kind != "usage" and self._count >= MOST_STEPS):
                 continue
