@@ -106,6 +106,8 @@ async def task_screens(supervisor: Supervisor, task: str) -> None:
         await shot(pilot, "changes")
         await press(pilot, "page.timeline", "task.decide")
         await shot(pilot, "decide")
+        await press(pilot, "dialog.back", "view.plan")
+        await shot(pilot, "plan")
 
 
 async def browse_screens(supervisor: Supervisor, task: str) -> None:
