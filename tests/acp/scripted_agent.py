@@ -106,6 +106,9 @@ class Agent:
                         "error": {"code": -32602, "message": "Invalid params", "data": {"details": str(error)}},
                     }
                 )
+            except Cancelled:
+                error = {"code": -32603, "message": "Internal error", "data": {"details": "Request was aborted."}}
+                self.send({"id": message["id"], "error": error})
             except PermissionError:
                 self.send({"id": message["id"], "error": {"code": -32000, "message": "Authentication required"}})
             else:
@@ -164,6 +167,8 @@ class Agent:
                     return self.do(rule["do"])
             return {"stopReason": "end_turn"}
         except Cancelled:
+            if self.script.get("aborts"):
+                raise
             return {"stopReason": "cancelled"}
         finally:
             self.in_turn = False

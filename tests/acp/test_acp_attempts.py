@@ -89,11 +89,13 @@ async def test_a_nudge_and_words_reach_the_turn(talking: Talks) -> None:
         assert ("success", "better", 0) in steps(talk)
 
 
-async def test_words_end_a_turn_that_cannot_hear_them(talking: Talks) -> None:
-    """Otherwise the turn is cancelled and the next one begins with the words, in the same session and process."""
+@pytest.mark.parametrize("aborts", [False, True])
+async def test_words_end_a_turn_that_cannot_hear_them(aborts: bool, talking: Talks) -> None:
+    """Otherwise the turn is cancelled and the next one begins with the words, in the same session and process; also
+    with an agent that calls it an error to have been cancelled."""
     again = [run(f"cat shop.py; {FAILING}") for _ in range(3)]
     after = rule(act("say", text="I take another way."), told="going round in circles")
-    async with talking(after, rule(*again, act("hang"))) as talk:
+    async with talking(after, rule(*again, act("hang")), aborts=aborts) as talk:
         await talk.work()
         assert len(talk.told()) == 2
         assert "going round in circles" in talk.told()[1]

@@ -56,7 +56,7 @@ class Attempt:
         self.is_still = is_still
         self._ears = Ears(observer, self._say_to_it)
         self._to_say: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
-        self._in_turn = self._stopped = False
+        self._in_turn = self._stopped = self._cut_off = False
         self._refusal: Clean | None = None
         self._refusals = self._asked = 0
         self._over = asyncio.Event()
@@ -82,6 +82,7 @@ class Attempt:
         self._stopped = True
         self._to_say.clear()
         if self._in_turn:
+            self._cut_off = True
             await self.conversation.cancel()
             await self._over.wait()
 
@@ -150,11 +151,15 @@ class Attempt:
     async def _take_turns(self) -> None:
         while self._to_say:
             words, directive = self._to_say.popleft()
-            self._in_turn = True
+            self._in_turn, self._cut_off = True, False
             if directive is not None:
                 self._unheard.append(directive)
             try:
                 result = await self.conversation.prompt(words)
+            except Broken as problem:
+                if not (problem.refused and self._cut_off):
+                    raise
+                result = {}  # some call it an error that they were cancelled
             finally:
                 self._in_turn = False
             self._has_heard()
@@ -189,6 +194,7 @@ class Attempt:
     async def _next_turn(self, directive: Directive) -> None:
         self._to_say.append((directive.text, directive))
         if self._in_turn:
+            self._cut_off = True
             await self.conversation.cancel()
 
     def _has_heard(self) -> None:
