@@ -93,9 +93,9 @@ def test_hostile_texts_are_only_text(hostile: Any, gate: str, title: str) -> Non
     terminal.press("escape")
     terminal.gone("[/nope] ! [bold", "0 of 1", "words to look for")
     terminal.press(key_of("app.help"))
-    terminal.until("What the keys do here")
+    terminal.until("─ Keys ─")
     terminal.press("escape")
-    terminal.gone("What the keys do here")
+    terminal.gone("─ Keys ─")
     terminal.until("s sort")  # the footer: the help may lie over it
     row = next(
         place for place, line in enumerate(terminal.text.splitlines(), 1) if "f filter" in line or "/ filter" in line

@@ -17,9 +17,9 @@ MIB = 1 << 20
 def look_around(terminal: Any) -> None:
     """Open the help and close it again."""
     terminal.press(key_of("app.help"))
-    terminal.until("What the keys do here")
+    terminal.until("─ Keys ─")
     terminal.press("escape")
-    terminal.gone("What the keys do here")
+    terminal.gone("─ Keys ─")
 
 
 def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
