@@ -21,6 +21,7 @@ from unstuck.escalation.prompts import by_hand
 from unstuck.record import events as e
 from unstuck.record.journal import read_records
 from unstuck.settings import Settings
+from unstuck.supervision.possible import RUNGS
 
 SCRIPT = """
 import os, pathlib, sys, time
@@ -97,6 +98,7 @@ async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
         back = await at.supervisor.give_back(handed)
         assert back.changes == ("deleted README.md", "changed app.py", "added new.py")
         assert "-one\n+two" in back.diff
+        await at.supervisor.core.journal.committed()
         (recorded,) = at.logged(e.HandedBack)
         assert (recorded.files, recorded.diff) == (3, back.diff)
         text = by_hand("Two, because one is taken.", back.changes, back.diff, files=back.files)
@@ -108,6 +110,68 @@ async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
     assert "Two, because one is taken." in second
     assert "- changed app.py" in second
     assert "| -one\n| +two" in second
+
+
+async def test_nothing_reaches_the_agent_by_another_way(desk: Any) -> None:
+    """While I have its files nobody skips it, tells it something or sends it to another rung from elsewhere."""
+    async with desk() as at:
+        working = at.works()
+        await at.process()
+        handed = await at.supervisor.hand_over("web")
+        for choice in ("skip", "abandon", "continue", "show_me"):
+            with pytest.raises(AnswerRefused, match="somebody works in its files"):
+                await at.supervisor.step_in("web", Answer(choice=choice, text=admit("now")))
+        for rung in RUNGS:
+            with pytest.raises(AnswerRefused, match="somebody works in its files"):
+                await at.supervisor.choose_rung("web", rung)
+        await at.supervisor.give_back(handed)
+        await at.supervisor.step_in("web", Answer(choice="skip"))
+        assert (await working).status == "skipped"
+
+
+async def test_an_agent_that_is_killed_meanwhile_has_no_successor_under_my_hands(desk: Any) -> None:
+    """Its process is killed while I am in its files: nothing is checked or begun there before I am back."""
+    async with desk() as at:
+        working = at.works()
+        process = await at.process()
+        handed = await at.supervisor.hand_over("web")
+        process.kill()
+        await become(lambda: at.supervisor.core.head.gates[handed.gate].status == "withdrawn")
+        (at.root / "out.txt").write_text("by hand", encoding="utf-8")
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert at.supervisor.core.row("web").state == "running"
+        assert at.logged(e.AttemptEnded) == []
+        assert (await at.supervisor.give_back(handed)).changes == ("added out.txt",)
+        assert (await working).status == "succeeded"
+
+
+async def test_a_run_that_is_stopped_waits_for_nobody(desk: Any) -> None:
+    """Its agent is killed while I am in its files, and then the run is stopped: that does not wait for me."""
+    async with desk() as at:
+        working = at.works()
+        process = await at.process()
+        handed = await at.supervisor.hand_over("web")
+        process.kill()
+        await become(lambda: at.supervisor.core.head.gates[handed.gate].status == "withdrawn")
+        await at.supervisor.stop("enough")
+        assert (await working).status == "cancelled"
+
+
+async def test_whoever_gives_up_taking_over_keeps_nobody_out(desk: Any) -> None:
+    """The screen is left while the files are being saved for me: the question takes its answer from elsewhere."""
+    async with desk() as at:
+        working = at.works()
+        await at.process()
+        at.supervisor.core.journal.on_append(
+            lambda record: taking.cancel() if isinstance(record.event, e.HandedOver) else None
+        )
+        taking = asyncio.ensure_future(at.supervisor.hand_over("web"))
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+        (gate,) = at.supervisor.core.head.open_gates()
+        await at.supervisor.answer(gate.id, Answer(choice="abandon"))
+        assert (await working).status == "abandoned"
 
 
 async def test_taken_again_all_of_it_is_told(desk: Any) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.contract import Answer
-from unstuck.errors import AnswerRefused, UsageError, WorkspaceError
+from unstuck.errors import UsageError, WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import GateRow, TaskRow
 from unstuck.supervision.asking import answer_gate
@@ -22,7 +22,7 @@ from unstuck.supervision.stepping_in import hold
 from unstuck.supervision.timers import keep_open
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Back", "Handed", "give_back", "hand_over", "refuse_in_hands"]
+__all__ = ["Back", "Handed", "give_back", "hand_over", "left_alone", "let_go"]
 
 DIFF_LIMIT = 60_000
 _DONE = {"return": "added", "disappear": "deleted"}
@@ -63,6 +63,8 @@ async def hand_over(core: Core, task: str) -> Handed:
     Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where nothing
     could tell afterwards what was changed.
     """
+    if core.journal.held:
+        raise UsageError(f"nothing can be recorded: {core.journal.held}")
     known = core.head.tasks.get(task)
     if known is not None and not known.gate and (why := why_not(core.head, known, "show_me")):
         raise UsageError(f"{task}: {why}")
@@ -83,10 +85,10 @@ async def hand_over(core: Core, task: str) -> Handed:
         standing=gate.gate.standing if gate.gate.attempt else "",
         others=_others(core, row),
     )
-    core.in_hands[gate.id] = handed
-    core.taken.add(gate.id)
     event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, handed.others)))
     core.append(event, task=task, attempt=row.attempt, actor="human")
+    core.in_hands[gate.id] = handed
+    core.taken.add(gate.id)
     return handed
 
 
@@ -126,7 +128,7 @@ async def give_back(core: Core, handed: Handed) -> Back:
     except (WorkspaceError, OSError) as error:  # such as a tree that is gone
         back = Back(trouble=one_line(str(error), 300))
     finally:
-        core.taken.discard(handed.gate)
+        let_go(core, handed)
     event = e.HandedBack(
         gate=handed.gate,
         checkpoint=handed.since,
@@ -151,7 +153,23 @@ async def _looked_at(core: Core, handed: Handed) -> Back:
     return Back(files=len(changes), changes=named, diff=admit(diff, limit=DIFF_LIMIT))
 
 
-def refuse_in_hands(core: Core, gate: str) -> None:
-    """Raise AnswerRefused while somebody works in the files that ``gate`` is about."""
-    if gate in core.taken:
-        raise AnswerRefused(f"{gate}: somebody works in its files at the screen just now; answer when they are back")
+def let_go(core: Core, handed: Handed) -> None:
+    """Nobody works in the files any more."""
+    core.taken.discard(handed.gate)
+    core.wake(_left(handed.task))
+
+
+async def left_alone(core: Core, task: str) -> None:
+    """Wait until nobody works in the files of ``task`` any more, or the run stops.
+
+    Its agent may end while it stands still, such as one that is killed: what comes next for the task is not to change
+    the same files under a person's hands.
+    """
+    changed = core.changed(_left(task))
+    while core.head.run.state != "draining" and any(core.in_hands[gate].task == task for gate in core.taken):
+        changed.clear()
+        await changed.wait()
+
+
+def _left(task: str) -> str:
+    return f"hands {task}"

@@ -21,7 +21,7 @@ from unstuck.supervision.questions import Question, is_asking
 from unstuck.supervision.timeouts import timeout_context
 from unstuck.text import admit
 
-__all__ = ["choose_rung", "extend", "hold", "step_in"]
+__all__ = ["choose_rung", "extend", "hold", "refuse_in_hands", "step_in"]
 
 CHOICES = ("show_me", "retry", "continue", "skip", "abandon")
 BEFORE_IT_BEGINS = ("continue", "skip", "abandon")
@@ -67,14 +67,22 @@ async def step_in(core: Core, task: str, answer: Answer) -> Gate | None:
     if row is not None and waits:
         raise UsageError(f"{task}: {why_not(core.head, row, 'show_me')}")
     gate = await hold(core, task)
+    refuse_in_hands(core, task)
     return answer_gate(core.journal, gate, answer)
 
 
+def refuse_in_hands(core: Core, task: str) -> None:
+    """Raise AnswerRefused while somebody works in the files of ``task``: nothing may reach its agent meanwhile."""
+    if task and any(core.head.gates[gate].gate.task == task for gate in core.taken):
+        raise AnswerRefused(f"{task}: somebody works in its files at the screen just now; answer when they are back")
+
+
 def choose_rung(core: Core, task: str, level: NextRung) -> None:
-    """Say what comes next for ``task``; its agent, if one is at work, is ended for it. Raises UsageError."""
+    """Say what comes next for ``task``; its agent, if one is at work, is ended. Raises UsageError, AnswerRefused."""
     row = core.head.tasks.get(task)
     if row is None:
         raise UsageError(f"there is no task {task}")
+    refuse_in_hands(core, task)
     why = why_not(core.head, row, level)
     if not why and level == "pivot" and row.diagnosis and not ways_for(core, row, row.report or Report()):
         why = "no other approach is left for its failure: name one"

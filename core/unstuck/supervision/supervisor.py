@@ -339,6 +339,7 @@ class Supervisor:
             guidance = directive.guidance
             try:
                 report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
+                await hands.left_alone(self.core, task.id)
             except asyncio.CancelledError:
                 session.abandon(guidance.attempt, "the caller was cancelled")
                 raise
@@ -358,6 +359,7 @@ class Supervisor:
         attempt = core.head.attempts[row.attempt]
         try:
             report = await run_attempt(core, self._deadlines, survivor, row.task, attempt.guidance, session, asked=gate)
+            await hands.left_alone(core, row.id)
         except asyncio.CancelledError:
             session.abandon(attempt.id, "the caller was cancelled")
             raise
@@ -367,7 +369,8 @@ class Supervisor:
 
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also while a person has its files."""
-        hands.refuse_in_hands(self.core, gate)
+        if (row := self.core.head.gates.get(gate)) is not None:
+            stepping_in.refuse_in_hands(self.core, row.gate.task)
         closed = answer_gate(self.core.journal, gate, answer, actor=actor)
         self.core.wake()
         if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
@@ -423,14 +426,19 @@ class Supervisor:
         Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
         """
         handed = await hands.hand_over(self.core, task)
-        await self.core.journal.committed()
+        try:
+            await self.core.journal.committed()
+        except BaseException:  # such as a screen that is left: nobody is there who would give it back
+            hands.let_go(self.core, handed)
+            raise
         return handed
 
     async def give_back(self, handed: hands.Handed) -> hands.Back:
-        """The person has left the tree; what they have changed in it. The question of its agent takes answers again."""
-        back = await hands.give_back(self.core, handed)
-        await self.core.journal.committed()
-        return back
+        """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
+
+        Durable with whatever is answered then: somebody who has filled the disk is not kept from making room.
+        """
+        return await hands.give_back(self.core, handed)
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
