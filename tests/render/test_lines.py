@@ -43,6 +43,7 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("gate_answered", "choice"): "show_me",
     ("gate_answered", "effect"): "prepare",
     ("directive_prepared", "level"): "retry",
+    ("rung_chosen", "level"): "pivot",
     ("setup_finished", "passed"): True,
     ("result_integrated", "commit"): "none",
     ("timeout_warned", "clock"): "wall",

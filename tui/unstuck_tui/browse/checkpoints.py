@@ -134,8 +134,9 @@ class CheckpointsTab(Tab[Row]):
             self.world.screen.tell("Nothing to do: the files are the same.")
             return False
         much = not plan.is_within(settings.restore_share)
+        # Before the files, which may fill the screen.
+        said[1:1] = [f"That is much of a tree with {plan.files} files."] if much else []
         said += [warning] if warning else []
-        said += [f"That is much of a tree with {plan.files} files."] if much else []
         return await self.world.screen.agreed(
             title, said, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
         )
