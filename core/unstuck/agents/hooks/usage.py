@@ -23,6 +23,8 @@ __all__ = ["Meter"]
 _PIECE = 2**20
 """Bytes that are read in one call at most; what is left comes with the next one."""
 _MOST_FILES = 1_024
+_RECENT = 8
+"""So many sub-agents that began last are read on with every call of the session."""
 _REPLIES_KEPT = 64
 _SUBAGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -63,6 +65,10 @@ class Meter:
             # What stands there already was used before; only a sub-agent's may have begun since.
             begun = bool(self._transcripts)
             used = self._more(path, from_end=True)
+            # A sub-agent's last words are written after its last call.
+            used += sum(
+                self._more(other, from_end=False) for other in list(self._transcripts)[-_RECENT:] if other != path
+            )
             if self._apart and _SUBAGENT.fullmatch(subagent):
                 used += self._more(
                     f"{path.removesuffix('.jsonl')}/subagents/agent-{subagent}.jsonl", from_end=not begun
