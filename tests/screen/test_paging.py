@@ -117,6 +117,19 @@ def test_a_muted_task_is_silent_and_the_others_are_not() -> None:
     assert watch.see(seconds=100) == ["resolved: cart"]
 
 
+def test_what_was_muted_is_told_when_that_is_over() -> None:
+    """A question that came while all was silent, and waits still, is told then; what I have seen myself is not."""
+    watch = Watch(muted=["web", "cart"])
+    assert watch.see(WEB, seconds=3_600) == []
+    watch.is_away = False
+    watch.see(WEB, CART)
+    watch.is_away = True
+    late = Alarm("web", "stuck 2", "no lock")
+    assert watch.see(WEB, CART, late, seconds=60) == []
+    watch.muted.clear()
+    assert watch.see(WEB, CART, late, seconds=600) == ["web needs you: no lock"]
+
+
 def test_the_end_of_the_run_is_told_once() -> None:
     """That the run has ended or is parked is told with its reason, beside what needs the person."""
     watch = Watch()

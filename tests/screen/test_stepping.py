@@ -10,9 +10,10 @@ from typing import Any
 
 import psutil
 
-from unstuck import Task, admit
+from unstuck import Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.widgets.task_table import TaskTable
 
 SCRIPT = """
 import os, pathlib, sys, time
@@ -64,6 +65,26 @@ async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Any) -> None:
         await stage.pilot.press("c")
         (place(stage) / "web.go").touch()
         assert (await working).status == "succeeded"
+
+
+async def test_what_is_begun_for_many_is_done_for_all(showing: Any, monkeypatch: Any) -> None:
+    """Two marked tasks are being held, which takes its time, when I hold a third: none of the three begins."""
+    go, held = asyncio.Event(), Supervisor.hold
+
+    async def slow(supervisor: Supervisor, task: str) -> str:
+        await go.wait()
+        return await held(supervisor, task)
+
+    monkeypatch.setattr(Supervisor, "hold", slow)
+    async with showing() as stage:
+        for name in ("one", "two", "three"):
+            stage.story.task(name)
+        await stage.settled()
+        await stage.pilot.press("g", "space", "space", "h")
+        stage.app.screen.query_one(TaskTable).unmark()
+        await stage.pilot.press("h")
+        go.set()
+        await become(lambda: len(stage.story.core.head.open_gates()) == 3)
 
 
 async def test_one_decision_for_all_that_are_marked(showing: Any) -> None:

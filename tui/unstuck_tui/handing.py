@@ -100,8 +100,8 @@ class Hands:
                 notes.append(f"{one_line(command[0], 60)} {how} after {lasted}")
         except OSError as problem:
             notes.append(f"{one_line(command[0], 60)} cannot be started: {problem.strerror or problem}")
-        except asyncio.CancelledError:
-            # The screen is being left: the run goes on, and so does the question.
+        except BaseException:
+            # The screen is being left, or broken: the run goes on, and so does the question.
             returning = asyncio.ensure_future(self._view.give_back(handed))
             self._returning.add(returning)
             returning.add_done_callback(self._returning.discard)

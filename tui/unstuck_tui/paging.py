@@ -108,7 +108,7 @@ class Pager:
         open_now = {alarm.key: alarm for alarm in alarms}
         self._close(open_now, now, is_away, is_muted)
         for key, alarm in open_now.items():
-            self._see(key, alarm, now, seen=first or not is_away or is_muted(alarm.task))
+            self._see(key, alarm, now, seen=first or not is_away, is_muted=is_muted(alarm.task))
         if over and over != self._over and not first and is_away and not is_muted(""):
             self._wait(("run", Alarm("", "over", over)), now)
         self._over = over
@@ -116,7 +116,7 @@ class Pager:
             self._waiting.clear()
         return self._send(now)
 
-    def _see(self, key: Key, alarm: Alarm, now: float, *, seen: bool) -> None:
+    def _see(self, key: Key, alarm: Alarm, now: float, *, seen: bool, is_muted: bool) -> None:
         known = self._known.get(key)
         if known is None or (not known.is_open and not known.is_told):
             before = known or _Known(alarm)
@@ -126,7 +126,7 @@ class Pager:
         if seen:
             known.is_due = False
         hushed = known.told_at is not None and now < known.told_at + HUSH_S
-        if known.is_due and not known.is_told and not hushed:
+        if known.is_due and not known.is_told and not hushed and not is_muted:
             known.is_due, known.is_told, known.told_at = False, True, now
             self._wait(("needs_you", alarm), now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 from textual.app import App
 
@@ -27,19 +28,24 @@ class Stepping:
         self._app, self._view, self._asker = app, view, asker
         self._drafts: Drafts = {}
         self._is_deciding = False
+        self._number = count()
 
     def hold(self, tasks: Sequence[str]) -> None:
         """Let the agents of ``tasks`` stand still; of a single one it is asked at once what now."""
         if tasks:
-            start(self._app, "holding", self._hold, tuple(tasks))
+            start(self._app, self._own("holding"), self._hold, tuple(tasks))
 
     def decide(self, tasks: Sequence[str]) -> None:
         """Ask what becomes of ``tasks``, and do it."""
         if tasks and not self._is_deciding and not self._view.is_past:
             self._is_deciding = True
-            start(self._app, "deciding", self._decide, tuple(tasks))
+            start(self._app, self._own("deciding"), self._decide, tuple(tasks))
         elif self._view.is_past:
             self._app.notify("This is a replay: nothing can be decided in it.", markup=False)
+
+    def _own(self, what: str) -> str:
+        """A group of its own: what is being done to many tasks is done to all of them, whatever is begun meanwhile."""
+        return f"{what} {next(self._number)}"
 
     async def _hold(self, tasks: Sequence[str]) -> None:
         gates: list[str] = []

@@ -109,20 +109,22 @@ class Asker:
             self._app.notify("This has its answer, which is on its way.", markup=False)
         elif not self._is_asking:
             self._is_asking = True
-            start(self._app, "dialogs", self._ask, gate)
+            # In a group of its own: the answer to another may be on its way still, and has to be heard of.
+            start(self._app, f"dialog {gate}", self._ask, gate)
 
     def show_how(self, task: str, program: Program) -> None:
         """Let the person do themselves what ``task`` needs, and its agent follow."""
         if not self._is_asking:
             self._is_asking = True
-            start(self._app, "dialogs", self._show_how, task, program)
+            start(self._app, f"hands {task}", self._show_how, task, program)
 
     async def _show_how(self, task: str, program: Program) -> None:
         try:
-            if (shown := await self._by_hand(task, program)) is not None:
-                await self._tell_agent(*shown)
+            shown = await self._by_hand(task, program)
         finally:
             self._is_asking = False
+        if shown is not None:
+            await self._tell_agent(*shown)
 
     async def _by_hand(self, task: str, program: Program) -> tuple[str, Answer] | None:
         try:
@@ -201,12 +203,11 @@ class Asker:
             answer = None
             try:
                 answer = await self._answer_to(row, trouble)
-                if isinstance(answer, ByHand):
-                    if (shown := await self._by_hand(row.gate.task, answer.program)) is not None:
-                        await self._tell_agent(*shown)
-                    return
+                shown = await self._by_hand(row.gate.task, answer.program) if isinstance(answer, ByHand) else None
             finally:
                 self._is_asking = False  # another question may be asked while this answer is on its way
+            if shown is not None:
+                await self._tell_agent(*shown)
             if not isinstance(answer, Answer):
                 return
             trouble = await self._sent(row, answer) or ""
