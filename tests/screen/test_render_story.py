@@ -14,9 +14,9 @@ from unstuck.diagnosis import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.text import Clean
+from unstuck.text import Clean, admit
 from unstuck_tui.history import KEPT, History
-from unstuck_tui.render.story import output_lines, timeline_lines
+from unstuck_tui.render.story import changes_lines, output_lines, timeline_lines
 
 TRACE = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: unsupported operand'
 
@@ -180,3 +180,14 @@ def test_steps_told_to_the_supervisor_are_left_out_of_the_output() -> None:
     """What an agent says to us while it works would only be in the way of what it says to people."""
     lines = output_lines('Reading\nUNSTUCK {"step": "action", "text": "x"}\nUNSTUCK {"signal": "complete"}', width=60)
     assert [line[0].text.strip() for line in lines] == ["Reading", 'UNSTUCK {"signal": "complete"}']
+
+
+def test_a_diff_that_is_shortened_claims_no_total() -> None:
+    """What was left out of a long diff is not counted, and the line above it says so."""
+    diff = "diff --git a/a b/a\n" + "+one\n" * 10_000
+
+    def head(text: str) -> str:
+        return changes_lines("chk", text, note="", width=80)[0][0].text.strip()
+
+    assert head(diff) == "since chk: 1 file, +10000 -0, the first 5000 lines of it"
+    assert head(admit(diff, limit=1_000)).startswith("since chk: at least 1 file, +")

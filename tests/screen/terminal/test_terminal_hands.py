@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 from contextlib import suppress
@@ -194,6 +195,28 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
     terminal.kill(signal.SIGTERM)
     terminal.ended()
     assert "| +1" in hands.prompts("first")[1]
+
+
+def test_a_disk_that_is_full_when_i_am_back(hands: Any) -> None:
+    """I have filled the disk by hand: I am back all the same, am asked for room, and the run goes on once there is."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    pid, log = terminal.process.pid, hands.folder() / "events.jsonl"
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (log.stat().st_size + 60, resource.RLIM_INFINITY))
+    terminal.write("exit\n")
+    terminal.until("back from its files", BACK)
+    terminal.press("escape")
+    terminal.gone("back from its files")
+    terminal.until("no room on the disk")
+    terminal.press(key_of("gate.answer"))
+    terminal.until("The disk is full", OPEN)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    terminal.gone("The disk is full")
+    while '"handed_back"' not in log.read_text(encoding="utf-8"):
+        os.sched_yield()
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+    assert terminal.is_clean()
 
 
 def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
@@ -28,6 +29,7 @@ _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
 _DIFF_LINES = 5_000
+_CUT = re.compile(r" … \d+ characters left out … ")
 
 
 def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
@@ -55,7 +57,8 @@ def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]
     if not since:
         return [(Cell(f"  {note}", "quiet"),)]
     lines = diff.splitlines()
-    said = f"  since {since}: " + (_count_of(lines) if lines else "no file has changed")
+    least = "at least " if _CUT.search(diff) else ""  # what was left out in its middle cannot be counted
+    said = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
     told: list[Line] = [(Cell(fit(f"  {line}", width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
     return [(Cell(fit(said, width), "quiet"),), *told]
 
