@@ -82,6 +82,13 @@ def test_what_is_blocked_is_said_before_the_problem() -> None:
     assert "stuck after 3 retries · blocks refunds, invoices · expected 200" in told(found)
 
 
+def test_a_question_that_blocks_others_begins_with_that() -> None:
+    """Where nothing has come to pass before the question, no mark stands before what it holds up."""
+    found = gate("question", question="You have kept it from starting.")
+    found.tasks["later"] = TaskRow(task=Task(id="later", prompt=Clean("x"), needs=("web",)))
+    assert told(found).split(maxsplit=2)[2].startswith("blocks later · You have kept it from starting.")
+
+
 def test_a_stuck_task_says_what_was_tried() -> None:
     """One line says what is wrong, what was tried, and since when it waits for a person."""
     said = told(gate(problem="expected 200", attempts={"retries": 3, "pivots": 1, "research": 0}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -137,11 +138,15 @@ class FollowedRun:
         try:
             reply = await self._ask(message)
         except ChannelError:
+            if await asyncio.to_thread(lambda: self.is_live):  # such as one that waits for room on its disk
+                raise UnstuckError(f"no reply within {_REPLY_S:.0f} s: it may be done after all") from None
             raise UnstuckError(
                 f"nobody works this run now; `unstuck answer` takes answers, `unstuck run --resume {self.run}` goes on"
             ) from None
         if "error" in reply:
             raise AnswerRefused(str(reply["error"]))
+        with suppress(RecordError):  # whoever follows the log says what is wrong with it
+            self.look()  # what was done stands there, and is to be shown with what comes next
         return reply
 
     async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,26 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, runn
     assert json.loads(desk.unstuck("events", "--json").stdout.splitlines()[-1])["event"] == "run_ended"
 
 
+def test_what_is_held_there_is_asked_about_there(desk: Any, plan: Path) -> None:
+    """A task that has not begun is held from the second screen: it asks at once what now, and its answer is heard."""
+    tasks = json.loads(plan.read_text(encoding="utf-8"))
+    tasks["tasks"][0]["needs"] = ["works"]
+    plan.write_text(json.dumps(tasks), encoding="utf-8")
+    first = desk.terminal("run", str(plan))
+    first.until("1 working", "1 blocked")
+    watching = desk.terminal("watch")
+    watching.until("SECOND SCREEN", "1 working")
+    watching.press("g", key_of("task.hold"))
+    watching.until("You have kept it from starting", "esc leaves it open")
+    watching.press(key_of("question.skip"))
+    watching.until("1 skipped")
+    first.until("1 skipped")
+    watching.press(key_of("app.quit"))
+    assert watching.ended() == 0
+    Path(desk.environment["GO"]).write_text("go\n")
+    first.until("1 done")
+
+
 def test_the_run_is_killed_and_gone_on_with_meanwhile(desk: Any, plan: Path, running: Running) -> None:
     """The screen says that nobody works it any more, refuses an answer in words, and follows who goes on."""
     first = running(str(plan))

@@ -191,7 +191,7 @@ def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequen
     what, why = _question(row.gate.type, row.gate.context)
     if blocked:
         more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
-        what += f" · blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}"
+        what = " · ".join(filter(None, (what, f"blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}")))
     # Of a line that is too long the end is cut: the problem stands in the table, the dialog and the detail as well.
     text = (" · " if blocked else ": ").join(filter(None, (what, why)))
     then = f"waits for you {span(age):>7}"
