@@ -26,6 +26,12 @@ LEFT_ON = (
 )
 """Ends what a program that was killed may have left on: keys, margins, signs, colours, mouse, paste, its own screen."""
 _STOPPED_S = 0.05
+_IF_WE_DIE = """read -r line && exit
+for group in $(ps -A -o ppid= -o pgid= | awk -v of="$1" '$1 == of { print $2 }') "$1"
+do kill -s HUP -- "-$group"; kill -s CONT -- "-$group"
+done"""
+"""Tells the group ``$1``, and what works in it as a shell's job, that the terminal is gone; a line says that it is not.
+"""
 
 
 class Loan:
@@ -47,6 +53,8 @@ class Loan:
             os.close(tty)
             raise
         try:
+            # Else it would go on where we are killed, and both it and the shell that we came from would read the keys.
+            self._watch = _watching(self._child.pid)
             with _unstopped():
                 os.tcsetpgrp(tty, self._child.pid)
         except OSError:
@@ -66,6 +74,7 @@ class Loan:
 
         def wait() -> None:
             code = self._wait()
+            self._watch.communicate(b"\n")
             with suppress(RuntimeError):  # the loop is closed: nobody needs to know any more
                 loop.call_soon_threadsafe(tell, code)
 
@@ -117,6 +126,15 @@ class Loan:
             termios.tcsetattr(self._terminal, termios.TCSANOW, self._modes)
             termios.tcflush(self._terminal, termios.TCIFLUSH)
         os.close(self._terminal)
+
+
+def _watching(group: int) -> subprocess.Popen[bytes]:
+    """A process that has the other end of a pipe: it sees us go, however we do."""
+    nothing = subprocess.DEVNULL
+    command = ("/bin/sh", "-c", _IF_WE_DIE, "unstuck-lent", str(group))
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, env={"PATH": os.defpath}, start_new_session=True
+    )
 
 
 @contextmanager

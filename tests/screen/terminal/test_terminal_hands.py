@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,28 @@ def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Any) -> None:
     assert not shell.is_running() or shell.status() == psutil.STATUS_ZOMBIE
     terminal.process.wait()
     assert [row["gate"] for row in hands.rows() if "gate" in row]
+
+
+def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
+    """Killed while I work by hand: no shell is left that reads the keys beside the one I came from."""
+    came_from = f'"{Path(sys.executable).with_name("unstuck")}" "$@"; echo back indeed; read -r line'
+    command = ("run", "--verify", "sh check.sh", "--", "sh", hands.agent(FOLLOWS))
+    terminal = hands.terminal("-c", came_from, "sh", *command, program="/bin/sh")
+    terminal.until("task is stuck", OPEN)
+    into_the_shell(terminal)
+    terminal.write("echo $$ > shell.pid; echo re''ady\n")
+    terminal.until("ready")
+    shell = psutil.Process(int((hands.root / "shell.pid").read_text()))
+    terminal.write("cat\n")
+    while not works(terminal, "cat"):
+        os.sched_yield()
+    screen, (job,) = shell.parent(), shell.children()
+    assert screen is not None
+    assert screen.pid != terminal.process.pid
+    screen.kill()
+    terminal.until("back indeed")
+    gone, _ = psutil.wait_procs([shell, job], timeout=60)
+    assert len(gone) == 2
 
 
 def test_a_run_that_is_stopped_meanwhile_gives_the_terminal_back_clean(hands: Any) -> None:
