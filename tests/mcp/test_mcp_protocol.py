@@ -157,6 +157,30 @@ def test_lines_that_are_no_messages(raw: Raw) -> None:
     assert "Traceback" not in errors
 
 
+def test_every_request_gets_an_answer(raw: Raw) -> None:
+    """Half a character of a text that was cut off does no harm, and what cannot be understood is refused under its own
+    id where it has one: an agent would wait for a day. What wants no answer gets none."""
+    raw.send(hello())
+    raw.receive()
+    raw.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    raw.send(call(2, "report_progress", message="half \ud83d"))
+    assert "Nobody watches this project" in raw.receive()["result"]["content"][0]["text"]
+    deep = b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":' + b"[" * 300 + b"]" * 300 + b"}}\n"
+    for line, id in (
+        (deep, 3),
+        (b'{"jsonrpc":"2.0","id":"four","method":"tools/call","params":[]}\n', "four"),
+        (b'{"jsonrpc":"2.0","id":[5],"method":"ping"}\n', None),
+        (b'{"jsonrpc":"2.0","id":6.5,"method":"ping"}\n', None),
+    ):
+        raw.send(line)
+        error = raw.receive()
+        assert (error["id"], error["error"]["code"]) == (id, -32600)
+    raw.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": []})
+    raw.send({"jsonrpc": "2.0", "id": 99, "result": 7})
+    raw.send({"jsonrpc": "2.0", "id": 7, "method": "ping"})
+    assert raw.receive() == {"jsonrpc": "2.0", "id": 7, "result": {}}
+
+
 def test_a_line_without_an_end(raw: Raw) -> None:
     """Past what a line may have nothing can be understood: the server says so, to both, and ends."""
     raw.send(hello())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from unstuck.agents.lines import Lines, ProtocolProblem
+from unstuck.agents.streams.stream import canonical
 from unstuck.text import one_line
 
 __all__ = ["Refused", "Wire"]
@@ -92,24 +93,25 @@ class Wire:
 
     def _send(self, message: Params) -> None:
         if not self._over:
-            self._say(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+            self._say(json.dumps(message).encode() + b"\n")
 
     def _read(self, message: Params) -> None:
         method, params = message.get("method"), message.get("params")
         params = params if isinstance(params, dict) else {}
-        if isinstance(method, str):
+        if isinstance(method, str) and ("id" not in message or isinstance(message["id"], str | int)):
             if "id" in message:
                 self._asked(message["id"], method, params)
             else:
                 self._told(method, params)
-        elif "result" in message or "error" in message:
+        elif method is None and ("result" in message or "error" in message):
             self._answered(message)
         else:
-            said = one_line(json.dumps(message), _SAID_LIMIT)
+            said = one_line(canonical(message), _SAID_LIMIT)
             self.end(ProtocolProblem(f"it said what is no message of its protocol: {said}"))
 
     def _answered(self, message: Mapping[str, Any]) -> None:
-        answer = self._waiting.get(message["id"]) if isinstance(message.get("id"), int) else None
+        id = message.get("id")
+        answer = self._waiting.get(id) if type(id) is int else None
         if answer is None or answer.done():
             return  # nobody waits for it any more
         error = message.get("error")

@@ -43,12 +43,20 @@ def serve(environ: Mapping[str, str] = os.environ) -> int:
 async def _served(environ: Mapping[str, str]) -> str:
     """Why it ended before the agent went; empty where it did not."""
     from mcp.server.stdio import stdio_server
+    from mcp_types import jsonrpc_message_adapter
+
+    def is_understood(text: str) -> bool:
+        try:
+            jsonrpc_message_adapter.validate_json(text, by_name=False)
+        except ValueError:
+            return False
+        return True
 
     replies = Replies(sys.stdout.buffer)
     calls = Calls(Supervised(environ), replies)
     server = calls.server()
     # Like files of anyio, as far as they are used.
-    lines = Lines(sys.stdin.fileno(), replies)
+    lines = Lines(sys.stdin.fileno(), replies, is_understood)
     try:
         async with stdio_server(stdin=cast(Any, lines), stdout=cast(Any, replies)) as (read, write):
             await server.run(read, write, server.create_initialization_options())

@@ -21,6 +21,7 @@ __all__ = ["MAX_LINE", "Lines", "Replies", "complain"]
 
 MAX_LINE = 2**25
 _CHUNK, _AHEAD = 2**16, 8
+_NOT_OURS = "not a message of the Model Context Protocol"
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 
 
@@ -49,20 +50,21 @@ class Replies:
         for then in due:
             await then()
 
-    async def refuse(self, code: int, problem: str) -> None:
-        """Say what is wrong with a line that belongs to no request we could know of."""
-        error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": problem}}
+    async def refuse(self, code: int, problem: str, id: str | int | None = None) -> None:
+        """Say what is wrong with a line; where it was a request, whoever waits for its ``id`` hears of it."""
+        error = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": problem}}
         await self.write(json.dumps(error) + "\n")
 
 
 class Lines:
     """What is read from ``descriptor``: one message after the other, until the agent goes.
 
-    ``problem`` is why it ended before that.
+    ``is_understood`` says whether a text is a message to whoever reads it, who would pass over any other in silence.
+    ``problem`` is why it ended before the agent went.
     """
 
-    def __init__(self, descriptor: int, replies: Replies) -> None:
-        self._descriptor, self._replies = descriptor, replies
+    def __init__(self, descriptor: int, replies: Replies, is_understood: Callable[[str], bool]) -> None:
+        self._descriptor, self._replies, self._is_understood = descriptor, replies, is_understood
         self.problem = ""
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -78,7 +80,34 @@ class Lines:
                 await self._replies.refuse(_PARSE_ERROR, problem)
                 complain(f"{problem}: {one_line(line)}")
                 continue
-            yield line.decode("utf-8", "replace")
+            if (text := await self._understood(line)) is not None:
+                yield text
+
+    async def _understood(self, line: bytes) -> str | None:
+        """The message of this line of JSON; None for one that is refused."""
+        message, text = json.loads(line), line.decode()
+        is_request = "method" in message and "id" in message
+        id = message["id"] if is_request and isinstance(message["id"], str | int) else None
+        if not is_request or id is not None:  # else it would be taken for one that wants no answer
+            if self._is_understood(text):
+                return text
+            if (mended := _mended(message)) and self._is_understood(mended):
+                return mended
+        complain(f"{_NOT_OURS}: {one_line(line)}")
+        if is_request:
+            await self._replies.refuse(_INVALID_REQUEST, _NOT_OURS, id)
+        return None
+
+
+def _mended(message: Any) -> str:
+    """``message`` without halves of characters: where a text was cut off in one that is JSON to most, but not to all.
+
+    Empty where it is nested too deeply.
+    """
+    try:
+        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n"
+    except RecursionError:
+        return ""
 
 
 def complain(problem: str) -> None:
