@@ -156,6 +156,7 @@ async def test_hostile_words_are_text(watched: Watched) -> None:
     [
         ({}, "ask_human needs question"),
         ({"question": "  "}, "ask_human needs question"),
+        ({"question": "\u200b\u2060"}, "ask_human needs question"),
         ({"question": "x", "urgent": True}, "takes no 'urgent'"),
         ({"question": "x", "options": "80"}, "a list of at most 9 texts"),
         ({"question": "x", "options": ["y"] * 10}, "a list of at most 9 texts"),
@@ -173,6 +174,32 @@ async def test_what_cannot_be_asked(watched: Watched, arguments: dict[str, Any],
         assert reply["failed"]
         assert words in reply["text"]
         assert not world.records
+
+
+async def test_long_questions_with_another_middle(watched: Watched) -> None:
+    """Two long questions that only begin and end alike are two, and options that nobody could read are none."""
+    long = "\n".join(str(line) for line in range(2_000))
+    async with watched() as world:
+        agent = world.agent("one")
+        first, gate = await world.asked(agent, f"{long}\nred\n{long}", options=["\u200b", "yes"])
+        assert gate.context["options"] == ["yes"]
+        await world.says(gate, "show_me", "no")
+        assert "no" in (await told(first)).text
+        second, other = await world.asked(agent, f"{long}\nRED\n{long}", options=["yes"])
+        assert gate.context["question"] == other.context["question"]
+        assert gate.key != other.key
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+
+
+async def test_whatever_it_is_written_in_it_arrives(watched: Watched) -> None:
+    """As many and as long texts as there may be, of characters that take the most room, are a question like others."""
+    async with watched() as world:
+        most = "😀" * 90_000
+        call, gate = await world.asked(world.agent("one"), most, context=most, options=[most] * 9)
+        assert len(gate.context["options"]) == 9
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
 
 
 async def test_nobody_is_there(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.mcp.files import installation, removal
+from unstuck.agents.mcp.files import entry_files, installation, removal
 from unstuck.agents.mcp.known import CALL_S, KNOWN, Scope
 from unstuck.errors import UsageError
 
@@ -36,7 +36,7 @@ def remove(agent: str, scope: Scope, repo: Path) -> None:
 def written(path: Path, text: str | None) -> None:
     if text is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, newline="")
 
 
 def seen(repo: Path, home: Path) -> set[Path]:
@@ -75,6 +75,34 @@ def test_what_was_changed_meanwhile_stays(agent: str, more: str, repo: Path) -> 
     before, after = TEXTS[agent][-1], path.read_text()
     assert before is not None
     assert after == (before.replace("{", "{" + more, 1) if agent == "claude" else more + before)
+
+
+@pytest.mark.parametrize("more", ["\n# about tools\n# and more\n\n[tools]\na = 1\n", "\r\n# the end\r\n", "# the end"])
+@pytest.mark.parametrize("text", ["", "[mcp_servers]\n", 'model = "x"\r\n'])
+def test_comments_behind_our_table_stay(text: str, more: str, repo: Path) -> None:
+    """What somebody has written behind our entry is theirs, comments too, and so is an empty table before it."""
+    path = file_of("codex", "home", repo)
+    written(path, text)
+    install("codex", "home", repo)
+    with open(path, "a", newline="") as file:
+        file.write(more)
+    remove("codex", "home", repo)
+    with open(path, newline="") as file:
+        after = file.read()
+    assert after.startswith(text)
+    assert after.endswith(more.lstrip())
+    assert "unstuck" not in after
+    tomllib.loads(after)
+
+
+@pytest.mark.parametrize("args", ["5", "true", '"mcp"', '{"mcp": 1}', "null"])
+def test_strange_arguments_are_not_ours(args: str, repo: Path) -> None:
+    """A server of our name that is started in another way is somebody else's, whatever stands there."""
+    path = file_of("claude", "home", repo)
+    written(path, f'{{"mcpServers": {{"unstuck": {{"command": "unstuck", "args": {args}}}}}}}')
+    assert [file.state for file in entry_files(repo, os.environ) if file.agent.name == "claude"] == ["absent"] * 2
+    with pytest.raises(UsageError, match="another server of the name unstuck"):
+        install("claude", "home", repo)
 
 
 def test_what_claude_code_reads(repo: Path) -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from unstuck.agents.mcp.callers import Caller, Sessions, Visitors, attempt_of, lineage
-from unstuck.agents.mcp.tools import TOOLS, given
+from unstuck.agents.mcp.tools import MAX_GIVEN, TOOLS, given
 from unstuck.channel import Message, Peer
 from unstuck.contract import Observation
 from unstuck.errors import RecordError, UnstuckError, UsageError
@@ -117,9 +117,11 @@ class Desk:
     # --- the tools --------------------------------------------------------------------------------------------------
 
     async def _ask_human(self, caller: Caller, said: dict[str, Any], call: str) -> Message:
-        options = [one_line(option, OPTION_LIMIT) for option in said.get("options", ()) if option.strip()]
+        options = [option for given in said.get("options", ()) if (option := one_line(given, OPTION_LIMIT))]
         text = admit(said["question"], limit=QUESTION_LIMIT)
-        asked = sha256("\n".join([text, *options]).encode()).hexdigest()[:8]
+        # Of the whole question: the middle of a long one, of which a person sees head and tail, may be another.
+        whole = admit(said["question"], limit=MAX_GIVEN)
+        asked = sha256("\n".join([whole, *options]).encode()).hexdigest()[:8]
         context = {
             "task_id": caller.task,
             "agent_id": self._agent(caller),

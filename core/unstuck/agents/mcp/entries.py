@@ -19,13 +19,15 @@ __all__ = ["PROGRAM", "JsonEntry", "TomlEntry"]
 
 PROGRAM = "unstuck"
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\n[ \t]*(?:#[^\n]*)?\r?)*\Z", re.MULTILINE)
 
 
 def _is_ours(entry: Any) -> bool:
     """Whether an entry starts our server."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
         return False
-    return PurePath(entry["command"]).name == PROGRAM and list(entry.get("args") or ())[:1] == ["mcp"]
+    args = entry.get("args")
+    return PurePath(entry["command"]).name == PROGRAM and isinstance(args, list) and args[:1] == ["mcp"]
 
 
 def _ours(found: Any) -> dict[str, Any] | None:
@@ -136,12 +138,10 @@ class TomlEntry:
             before = rest[:start]
             before = before[:-1] if own and before.endswith("\n\n") else before
             rest = before + rest[end:]
-        wanted = _parsed(text)
-        servers = wanted[self.path[0]]
-        del servers[self.path[1]]
-        if not servers:
-            del wanted[self.path[0]]
-        if _parsed(rest) != wanted:
+        wanted, left = _parsed(text), _parsed(rest)
+        del wanted[self.path[0]][self.path[1]]
+        left.setdefault(self.path[0], {})  # which ours may have been the only one of
+        if left != wanted:
             raise ValueError(f"{'.'.join(self.path)} is not written as a table: take it out by hand")
         return rest
 
@@ -153,13 +153,18 @@ class TomlEntry:
         return found
 
     def _table(self, text: str) -> tuple[int, int, bool] | None:
-        """Where the first table of ours, or below ours, begins and ends; and whether it is ours itself."""
+        """Where the first table of ours, or below ours, begins and ends; and whether it is ours itself.
+
+        Comments before the next table are that one's.
+        """
         names = r"[ \t]*\.[ \t]*".join(rf"(?:{name}|\"{name}\"|'{name}')" for name in map(re.escape, self.path))
         found = re.search(rf"^[ \t]*\[[ \t]*{names}[ \t]*([.\]]).*\n?", text, re.MULTILINE)
         if found is None:
             return None
         after = _HEADER.search(text, found.end())
-        return found.start(), after.start() if after else len(text), found[1] == "]"
+        end = after.start() if after else len(text)
+        comments = _COMMENTS.search(text[:end], found.end())
+        return found.start(), comments.start() if comments else end, found[1] == "]"
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -105,18 +105,21 @@ def _listening() -> Path | None:
     return None
 
 
+_MOST, _MOST_IN_ALL = 40_000, 80_000
+"""Characters, of which each may take 12 bytes: a message to the supervisor has at most 1 MiB."""
+
+
 def _shortened(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with long texts cut to their head and tail: a message to the supervisor has at most 1 MiB."""
-    return {name: _cut(value) for name, value in arguments.items()}
+    """The same with long texts cut to their head and tail."""
+    texts = sum(len(value) if isinstance(value, list) else 1 for value in arguments.values())
+    most = min(_MOST, _MOST_IN_ALL // max(1, texts))
+    return {name: _cut(value, most) for name, value in arguments.items()}
 
 
-_MOST = 40_000
-
-
-def _cut(value: Any) -> Any:
+def _cut(value: Any, most: int) -> Any:
     if isinstance(value, list):
-        return [_cut(one) for one in value]
-    if not isinstance(value, str) or len(value) <= _MOST:
+        return [_cut(one, most) for one in value]
+    if not isinstance(value, str) or len(value) <= most:
         return value
-    left_out = len(value) - _MOST
-    return f"{value[: _MOST // 2]}\n… {left_out} characters left out …\n{value[-_MOST // 2 :]}"
+    left_out = len(value) - most
+    return f"{value[: most // 2]}\n… {left_out} characters left out …\n{value[-most // 2 :]}"

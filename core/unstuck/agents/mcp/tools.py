@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstuck.errors import UsageError
+from unstuck.text import one_line
 
 __all__ = ["INSTRUCTIONS", "MAX_GIVEN", "SERVER", "TOOLS", "Tool", "given", "is_ours"]
 
@@ -135,7 +136,7 @@ def given(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"{tool.name} takes no {unknown[0][:40]!r}: {', '.join(tool.arguments)}")
     found = {name: value for name, value in arguments.items() if value is not None}
     for name in tool.required:
-        if not isinstance(found.get(name), str) or not found[name].strip():
+        if not isinstance(found.get(name), str) or not one_line(found[name]):
             raise UsageError(f"{tool.name} needs {name}, as a text")
     for name, value in found.items():
         _check(tool, name, value)
@@ -146,7 +147,7 @@ def _check(tool: Tool, name: str, value: Any) -> None:
     wanted = tool.arguments[name]["type"]
     if wanted == "string":
         _check_text(tool, name, value)
-    elif wanted == "integer" and (not isinstance(value, int) or isinstance(value, bool)):
+    elif wanted == "integer" and (type(value) is not int or abs(value) >= 2**32):
         raise UsageError(f"{tool.name}: {name} is a whole number")
     elif wanted == "array":
         most = tool.arguments[name]["maxItems"]
