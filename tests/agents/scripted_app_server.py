@@ -69,6 +69,15 @@ def turn(messages: Iterator[dict[str, Any]]) -> None:
             reason = {"reason": "it wants the network"} if MODE == "asks" else {}
             send({"id": 0, "method": "item/commandExecution/requestApproval", "params": params | reason})
             answered(messages)
+        case "flood":
+            params = {"threadId": THREAD, "turnId": TURN, "reason": "why not", "command": "make deploy"}
+            for number in range(400):
+                asked = params | {"itemId": f"c{number}"}
+                send({"id": number, "method": "item/commandExecution/requestApproval", "params": asked})
+            declined = 0
+            while declined < 368:
+                declined += "result" in next(messages)
+            ends()
         case "fails":
             ends("failed", error={"message": "quota exceeded: try again later"})
         case "silent":

@@ -286,6 +286,41 @@ async def test_a_nudge_is_told(lab: Lab) -> None:
     assert lab.heard("turn/steer")[0]["input"][0]["text"] == "You go round in circles."
 
 
+async def test_an_answer_after_the_turn_is_another_one(lab: Lab) -> None:
+    """What its last step has led to may be answered when its turn is over: it hears of that before it is let go."""
+
+    async def step(observation: Observation, *, within: float | None = None) -> Directive:
+        if observation.kind == "failure" and not lab.person.asked:
+            lab.person.asked.append((observation, ""))
+            async with asyncio.timeout(60):
+                while agent._talks["web.1"].stream.turn:  # its turn has been completed meanwhile
+                    await asyncio.sleep(0.01)
+            return Directive(kind="tell", text=Clean("Leave that alone."), gate="g1")
+        return Directive(kind="go_on")
+
+    agent = lab.agent("works")
+    lab.person.step = step  # type: ignore[method-assign]
+    await lab.attempt("", agent=agent)
+    assert [one["input"][0]["text"] for one in lab.heard("turn/start")] == ["Do it", "Leave that alone."]
+
+
+async def test_a_flood_of_requests_is_not_asked_about(lab: Lab) -> None:
+    """Of hundreds at once a person is asked about some; the others are declined at once."""
+    never = asyncio.Event()
+
+    async def permit(observation: Observation, *, why: Clean = Clean("")) -> Directive:
+        lab.person.asked.append((observation, why))
+        await never.wait()
+        return Directive(kind="go_on")
+
+    lab.person.permit = permit  # type: ignore[method-assign]
+    work = lab.attempt("flood")
+    async with asyncio.timeout(60):
+        await work
+    assert len(lab.person.asked) == 32
+    assert lab.answers() == [{"decision": "decline"}] * 368
+
+
 async def test_stop_interrupts_the_turn(lab: Lab) -> None:
     """The turn is interrupted before the process is ended, and nothing of it is left."""
     agent = lab.agent("silent")

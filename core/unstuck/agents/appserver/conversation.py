@@ -22,6 +22,8 @@ __all__ = ["Conversation"]
 
 _OPEN_S = 120.0
 """Seconds until it has to be ready: a busy machine makes programs start slowly."""
+_MOST_ASKED = 32
+"""Requests that wait at once; of what is more nobody could say what it is about."""
 _UNHEARD = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta",
             "item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta")  # fmt: skip
 
@@ -41,7 +43,7 @@ class Conversation:
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._steps: asyncio.Queue[Observation | None] = asyncio.Queue()
-        self._count = 0
+        self._count = self._waiting = 0
         self._untold: list[str] = []
         self._beside: set[asyncio.Task[None]] = set()
         self.hear = self._wire.hear
@@ -63,17 +65,17 @@ class Conversation:
         except TimeoutError:
             raise ProtocolProblem(f"it did not open a thread within {_OPEN_S:g} s") from None
         self._spawn(self._listen())
-        steps = asyncio.ensure_future(self._take_steps())
-        try:
-            told: str = self._guidance.text
-            while told:
+        told: str = self._guidance.text
+        while told:
+            steps = asyncio.ensure_future(self._take_steps())
+            try:
                 await self._turn(told)
-                # What came too late for the turn is another one.
-                told, self._untold = "\n\n".join(self._untold), []
-            self._steps.put_nowait(None)
-            await steps
-        finally:
-            steps.cancel()
+                self._steps.put_nowait(None)
+                await steps  # what it has done may lead to a question, and the answer is for it
+            finally:
+                steps.cancel()
+            # What came too late for the turn is another one.
+            told, self._untold = "\n\n".join(self._untold), []
 
     async def interrupt(self) -> None:
         """End the turn that is under way; returns when it is over."""
@@ -132,17 +134,16 @@ class Conversation:
                 self._steps.put_nowait(self._own(observation))
         if method == "turn/completed" and self._stream.ended and not self._over.done():
             self._over.set_result(None)
+            self._wire.forgo("turn/steer")
 
     async def _take_steps(self) -> None:
         while (observation := await self._steps.get()) is not None:
             # Where nothing can be recorded any more the attempt itself ends for that reason.
-            with suppress(RecordError):
+            with suppress(RecordError, ProtocolProblem):
                 if observation.kind not in ("success", "failure"):
                     self._observer.see(observation)
-                    continue
-                directive = await self._observer.step(observation)
-                if directive.kind == "tell":
-                    self._spawn(self._pass_on(directive))
+                elif (directive := await self._observer.step(observation)).kind == "tell":
+                    await self._pass_on(directive)
 
     def _own(self, observation: Observation) -> Observation:
         """With an id that is the attempt's own, as that of every agent."""
@@ -156,33 +157,40 @@ class Conversation:
             await self._pass_on(await self._observer.next_answer())
 
     async def _pass_on(self, directive: Directive) -> None:
-        await self._steer(directive.text)
+        await self._steer(directive.text, later=directive.gate is not None)
         await self._observer.delivered(directive)
 
-    async def _steer(self, told: str) -> None:
-        """Say it in the turn that is under way; where none is, it is the next one."""
+    async def _steer(self, told: str, *, later: bool = True) -> None:
+        """Say it in the turn that is under way; where none is, it is the next one, unless it is not for ``later``."""
         if turn := self._stream.turn:
             with suppress(Refused):
                 said = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
                 await self._wire.ask("turn/steer", said)
                 return
-        self._untold.append(told)
+        if later:
+            self._untold.append(told)
 
     # --- what it asks ------------------------------------------------------------------------------------------------
 
     def _asked(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
         wanted = approval(self._stream, method, params)
-        if wanted is not None:
+        if wanted is None:
+            self._wire.refuse(id, method)
+        elif self._waiting < _MOST_ASKED:
+            self._waiting += 1
             self._spawn(self._permit(id, wanted))
         else:
-            self._wire.refuse(id, method)
+            self._wire.answer(id, wanted.no)
 
     async def _permit(self, id: Any, wanted: Approval) -> None:
         action = self._own(wanted.action)
-        if self._every and wanted.plain:
-            directive = await self._observer.step(action)
-        else:
-            directive = await self._observer.permit(action, why=wanted.why)
+        try:
+            if self._every and wanted.plain:
+                directive = await self._observer.step(action)
+            else:
+                directive = await self._observer.permit(action, why=wanted.why)
+        finally:
+            self._waiting -= 1
         if directive.kind == "stop":
             self._wire.answer(id, wanted.end)
         elif directive.kind != "deny":

@@ -42,7 +42,7 @@ class Wire:
         broken: Callable[[ProtocolProblem], None],
     ) -> None:
         self._say, self._told, self._asked, self._broken = say, told, asked, broken
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._count = 0
         self._lines = Lines()
         self._over = False
@@ -62,12 +62,19 @@ class Wire:
             raise ProtocolProblem(f"{method}: the conversation is over")
         self._count += 1
         id = self._count
-        answer = self._waiting[id] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[id] = method, answer
         self._send({"id": id, "method": method, "params": params})
         try:
             return await answer
         finally:
             self._waiting.pop(id, None)
+
+    def forgo(self, method: str) -> None:
+        """Requests of this name will not be answered any more: they count as refused."""
+        for name, answer in self._waiting.values():
+            if name == method and not answer.done():
+                answer.set_exception(Refused("it has not been answered"))
 
     def tell(self, method: str) -> None:
         """Say something that has no answer."""
@@ -86,7 +93,7 @@ class Wire:
         if self._over:
             return
         self._over = True
-        for answer in self._waiting.values():
+        for _, answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(problem)
         self._broken(problem)
@@ -111,7 +118,7 @@ class Wire:
 
     def _answered(self, message: Mapping[str, Any]) -> None:
         id = message.get("id")
-        answer = self._waiting.get(id) if type(id) is int else None
+        _, answer = self._waiting.get(id, ("", None)) if type(id) is int else ("", None)
         if answer is None or answer.done():
             return  # nobody waits for it any more
         error = message.get("error")
