@@ -218,6 +218,21 @@ class Agent:
         self.update("tool_call_update", **call, status="completed", rawOutput=output)
         return None
 
+    def do_ask_all(self, commands: list[str], kinds: list[str]) -> None:
+        """Ask whether these may be run, all at once, and wait for every answer."""
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds]
+        numbers = range(self.number + 1, self.number + 1 + len(commands))
+        for number, command in zip(numbers, commands, strict=True):
+            call = {"toolCallId": command, "title": command, "kind": "execute", "rawInput": {"command": command}}
+            params = {"sessionId": self.session, "toolCall": call, "options": options}
+            self.send({"id": number, "method": "session/request_permission", "params": params})
+        self.number += len(commands)
+        with self.answered:
+            while not all(number in self.answers for number in numbers):
+                self.answered.wait()
+        for number in numbers:
+            self.note("permissions", self.answers.pop(number)["result"]["outcome"]["outcome"])
+
     def do_hear(self) -> None:
         """Wait for words that are said into this turn, and say them again."""
         while not self.words and not self.cancelled.is_set():

@@ -78,6 +78,27 @@ async def test_a_no_is_heard_where_nobody_may_be_asked(talking: Talks) -> None:
         assert sum("Nobody may be asked" in said for said in talk.told()) == 3
 
 
+async def test_what_is_given_up_with_its_turn_is_not_asked(talking: Talks) -> None:
+    """A no begins a turn of its own: what else was asked in the old one is answered as cancelled, and no question."""
+    asks = act("ask_all", commands=["one", "two", "three"], kinds=["allow_once", "reject_once"])
+    async with talking(rule(asks, told="Make"), rule(told="by hand")) as talk:
+        work = talk.work()
+        await talk.answer("deny", "do it by hand")
+        await work
+        assert talk.noted("permissions") == ["selected", "cancelled", "cancelled"]
+        assert len(talk.events(e.GateOpened)) == 1
+        assert "do it by hand" in talk.told()[1]
+
+
+async def test_what_offers_no_yes_is_no_question(talking: Talks) -> None:
+    """A person would say yes to something that cannot be said: it is cancelled at once."""
+    asks = act("ask_all", commands=["one"], kinds=["reject_once", "allow_maybe"])
+    async with talking(rule(asks)) as talk:
+        await talk.work()
+        assert talk.noted("permissions") == ["cancelled"]
+        assert talk.events(e.GateOpened) == []
+
+
 async def test_a_nudge_and_words_reach_the_turn(talking: Talks) -> None:
     """Where the agent can hear words in its turn, a nudge about a loop is said into it, and the turn goes on."""
     again = [run(f"cat shop.py; {FAILING}") for _ in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,18 @@ def test_a_call_is_told_once_it_is_known() -> None:
     _, told = read("opencode")
     assert next(str(one.text) for one in told if one.kind == "action" and one.tool == "bash") == "echo hi"
     assert all("Terminal" not in one.text and "/repo" not in one.text for one in told)
+
+
+def test_calls_that_are_over_keep_nothing() -> None:
+    """A thousand calls that each carried a whole file take no room once they have ended."""
+    updates = Updates(quirks_of(["some-agent"]))
+    for number in range(3):
+        given = {"path": "a.txt", "content": str(number) * 1_000_000}
+        content = [{"type": "content", "content": {"type": "text", "text": "x" * 1_000_000}}]
+        call = {"sessionUpdate": "tool_call", "toolCallId": f"c{number}", "kind": "edit", "rawInput": given}
+        told = updates.update({**call, "content": content, "status": "completed"})
+        assert [one.kind for one in told] == ["action", "success"]
+    assert len(pickle.dumps(updates)) < 100_000
 
 
 @pytest.mark.parametrize("name", ["ccacp", "codexacp", "gemini", "opencode", "qwen", "codex"])

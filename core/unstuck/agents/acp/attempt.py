@@ -15,7 +15,7 @@ from unstuck.agents.acp.known import Quirks
 from unstuck.agents.acp.permission import CANCELLED, outcome
 from unstuck.agents.acp.updates import Updates
 from unstuck.agents.acp.wire import Wire
-from unstuck.agents.streams.stream import items, text
+from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
@@ -58,7 +58,8 @@ class Attempt:
         self._to_say: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
         self._in_turn = self._stopped = self._cut_off = False
         self._refusal: Clean | None = None
-        self._refusals = self._asked = 0
+        self._refusals = self._asked = self._turn = 0
+        self._one_at_a_time = asyncio.Lock()
         self._over = asyncio.Event()
         self._unheard: list[Directive] = []
         self._beside: set[asyncio.Task[None]] = set()
@@ -103,17 +104,23 @@ class Attempt:
 
     async def permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a person says to what it wants to do; the reason follows as words of its own."""
-        if self._asked >= _MOST_ASKED or not items(request, "options"):
-            return CANCELLED
+        if self._asked >= _MOST_ASKED or outcome(request, allowed=True) == CANCELLED:
+            return CANCELLED  # also where it offers nothing that a yes could be said with
         self._asked += 1
+        turn = self._turn
         try:
-            before, wanted, why = self.updates.permission(request)
-            self._hear(before)
-            directive = await self._observer.permit(self._own(wanted), why=why)
+            async with self._one_at_a_time:
+                # With its turn it has given up what else it has asked in there: nobody is to be asked for nothing.
+                return await self._permitted(request) if turn == self._turn else CANCELLED
         except RecordError:
             return CANCELLED
         finally:
             self._asked -= 1
+
+    async def _permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        before, wanted, why = self.updates.permission(request)
+        self._hear(before)
+        directive = await self._observer.permit(self._own(wanted), why=why)
         if directive.kind == "stop":
             return CANCELLED
         if directive.kind == "deny":
@@ -162,6 +169,7 @@ class Attempt:
                 result = {}  # some call it an error that they were cancelled
             finally:
                 self._in_turn = False
+                self._turn += 1
             self._has_heard()
             refusal = self._refusal
             self._hear(self.updates.turn_over(result))
@@ -195,6 +203,7 @@ class Attempt:
         self._to_say.append((directive.text, directive))
         if self._in_turn:
             self._cut_off = True
+            self._turn += 1
             await self.conversation.cancel()
 
     def _has_heard(self) -> None:

@@ -112,6 +112,7 @@ class Updates(Stream):
             said, code = _outcome(call, data)
             failed = bool(code) or (status == "failed" and code is None)
             yield self._result(id, _tool(call), said, failed=failed, exit_code=code)
+            call.given, call.content, call.said = {}, "", ""  # a thousand whole files would be kept else
 
     def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
         meta = mapping(data, "_meta")
@@ -123,7 +124,7 @@ class Updates(Stream):
         given = mapping(data, "rawInput")
         call.given = given if set(given) - _PLACE or not call.given else call.given
         if "content" in data:
-            call.content = "\n".join(_texts(items(data, "content")))
+            call.content = "\n".join(_texts(items(data, "content")))[-_PIECES_LIMIT:]
         call.said = (call.said + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
         ended = exit_code(mapping(meta, "terminal_exit"), "exit_code")
         call.exit = call.exit if ended is None else ended
