@@ -153,3 +153,35 @@ async def test_answered_while_nothing_was_live(repo: Path, records: Any) -> None
         other = again.call("make deploy")
         assert (await again.gate()).id != gate
         other.cancel()
+
+
+async def test_what_is_said_of_one_call_is_said_to_no_other(repo: Path, records: Any) -> None:
+    """The agent gives its call up while a person thinks; the next one waits for the answer, but is not told it."""
+    async with asking(repo, records) as agent:
+        call = agent.call("make deploy")
+        await agent.gate()
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        other = asyncio.ensure_future(
+            agent.session.step(Observation(kind="action", text=admit("make test"), id=admit("make test")))
+        )
+        await agent.answer(choice="deny", text=admit("not on a Friday"))
+        assert (await other).kind == "go_on"
+
+
+async def test_a_long_call_with_another_middle_is_asked_again(repo: Path, records: Any) -> None:
+    """What was allowed before a run was left holds for the very same call, not for one that looks like it."""
+    ends = "echo so far so good; " * 200
+    async with asking(repo, records) as agent:
+        call = agent.call(f"{ends} make test; {ends}")
+        gate, run = (await agent.gate()).id, agent.supervisor.run
+        call.cancel()
+        agent.session.abandon("web.1", "left")
+    async with Supervisor.open(repo, resume=run) as supervisor:
+        session = supervisor.session(Task(id="web", prompt=admit("Make the shop work")), ASKING)
+        await supervisor.answer(gate, Answer(choice="allow"))
+        await session.begin()
+        again = Caller(supervisor, session, records(supervisor))
+        other = again.call(f"{ends} rm -rf ~/; {ends}")
+        assert (await again.gate()).id != gate
+        other.cancel()

@@ -21,7 +21,7 @@ from unstuck.supervision.learning import answered_before, keep_rules, keep_safe
 from unstuck.supervision.questions import Question, ask, is_asking
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Holding"]
+__all__ = ["Holding", "permission_key"]
 
 _GO_ON = Directive(kind="go_on")
 _ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
@@ -240,7 +240,7 @@ class Holding:
                 break
             if not await self._answered(asked, due):
                 return await self._refuse(asked)
-        gate = next((one for one in self._undelivered() if self._is_for(agent, one)), None)
+        gate = next((one for one in self._undelivered() if self._is_for(agent, one, observation)), None)
         if gate is not None:
             return await self.hand_over(gate, observation.id)
         # The answer to another question may have ended the task meanwhile.
@@ -320,8 +320,13 @@ class Holding:
             if gate.id not in self._core.calls:
                 yield gate
 
-    def _is_for(self, agent: str, gate: GateRow) -> bool:
-        """Whoever has led to the question hears the answer; for a sub-agent that waits no more the main one does."""
+    def _is_for(self, agent: str, gate: GateRow, observation: Observation) -> bool:
+        """Whoever has led to the question hears the answer; for a sub-agent that waits no more the main one does.
+
+        What one call is allowed, or not, is said to no other.
+        """
+        if gate.gate.type == "permission":
+            return gate.gate.key == permission_key(gate.gate.attempt or "", observation)
         if gate.gate.key not in (_LOOP, _BLOCKED):
             return True
         asker = gate.gate.context.get("subagent", "")
@@ -354,6 +359,11 @@ class Holding:
         if gate is not None and gate.status == "sent":
             self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task, attempt=gate.gate.attempt or "")
             await self._core.journal.committed()
+
+
+def permission_key(attempt: str, call: Observation) -> str:
+    """The key of the question whether ``call`` may be made."""
+    return f"call {attempt} {call.id}"
 
 
 def _nudge(verdict: Verdict) -> Clean:

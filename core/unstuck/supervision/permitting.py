@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from unstuck.contract import Capabilities, Directive, Observation
+from unstuck.contract import Capabilities, Directive, Gate, Observation
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
 from unstuck.supervision.asking import standing_of
 from unstuck.supervision.core import Core
-from unstuck.supervision.holding import Holding
+from unstuck.supervision.holding import Holding, permission_key
 from unstuck.supervision.questions import Question, ask
 from unstuck.text import Clean, admit
 
@@ -48,12 +48,16 @@ class Permitting:
                 self._core.append(event, task=self._task, attempt=attempt)
 
     def _given_before(self, observation: Observation) -> GateRow | None:
-        """What was answered to the same call of an attempt that was cut off before it heard of it."""
+        """What was answered to the same call of an attempt that was cut off before it heard of it.
+
+        The same to the last character: of a longer one a person has not seen all, and its middle may be another.
+        """
+        called = observation.text, observation.tool
         live = self._core.row(self._task).attempt
         for row in self._core.head.gates.values():
             gate = row.gate
             waits = (gate.type, gate.task, row.status) == ("permission", self._task, "answered")
-            if waits and gate.attempt not in (None, live) and gate.context.get("problem") == _said(observation):
+            if waits and gate.attempt not in (None, live) and _called(gate) == called:
                 return row
         return None
 
@@ -69,13 +73,17 @@ class Permitting:
             context["context"] = admit(why, limit=_TEXT_LIMIT)
         question = Question(
             type="permission",
-            key=f"call {row.attempt} {observation.id}",
+            key=permission_key(row.attempt, observation),
             context=context,
             task=self._task,
             attempt=row.attempt,
             standing=standing_of(self._can),
         )
         ask(self._core, question)
+
+
+def _called(gate: Gate) -> tuple[object, object]:
+    return gate.context.get("problem"), gate.context.get("tool")
 
 
 def _said(observation: Observation) -> Clean:
