@@ -22,6 +22,7 @@ from unstuck.text import admit, sanitise
         pytest.param("a\x1b]0;never ended\nnext", "a\nnext", id="unterminated OSC ends with its line"),
         pytest.param("a\x1b_never ended", "a", id="unterminated APC at the end"),
         pytest.param("a\x1b[12;", "a", id="cut CSI"),
+        pytest.param("a\u200b\x1b[31mb\x00\x9b0mc\x07\x1b]0;t\x07d", "abcd", id="behind what is invisible"),
         pytest.param("\x1b(B\x1b7\x1bc\x1b#8a\x1b", "a", id="two and three byte escapes, lone ESC"),
         pytest.param("\x9b31mred\x9d0;t\x9cx", "redx", id="C1 as characters"),
         pytest.param("a\x90b\x98c", "abc", id="lone C1 introducers take nothing along"),

@@ -23,7 +23,9 @@ _INVISIBLE = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_DROPPED = re.compile("|".join((*_SEQUENCES, rf"[{_CONTROLS}{_INVISIBLE}]+")))
+# What begins a sequence ends a run of the others, or the rest of that sequence would be left as text.
+_OTHERS = r"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x8f\x91-\x97\x99\x9a\x9c"
+_DROPPED = re.compile("|".join((*_SEQUENCES, rf"[{_OTHERS}{_INVISIBLE}]++", r"[\x90\x98\x9d-\x9f]")))
 _SUSPECT = re.compile(rf"[{_CONTROLS}{_INVISIBLE}\r\u2028\u2029\ud800-\udfff]")
 # Nearly all text is plain ASCII, and taking out what is suspect in that is ten times faster than looking for it.
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _SUSPECT.match(chr(code)))
