@@ -305,7 +305,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Any) -> None:
 def first_failure(project: Any) -> int:
     """The number of the record that tells of the first check that failed, or of an attempt that broke down before."""
     rows = [json.loads(line) for line in project.unstuck("events", "--json").stdout.splitlines()]
-    failed = ("agent_crashed", "agent_timeout", "infrastructure_blocked")
+    failed = ("agent_crashed", "agent_timeout", "infrastructure_blocked", "workflow_failed")
     return next(
         int(row["seq"])
         for row in rows
