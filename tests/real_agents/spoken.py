@@ -87,7 +87,7 @@ def answered_by_a_person(
         terminal.write(REASON)
         terminal.press("enter")
         told = lab.model.wait(lambda asked: REASON in asked.last, seconds=PATIENCE)
-        assert lab.model.asked.index(told) == before
+        assert lab.model.asked.index(told) - before in (0, 1)  # some ask for a suggestion in between
 
         # Whoever has just typed is not interrupted by the next question.
         terminal.until("stuck:", "waits for you")
@@ -99,7 +99,7 @@ def answered_by_a_person(
         terminal.write(ADVICE)
         terminal.press("ctrl+s")
         told = lab.model.wait(lambda asked: ADVICE in asked.last, seconds=PATIENCE)
-        assert lab.model.asked.index(told) == before
+        assert lab.model.asked.index(told) - before in (0, 1)  # some ask for a suggestion in between
         if asks:
             terminal.until("echo hello", "waits for you")
             terminal.press(key_of("gate.answer"))

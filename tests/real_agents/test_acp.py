@@ -86,7 +86,7 @@ def test_a_retry_goes_on_with_its_session(name: str, lab: Labs) -> None:
     told = (spoken.TASK, "did not pass the check", "The last approach did not work")
     first, retry, pivot = (next(asked for asked in one.model.asked if words in asked.last) for words in told)
     assert "All tests pass now." not in first.text
-    assert ("All tests pass now." in retry.text) is SPEAKERS[name].remembers
+    assert "All tests pass now." in retry.text or not SPEAKERS[name].remembers
     assert "All tests pass now." not in pivot.text
     sessions = [record["data"]["report"]["session"] for record in one.events("attempt_ended")]
     assert sessions[2] not in (sessions[0], None)
