@@ -154,8 +154,10 @@ class Walk:
         self._room(log.stat().st_size + 60)
 
     def make_room(self) -> None:
-        self.person.choose("Look again")
+        """There is room before anybody looks: found full again, the same would be asked at once."""
+        key = self.person._offered(r"│ (\S)  Look again", str)
         self._room(resource.RLIM_INFINITY)
+        self.person.press(key)
 
     def _room(self, size: int) -> None:
         pid = self.person.terminal.process.pid
