@@ -11,14 +11,13 @@ from typing import Literal
 from unstuck.agents.acp.attempt import Attempt
 from unstuck.agents.acp.known import program_of, quirks_of
 from unstuck.agents.acp.wire import Wire
-from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings, worked
+from unstuck.agents.attempts import Processes, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
-from unstuck.agents.signals import read_signal
+from unstuck.agents.spoken import alive, concluded
 from unstuck.clock import Clock, SystemClock
-from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.errors import RecordError
+from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Exit, Launch
-from unstuck.text import admit, one_line
+from unstuck.text import one_line
 
 __all__ = ["AcpAgent"]
 
@@ -65,14 +64,9 @@ class AcpAgent:
             is_still=lambda: self._processes.is_still(name),
         )
 
-        def alive(total: int, tail: str) -> None:
-            # Where nothing can be recorded any more the attempt itself ends for that reason.
-            with suppress(RecordError):
-                observer.see(Observation(kind="alive"))
-
         try:
             process = await self._processes.start(
-                name, launch, spawned=observer.spawned, progress=alive, heard=wire.heard
+                name, launch, spawned=observer.spawned, progress=alive(observer), heard=wire.heard
             )
             wire.connect(process.say)
             done, problem = await worked(process, talk.run(), wire.end, output=output)
@@ -101,24 +95,14 @@ class AcpAgent:
         self._processes.thaw(attempt)
 
     def _report(self, task: Task, guidance: Guidance, talk: Attempt, done: Exit, problem: str, output: Path) -> Report:
-        said = talk.updates.said
-        signal = read_signal(said, task.id)
-        how: How = "ended"
-        if problem:
-            how = "crashed"
-            problem = f"{one_line(self._command[0])}: {problem}"
-        elif talk.problem:
-            problem = talk.problem
-        elif self._spec.signals and signal.problem:
-            how = "no_signal" if signal.problem == "missing" else "bad_signal"
-        return account(
+        return concluded(
+            task,
             guidance,
-            said,
-            signal,
             done,
+            said=talk.updates.said,
             output=output,
-            code=1 if problem else 0,
-            how=how,
-            error=admit(problem, limit=4_000) if problem else None,
             session=talk.conversation.session,
+            crashed=f"{one_line(self._command[0])}: {problem}" if problem else "",
+            failed=talk.problem,
+            signals=self._spec.signals,
         )

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.appserver.conversation import Conversation
-from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings, worked
+from unstuck.agents.attempts import Processes, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
-from unstuck.agents.signals import read_signal
-from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.errors import RecordError
+from unstuck.agents.spoken import alive, concluded
+from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Exit, Launch
-from unstuck.text import admit
 
 __all__ = ["AppServerAgent"]
 
@@ -58,13 +56,9 @@ class AppServerAgent:
         )
         talk = self._talks[guidance.attempt] = Conversation(guidance, observer, every=self.can.hold == "step")
 
-        def alive(total: int, tail: str) -> None:
-            with suppress(RecordError):
-                observer.see(Observation(kind="alive"))
-
         try:
             process = await self._processes.start(
-                guidance.attempt, launch, spawned=observer.spawned, progress=alive, heard=talk.hear
+                guidance.attempt, launch, spawned=observer.spawned, progress=alive(observer), heard=talk.hear
             )
             done, problem = await worked(process, talk.work(process.say), talk.ended, output=output)
         finally:
@@ -94,25 +88,15 @@ class AppServerAgent:
         self, task: Task, guidance: Guidance, talk: Conversation, done: Exit, problem: str, output: Path
     ) -> Report:
         stream = talk.stream
-        signal = read_signal(stream.said, task.id)
-        how: How = "ended"
-        if problem:
-            how = "crashed"
-            problem = f"codex app-server: {problem}"
-        elif stream.interrupted:
-            how, problem = "crashed", "its turn was interrupted, not by unstuck"
-        elif stream.failed:
-            problem = stream.error
-        elif self._spec.signals and signal.problem:
-            how = "no_signal" if signal.problem == "missing" else "bad_signal"
-        return account(
+        interrupted = "its turn was interrupted, not by unstuck" if stream.interrupted else ""
+        return concluded(
+            task,
             guidance,
-            stream.said,
-            signal,
             done,
+            said=stream.said,
             output=output,
-            code=1 if problem else 0,
-            how=how,
-            error=admit(problem, limit=4_000) if problem else None,
             session=stream.session,
+            crashed=f"codex app-server: {problem}" if problem else interrupted,
+            failed=stream.error if stream.failed else "",
+            signals=self._spec.signals,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -30,10 +31,6 @@ def _is_ours(entry: Any) -> bool:
     return PurePath(entry["command"]).name == PROGRAM and isinstance(args, list) and args[:1] == ["mcp"]
 
 
-def _ours(found: Any) -> dict[str, Any] | None:
-    return dict(found) if _is_ours(found) else None
-
-
 def _require_free(found: Any, name: str) -> None:
     """Raise ValueError where somebody else's server has our name."""
     if found is not None and not _is_ours(found):
@@ -41,18 +38,28 @@ def _require_free(found: Any, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonEntry:
-    """A member of nested objects, by its names from the top down."""
+class _Entry(ABC):
+    """Our entry in a settings file, by its names from the top down."""
 
     path: tuple[str, ...]
 
     def find(self, text: str) -> dict[str, Any] | None:
-        """Our entry in ``text``. Raises ValueError where that is no JSON."""
-        return _ours(self._named(text))
+        """Our entry in ``text``. Raises ValueError where that cannot be read."""
+        found = self._named(text)
+        return dict(found) if _is_ours(found) else None
 
     def holds(self, text: str) -> bool:
         """Whether our entry is in ``text``."""
         return self.find(text) is not None
+
+    @abstractmethod
+    def _named(self, text: str) -> Any:
+        """Whatever has the name of our entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonEntry(_Entry):
+    """A member of nested objects, by its names from the top down."""
 
     def put(self, text: str, entry: Mapping[str, Any]) -> str:
         """``text`` with ``entry``, in the place of what was ours before. Raises ValueError where it has no place."""
@@ -99,18 +106,8 @@ class JsonEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class TomlEntry:
+class TomlEntry(_Entry):
     """A table by its names from the top down; it is written at the end of the file."""
-
-    path: tuple[str, ...]
-
-    def find(self, text: str) -> dict[str, Any] | None:
-        """Our entry in ``text``. Raises ValueError where that is no TOML."""
-        return _ours(self._named(text))
-
-    def holds(self, text: str) -> bool:
-        """Whether our entry is in ``text``."""
-        return self.find(text) is not None
 
     def put(self, text: str, entry: Mapping[str, Any]) -> str:
         """``text`` with ``entry``, in the place of what was ours before. Raises ValueError where it has no place."""

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from unstuck.agents.attempts import How, Processes, account, prompt_file, surroundings, worked
+from unstuck.agents.attempts import Processes, prompt_file, surroundings, worked
 from unstuck.agents.command import CommandSpec
 from unstuck.agents.presets import resumed
 from unstuck.agents.sdk.conversation import Conversation
 from unstuck.agents.sdk.package import program, sdk
-from unstuck.agents.signals import read_signal
-from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.errors import RecordError
+from unstuck.agents.spoken import alive, concluded
+from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Exit, Launch
-from unstuck.text import admit
 
 __all__ = ["SdkAgent"]
 
@@ -51,13 +49,9 @@ class SdkAgent:
             talks=True,
         )
 
-        def alive(total: int, tail: str) -> None:
-            with suppress(RecordError):
-                observer.see(Observation(kind="alive"))
-
         try:
             process = await self._processes.start(
-                guidance.attempt, launch, spawned=observer.spawned, progress=alive, heard=talk.hear
+                guidance.attempt, launch, spawned=observer.spawned, progress=alive(observer), heard=talk.hear
             )
             done, problem = await worked(process, talk.work(process.say), talk.ended, output=output)
         finally:
@@ -76,23 +70,14 @@ class SdkAgent:
     def _report(
         self, task: Task, guidance: Guidance, talk: Conversation, done: Exit, problem: str, output: Path
     ) -> Report:
-        stream = talk.stream
-        signal = read_signal(stream.said, task.id)
-        how: How = "ended"
-        if problem:
-            how, problem = "crashed", f"Claude Agent SDK: {problem}"
-        elif stream.error:
-            problem = stream.error
-        elif self._spec.signals and signal.problem:
-            how = "no_signal" if signal.problem == "missing" else "bad_signal"
-        return account(
+        return concluded(
+            task,
             guidance,
-            stream.said,
-            signal,
             done,
+            said=talk.stream.said,
             output=output,
-            code=1 if problem else 0,
-            how=how,
-            error=admit(problem, limit=4_000) if problem else None,
-            session=stream.session,
+            session=talk.stream.session,
+            crashed=f"Claude Agent SDK: {problem}" if problem else "",
+            failed=talk.stream.error,
+            signals=self._spec.signals,
         )
