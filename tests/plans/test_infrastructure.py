@@ -137,7 +137,8 @@ def test_a_failure_of_the_tasks_own_making_is_not_infrastructure(bench):
     tasks = [{"id": name, "agent": name, "prompt": "x"} for name in "ab"]
     done = bench.run(bench.plan(verify=CHECK, max_parallel=2, agents=agents, tasks=tasks))
     assert done.code == 0, done.out + done.err
-    # Looked at once, and once more where both met it at the same time: it holds each time.
-    assert {event["data"]["result"] for event in bench.events("baseline_checked")} == {"passed"}
+    # Looked at once, and once more where the other task has met it before this one was told: it holds each time.
+    looked = [event["data"]["result"] for event in bench.events("baseline_checked")]
+    assert looked in (["passed"], ["passed", "passed"])
     assert not bench.events("infrastructure_blocked")
     assert "ValueError: bad is there" in bench.prompt("a.2")
