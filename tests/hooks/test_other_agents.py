@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.hooks.heard import Heard
 
 from unstuck import Supervisor
 from unstuck.channel import Peer
 from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.record.envelope import Record
 from unstuck.runs.watching import watch
 from unstuck.settings import FailureHandlerSettings, Settings
 from unstuck.text import Clean
@@ -29,32 +29,15 @@ EVENTS = {
 }
 
 
-class World:
+class World(Heard):
     """One agent's recorded hooks, played with changes, and what was recorded of them."""
 
     def __init__(self, agent: str, supervisor: Supervisor, transcript: Path) -> None:
-        self.agent, self.supervisor, self.transcript = agent, supervisor, transcript
+        super().__init__(supervisor)
+        self.agent, self.transcript = agent, transcript
         self.prompt, self.before, self.after, self.stop = EVENTS[agent]
         self.lines = [json.loads(line) for line in (RECORDED / f"{agent}.jsonl").read_text("utf-8").splitlines()]
         self.number = 0
-        self.records: list[Record] = []
-        self.moved = asyncio.Event()
-        supervisor.core.journal.on_append(self._note)
-
-    def _note(self, record: Record) -> None:
-        self.records.append(record)
-        self.moved.set()
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        """Wait for a record."""
-        async with asyncio.timeout(30):
-            while not seen():
-                self.moved.clear()
-                await self.moved.wait()
-
-    def of(self, event: type[Any]) -> list[Any]:
-        """The events of this type so far."""
-        return [record.event for record in self.records if isinstance(record.event, event)]
 
     async def say(self, event: str, **changes: Any) -> Any:
         """One hook call; what its forwarder would print. It is acknowledged, as by the forwarder."""

@@ -4,45 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.hooks.heard import Heard
 
 from unstuck import Supervisor
 from unstuck.channel import Peer
 from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.record.envelope import Record
 from unstuck.runs.watching import watch
 from unstuck.text import Clean
 from unstuck.workspace.project import locate
 
 
-class Session:
+class Session(Heard):
     """One session: its main agent (an empty name) and its sub-agents."""
 
     def __init__(self, supervisor: Supervisor) -> None:
-        self.supervisor = supervisor
+        super().__init__(supervisor)
         self.numbers = count(1)
-        self.records: list[Record] = []
-        self.moved = asyncio.Event()
-        supervisor.core.journal.on_append(self._note)
-
-    def _note(self, record: Record) -> None:
-        self.records.append(record)
-        self.moved.set()
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        async with asyncio.timeout(30):
-            while not seen():
-                self.moved.clear()
-                await self.moved.wait()
-
-    def of(self, event: type[Any]) -> list[Any]:
-        return [record.event for record in self.records if isinstance(record.event, event)]
 
     async def say(self, event: str, agent: str = "", **more: Any) -> Any:
         """One hook call of ``agent``; what its forwarder would print, and acknowledge."""

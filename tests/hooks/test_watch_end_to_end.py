@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.hooks.heard import Heard
 
 import unstuck.agents
 from unstuck import Supervisor
@@ -22,7 +23,6 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
-from unstuck.record.envelope import Record
 from unstuck.record.journal import replay
 from unstuck.runs.watching import watch
 from unstuck.settings import BudgetSettings, FailureHandlerSettings, Settings
@@ -53,28 +53,15 @@ class Hook:
         return json.loads(out) if out else None
 
 
-class World:
+class World(Heard):
     """The agent's side: sends hooks from within the project and looks at what was recorded."""
 
+    patience = PATIENCE
+
     def __init__(self, repo: Path, supervisor: Supervisor, begin: Callable[..., subprocess.Popen[str]]) -> None:
-        self.repo, self.supervisor, self._begin = repo, supervisor, begin
+        super().__init__(supervisor)
+        self.repo, self._begin = repo, begin
         self.numbers = itertools.count(1)
-        self.records: list[Record] = []
-        self.moved = asyncio.Event()
-        supervisor.core.journal.on_append(self._note)
-
-    def _note(self, record: Record) -> None:
-        self.records.append(record)
-        self.moved.set()
-
-    async def until(self, seen: Callable[[], object]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not seen():
-                self.moved.clear()
-                await self.moved.wait()
-
-    def of(self, event: type[Any]) -> list[Any]:
-        return [record.event for record in self.records if isinstance(record.event, event)]
 
     async def start(self, event: str, **changes: Any) -> Hook:
         recorded = next(line for line in LINES if line["hook_event_name"] == event)
