@@ -218,14 +218,16 @@ class Agent:
         self.update("tool_call_update", **call, status="completed", rawOutput=output)
         return None
 
-    def do_ask_all(self, commands: list[str], kinds: list[str]) -> None:
-        """Ask whether these may be run, all at once, and wait for every answer."""
+    def do_ask_all(self, commands: list[str], kinds: list[str], late: bool = False) -> None:
+        """Ask whether these may be run, all at once (``late``: but the first only once the turn was cancelled)."""
         options = [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds]
         numbers = range(self.number + 1, self.number + 1 + len(commands))
         for number, command in zip(numbers, commands, strict=True):
             call = {"toolCallId": command, "title": command, "kind": "execute", "rawInput": {"command": command}}
             params = {"sessionId": self.session, "toolCall": call, "options": options}
             self.send({"id": number, "method": "session/request_permission", "params": params})
+            if late:
+                self.cancelled.wait()
         self.number += len(commands)
         with self.answered:
             while not all(number in self.answers for number in numbers):

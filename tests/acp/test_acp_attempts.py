@@ -78,9 +78,11 @@ async def test_a_no_is_heard_where_nobody_may_be_asked(talking: Talks) -> None:
         assert sum("Nobody may be asked" in said for said in talk.told()) == 3
 
 
-async def test_what_is_given_up_with_its_turn_is_not_asked(talking: Talks) -> None:
-    """A no begins a turn of its own: what else was asked in the old one is answered as cancelled, and no question."""
-    asks = act("ask_all", commands=["one", "two", "three"], kinds=["allow_once", "reject_once"])
+@pytest.mark.parametrize("late", [False, True])
+async def test_what_is_given_up_with_its_turn_is_not_asked(late: bool, talking: Talks) -> None:
+    """A no begins a turn of its own: what else was asked in the old one is answered as cancelled, and no question; also
+    what the agent still asks before it has ended that turn."""
+    asks = act("ask_all", commands=["one", "two", "three"], kinds=["allow_once", "reject_once"], late=late)
     async with talking(rule(asks, told="Make"), rule(told="by hand")) as talk:
         work = talk.work()
         await talk.answer("deny", "do it by hand")

@@ -106,6 +106,8 @@ class Attempt:
         """What a person says to what it wants to do; the reason follows as words of its own."""
         if self._asked >= _MOST_ASKED or outcome(request, allowed=True) == CANCELLED:
             return CANCELLED  # also where it offers nothing that a yes could be said with
+        if self._in_turn and self._cut_off:
+            return CANCELLED  # asked before it has heard that its turn was cancelled
         self._asked += 1
         turn = self._turn
         try:
