@@ -40,10 +40,8 @@ def call(number: int, tool: str, **arguments: Any) -> dict[str, Any]:
 class Raw:
     """The process itself, with lines as they are."""
 
-    def __init__(self, repo: Path) -> None:
-        self.process = subprocess.Popen(
-            ["unstuck", "mcp"], cwd=repo, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
 
     def send(self, *messages: Any) -> None:
         """Messages, or bytes that are none."""
@@ -65,9 +63,10 @@ class Raw:
 
 
 @pytest.fixture
-def raw(repo: Path) -> Iterator[Raw]:
+def raw(repo: Path, start: Any) -> Iterator[Raw]:
     """A server in the project."""
-    one = Raw(repo)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    one = Raw(start("mcp", installed=True, cwd=repo, **pipes))
     yield one
     one.process.kill()
     with suppress(BrokenPipeError):
