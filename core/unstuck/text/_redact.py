@@ -29,7 +29,8 @@ class _Rule:
     """What to replace; ``hints`` are lower-case, and only text that holds one of them or ``first`` is searched.
 
     A group named ``keep`` stays. No pattern may need more than linear time: repetitions are possessive, bounded, or
-    fail within a few characters.
+    fail within a few characters. Those of a group are in an atomic one instead: possessive they are wrong in Pythons
+    before 3.11.5.
     """
 
     __slots__ = ("_compiled", "_first", "_flags", "_pattern", "hints")
@@ -59,9 +60,9 @@ def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_TEXT = r"[A-Za-z0-9+/]{16,}+={0,2}"
-_KEY_BREAK = r"(?:\s|\\[nr]){1,4}+"
+_KEY_BREAK = r"(?>(?:\s|\\[nr]){1,4})"
 _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_BREAK}"
-_KEY_LINE = rf"(?:[\s\"',]|\\[nr])*+{_KEY_TEXT}"
+_KEY_LINE = rf"(?>(?:[\s\"',]|\\[nr])*){_KEY_TEXT}"
 
 # A name, what may stand between it and its value, and the value: quoted, or up to the next delimiter.
 _NAME = (
@@ -74,7 +75,7 @@ _NAME_HINTS = (
     " apikey accesskey privatekey signingkey encryptionkey accountkey"
 )
 _IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
-_TO_DELIMITER = r"(?:[^\s\"'\\,;&]|\\(?![nrt\"']))++"
+_TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
 # Source code and messages name secrets without giving them: references, types, constants, calls, punctuation.
 _ENDS = r"(?![^\s\"',;)=|\]])"
@@ -134,9 +135,12 @@ _BRANDED = "|".join(
 _ANYWHERE = r"gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|pypi-AgE[\w-]{40,}"
 
 _RULES = (
-    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?:(?!-----)[\s\S]){{0,16384}}+-----END {_KEY_LABEL}"),
-    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?:{_KEY_LINE})*+"),
-    _rule("-----end", rf"(?<![A-Za-z0-9+/=])(?:{_KEY_TEXT}{_KEY_BREAK}){{1,80}}+(?:{_KEY_LAST})?-----END {_KEY_LABEL}"),
+    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:(?!-----)[\s\S]){{0,16384}})-----END {_KEY_LABEL}"),
+    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_LINE})*)"),
+    _rule(
+        "-----end",
+        rf"(?<![A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_BREAK}){{1,80}})(?:{_KEY_LAST})?-----END {_KEY_LABEL}",
+    ),
     _rule("akia asia abia acca", r"(?<![A-Za-z0-9])A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
     _rule("xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
     _rule(
@@ -151,9 +155,11 @@ _RULES = (
         r"|[0-9]{8,10}:AA[\w-]{32,35}(?![\w-])|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|\w{3}[0-9]Q~[\w.~-]{31,34})",
     ),
     _rule("aiza ya29.", r"AIza[\w-]{30,}|ya29\.[\w-]{20,}"),
-    _rule("eyj", r"(?<![\w.-])eyJ[\w-]{5,}+(?:\.[\w-]++){2,4}+"),
+    _rule("eyj", r"(?<![\w.-])eyJ[\w-]{5,}+(?>(?:\.[\w-]++){2,4})"),
     _rule(
-        "authorization", rf"(?!\[redacted\]|…){_TO_DELIMITER}", keep=rf"authorization{_IS}(?:\\?[\"'])?(?:{_SCHEME})?+"
+        "authorization",
+        rf"(?!\[redacted\]|…){_TO_DELIMITER}",
+        keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,}", keep=r"\bbearer[ \t]{1,8}"),
     _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"'])?"),
@@ -164,7 +170,7 @@ _RULES = (
     ),
     _rule(
         "private-lines",
-        rf"(?:{_KEY_TEXT}{_KEY_BREAK}){{1,200}}+(?:{_KEY_TEXT})?",
+        rf"(?>(?:{_KEY_TEXT}{_KEY_BREAK}){{1,200}})(?:{_KEY_TEXT})?",
         keep=r"private-lines: [0-9]{1,4}\s{1,2}",
     ),
     _rule("cookie", r"[^\r\n\"']{8,}", keep=r"\b(?:set-)?cookie[\"']?:[ \t]{0,8}[\"']?(?=[\w.-]{1,64}=)"),
