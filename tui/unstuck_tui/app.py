@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from textual import events, on
@@ -25,7 +26,9 @@ from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.command import Provider
+    from textual.screen import Screen
 
     from unstuck.supervision.standstill import Standstill
 
@@ -54,6 +57,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
     def __init__(self, view: RunView, settings: ScreenSettings | None = None) -> None:
         super().__init__()
         self.failure: Exception | None = None
+        self._has_dropped = False
         self.view = view
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
@@ -90,6 +94,19 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def _print_error_renderables(self) -> None:
         self._exit_renderables.clear()
+
+    @contextmanager
+    def batch_update(self) -> Iterator[None]:
+        """Change many widgets at once; what was to be drawn meanwhile, which Textual drops for good, is drawn then."""
+        with super().batch_update():
+            yield
+        if self._has_dropped and not self._batch_count:
+            self._has_dropped = False
+            self.refresh()
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        self._has_dropped = self._has_dropped or (renderable is not None and self._batch_count > 0)
+        super()._display(screen, renderable)
 
     async def _recover(self, standstill: Standstill) -> None:
         """Let the person decide what becomes of a run that was cut off; whoever does not is asked again next time."""
