@@ -202,7 +202,11 @@ _RULES = (
 
 # Most short texts have none of them, and that is quickly said.
 _FIRST = re.compile(_LONG, re.ASCII)
-_HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints))
+# The hints by a part that several of them have: where that is not, none of them is.
+_PARTS = ("=", "-", "q", "key", "pass", "auth", "hook", ".")
+_HINTS: dict[str, list[str]] = {}
+for _hint in dict.fromkeys(hint for rule in _RULES for hint in rule.hints):
+    _HINTS.setdefault(next((part for part in _PARTS if part in _hint), _hint), []).append(_hint)
 
 _values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
@@ -288,7 +292,7 @@ def _pass(text: str) -> str:
     if _known:
         text = _known.sub(PLACEHOLDER, text)
     lowered = text.lower()
-    hinted = {hint for hint in _HINTS if hint in lowered}
+    hinted = {hint for part, hints in _HINTS.items() if part in lowered for hint in hints if hint in lowered}
     if hinted or _FIRST.search(text):
         for rule in _RULES:
             text = rule.apply(text, hinted)
