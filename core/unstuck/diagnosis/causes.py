@@ -24,6 +24,7 @@ DEPENDENCY = Lazy(
     re.IGNORECASE,
 )
 TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch", re.IGNORECASE)
+TOLD_BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
 PATIENCE = 2
 MANY_FILES = 3
 
@@ -129,10 +130,9 @@ def _by_circumstance(same_location: int, files: int, external_api: bool, otherwi
 
 def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, phase: str | None = None) -> Cause:
     """The cause of an output that was read: its error type where that decides, the handler's rules otherwise."""
-    if error_type is ErrorType.SYNTAX_ERROR or phase == "parse":
-        return Cause.SYNTAX_ERROR
-    if error_type is ErrorType.IMPORT_ERROR:
-        return Cause.DEPENDENCY_ISSUE
+    told = Cause.SYNTAX_ERROR if phase == "parse" else TOLD_BY_TYPE.get(error_type)
+    if told is not None:
+        return told
     if error_type is ErrorType.ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
         return Cause.TEST_ASSERTION
     if error_type is ErrorType.TYPE_ERROR:

@@ -75,7 +75,8 @@ def words_of(text: str) -> frozenset[str]:
 def context_of(reading: Reading) -> str:
     """What the hash is made of: the headline with numbers and literals masked, and where in the code it was."""
     said = _QUOTED.sub("STR", reading.headline)
-    return "\n".join((mask(said), reading.code, _base(reading.location), _function(reading.function)))
+    file = _base_of(reading.location.rpartition(":")[0]) if reading.location else ""
+    return "\n".join((mask(said), reading.code, file, _function(reading.function)))
 
 
 def subject_of(reading: Reading) -> str:
@@ -87,14 +88,15 @@ def subject_of(reading: Reading) -> str:
         parts += _STATUS.findall(reading.headline)
         if asserted or reading.name in KEYED:
             parts += _NUMBER.findall(steady(reading.headline))
-    if asserted and reading.name not in KEYED:
-        parts += _ASSERTED.findall(reading.detail)
-    parts += _details(reading)
+    if reading.detail:
+        parts += _details(reading, asserted)
     return "\n".join((*parts, reading.test))
 
 
-def _details(reading: Reading) -> list[str]:
-    return [mask(reading.detail)] if reading.detail and reading.name.endswith(("ValidationError", "ZodError")) else []
+def _details(reading: Reading, asserted: bool) -> list[str]:
+    values = _ASSERTED.findall(reading.detail) if asserted and reading.name not in KEYED else []
+    fields = [mask(reading.detail)] if reading.name.endswith(("ValidationError", "ZodError")) else []
+    return values + fields
 
 
 def _stand_in(match: re.Match[str]) -> str:
@@ -109,10 +111,6 @@ def _stand_in(match: re.Match[str]) -> str:
 
 def _base_of(path: str) -> str:
     return path.replace("\\", "/").rstrip("/.").rpartition("/")[2]
-
-
-def _base(location: str | None) -> str:
-    return _base_of((location or "").rpartition(":")[0])
 
 
 def _function(name: str) -> str:

@@ -54,14 +54,10 @@ def diagnose(
         exit_code=exit_code,
         tool=tool,
     )
-    return Diagnosis(
-        signature=signature,
-        failure_type=failure_type_of(reading, error_type),
-        category=category,
-        cause=cause_of(reading, error_type, _past(signature, history), phase=phase),
-        headline=reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output"),
-        fix_hint=hint_for(reading, error_type),
-    )
+    failure_type = failure_type_of(reading, error_type)
+    cause = cause_of(reading, error_type, _past(signature, history) if history else NO_PAST, phase=phase)
+    headline = reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
+    return Diagnosis(signature, failure_type, category, cause, headline, hint_for(reading, error_type))
 
 
 @cache
@@ -78,11 +74,9 @@ def _as_shell_says(exit_code: int | None) -> int | None:
     return 128 - exit_code if exit_code is not None and -64 <= exit_code < 0 else exit_code
 
 
-def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str] | None) -> Past:
+def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str]) -> Past:
     """What earlier failures say of this one; a bare identity says only whether it was the same."""
-    known = list(history or ())
-    if not known:
-        return NO_PAST
+    known = list(history)
     told = [one.signature if isinstance(one, Diagnosis) else one for one in known if not isinstance(one, str)]
     same = sum(
         one == signature.identity if isinstance(one, str) else one.identity == signature.identity for one in known

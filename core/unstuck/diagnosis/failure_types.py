@@ -36,6 +36,8 @@ VERIFICATION_FAILED = Phrases(
     ("status code", r"\bstatus code\b"),
 )
 TRACED = 70
+# What keeps a program from being loaded at all.
+UNLOADED = (ErrorType.SYNTAX_ERROR, ErrorType.IMPORT_ERROR)
 
 
 def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False) -> FailureType:
@@ -64,7 +66,7 @@ def failure_type_of(reading: Reading, error_type: ErrorType) -> FailureType:
         return FailureType.VERIFICATION_FAILED if _ran(reading, error_type) else FailureType.BROKEN_BUILD
     if reading.kind == "lint":
         return FailureType.VERIFICATION_FAILED
-    if reading.kind == "build" or error_type in (ErrorType.SYNTAX_ERROR, ErrorType.IMPORT_ERROR):
+    if reading.kind == "build" or error_type in UNLOADED:
         return FailureType.BROKEN_BUILD if reading.exit_code != 127 else FailureType.UNKNOWN
     if error_type is ErrorType.DATABASE_ERROR or _has_class(reading):
         # The words of a query are data, and a class says more than the words of its message.
@@ -79,4 +81,4 @@ def _has_class(reading: Reading) -> bool:
 
 def _ran(reading: Reading, error_type: ErrorType) -> bool:
     """Tests that could not be loaded did not run."""
-    return error_type not in (ErrorType.SYNTAX_ERROR, ErrorType.IMPORT_ERROR) or "::" in reading.test
+    return error_type not in UNLOADED or "::" in reading.test

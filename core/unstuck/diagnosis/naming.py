@@ -36,6 +36,8 @@ def error_type_of(reading: Reading) -> ErrorType:
 
 def _by_code(reading: Reading) -> ErrorType | None:
     code = reading.code
+    if not code:
+        return None
     if code.isdigit():
         if reading.headline.startswith("curl: ("):
             return CURL.get(int(code), ErrorType.CONNECTION_ERROR)

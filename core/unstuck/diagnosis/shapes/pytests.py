@@ -41,9 +41,9 @@ MARKS = frozenset("EFI_=")
 def failing_test(text: str, lines: list[str]) -> Finding | None:
     """One section of the failures, with the tests that the summary names."""
     reader = _Reader()
-    for number, line in enumerate(_with_one_section(lines) if "___ " in text else lines):
+    for number, line in enumerate(_with_one_section(lines) if "\n___" in text else lines):
         # Most lines are of tests that passed, and none of those has both a file and no test's name.
-        if line[:1] in MARKS or (".py" in line and "::" not in line):
+        if line and (line[0] in MARKS or (".py" in line and "::" not in line)):
             reader.feed(line, number)
     return reader.finding()
 
@@ -169,23 +169,21 @@ class _Reader:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
         self._failed.sort()
         headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
-        file, number, function = self._spots[-1] if self._spots else ("", "", "")
-        return Finding(
-            weight=100,
-            headline=headline,
-            name=_name(headline),
-            location=place(file, number) if file else None,
-            function=function or next((spot[2] for spot in reversed(self._spots) if spot[2]), ""),
-            test=all_of(test for test, _ in self._failed),
-            detail=" ".join(self._said[1:3]),
-            kind="build" if self._broken else "test",
-            files=tuple(dict.fromkeys(spot[0] for spot in self._spots)),
-        )
+        found = Finding(100, headline, _name(headline), kind="build" if self._broken else "test")
+        found.test = all_of([test for test, _ in self._failed])
+        found.detail = " ".join(self._said[1:3])
+        if self._spots:
+            file, number, function = self._spots[-1]
+            found.location = place(file, number)
+            found.function = function or next((spot[2] for spot in reversed(self._spots) if spot[2]), "")
+            found.files = tuple(dict.fromkeys(spot[0] for spot in self._spots))
+        return found
 
     def _reason(self) -> str:
         """What the summary says of the section that was read, else of the first test."""
-        own = [said for test, said in self._failed if test.replace("::", ".").endswith(f".{self._title}")]
-        return next((said for said in (*own, *(said for _, said in self._failed)) if said), "")
+        title = f".{self._title}"
+        own = [said for test, said in self._failed if test.replace("::", ".").endswith(title)] if self._title else []
+        return next(filter(None, (*own, *(said for _, said in self._failed))), "")
 
 
 def _place_of(told: re.Match[str]) -> tuple[str, int, str]:
