@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -119,6 +120,16 @@ def test_causes(failure: Failure, cause: Cause) -> None:
 def test_words_inside_other_words_are_no_cause(error: str) -> None:
     """`<module>`, `NoneType` and `important` say nothing about modules, types and imports."""
     assert classify_cause(Failure(error, retry_count=5)) is Cause.SIMPLE_LOGIC
+
+
+@pytest.mark.parametrize("classify", [lambda error: classify_cause(Failure(error)), classify_failure])
+def test_of_a_long_error_the_two_ends_are_looked_at(classify: Callable[[str], str]) -> None:
+    """However long an error is, no more than a bounded head and tail of it is searched."""
+    said, filler = "SyntaxError: bad\n", "all is well\n" * 100_000
+    at_the_ends = {classify(text) for text in (said, said + filler, filler + said)}
+    assert len(at_the_ends) == 1
+    assert classify(filler + said + filler) == classify("")
+    assert classify("") not in at_the_ends
 
 
 @dataclass

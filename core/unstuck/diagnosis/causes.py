@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unstuck.diagnosis.bounds import ends_of
 from unstuck.diagnosis.kinds import Cause, ErrorType
-from unstuck.diagnosis.patterns import Lazy
+from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.reading import Reading
 
 __all__ = ["NO_PAST", "Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
 
-SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error", re.IGNORECASE)
-EXPECTATION = Lazy(r"expect", re.IGNORECASE)
+# Patterns in lower case, and the parts of a line that one of them is tried on for.
+SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error")
+SYNTAX_PARTS = ("syntax", "parse", "unexpected token", "indentation")
 DEPENDENCY = Lazy(
     r"(?:find|resolve|load|named?|missing|unknown|required?|install|the requested|no) (?:\S{1,40} ){0,3}?"
     r"(?:module|package|import)"
     r"|module[ -]?not[ -]?found|import ?error|cannot import|unresolved import|failed (?:to )?import|modules? missing"
     r"|(?:module|package|import) \S{1,120} (?:not found|does not exist|could not|is missing|has no)"
-    r"|no matching distribution",
-    re.IGNORECASE,
+    r"|no matching distribution"
 )
-TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch", re.IGNORECASE)
+DEPENDENCY_PARTS = ("module", "package", "import", "no matching distribution")
+TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch")
+TYPE_PARTS = ("type",)
 TOLD_BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
 PATIENCE = 2
 MANY_FILES = 3
@@ -98,17 +100,18 @@ class HandlerResult:
 def classify_cause(failure: Any) -> Cause:
     """The cause of a :class:`Failure` (or of anything with its attributes; a missing one counts as empty).
 
-    A ``type`` that names a cause decides where no rule does, so that a caller can state a cause no text shows.
+    A ``type`` that names a cause decides where no rule does, so that a caller can state a cause no text shows. Of a
+    long error the head and the tail are looked at.
     """
-    error = str(getattr(failure, "error", "") or "")
+    error = ends_of(str(getattr(failure, "error", "") or "")).lower()
     phase = getattr(failure, "phase", "")
-    if phase == "parse" or SYNTAX.search(error):
+    if phase == "parse" or _has(error, SYNTAX_PARTS, SYNTAX):
         return Cause.SYNTAX_ERROR
-    if phase == "test" and EXPECTATION.search(error):
+    if phase == "test" and "expect" in error:
         return Cause.TEST_ASSERTION
-    if DEPENDENCY.search(error):
+    if _has(error, DEPENDENCY_PARTS, DEPENDENCY):
         return Cause.DEPENDENCY_ISSUE
-    if TYPE.search(error):
+    if _has(error, TYPE_PARTS, TYPE):
         patient = (getattr(failure, "retry_count", 0) or 0) < PATIENCE
         return Cause.SIMPLE_LOGIC if patient else Cause.APPROACH_WRONG
     stated: Cause = Cause.read(getattr(failure, "type", ""), Cause.SIMPLE_LOGIC)
@@ -118,6 +121,11 @@ def classify_cause(failure: Any) -> Cause:
         bool(getattr(failure, "involves_external_api", False)),
         stated,
     )
+
+
+def _has(error: str, parts: tuple[str, ...], pattern: Lazy) -> bool:
+    """Whether ``pattern`` is found in a line of ``error`` that has one of ``parts``."""
+    return any(pattern.search(line) for part in parts for line in lines_with(error, part))
 
 
 def _by_circumstance(same_location: int, files: int, external_api: bool, otherwise: Cause) -> Cause:

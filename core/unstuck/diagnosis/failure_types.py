@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.bounds import ends_of
 from unstuck.diagnosis.context import says_context_exhausted
 from unstuck.diagnosis.gates import Overview
 from unstuck.diagnosis.kinds import ErrorType, FailureType
@@ -44,8 +45,9 @@ def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False
     """The failure type of an error's text; ``circular`` says whether the history of ``subtask_id`` goes in circles.
 
     Checked in this order: build, verification, context, circular. Context counts by whole phrases only, because the
-    word alone is in every second program.
+    word alone is in every second program. Of a long error the head and the tail are looked at.
     """
+    error = ends_of(error)
     kind = _by_indicator(Overview(error.lower()))
     if kind is FailureType.UNKNOWN and says_context_exhausted(error):
         return FailureType.CONTEXT_EXHAUSTED

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
+from unstuck.diagnosis.bounds import ends_of
 from unstuck.diagnosis.context import CONTEXT_GATES, says_context_exhausted
 from unstuck.diagnosis.gates import Either, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
@@ -18,10 +19,8 @@ from unstuck.diagnosis.shapes.rules import COMMAND_LINE
 from unstuck.diagnosis.test_runs import is_test_run, place_alone
 from unstuck.text import Clean, admit
 
-__all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "read"]
+__all__ = ["read"]
 
-HEAD_LIMIT = 16 * 1024
-TAIL_LIMIT = 64 * 1024
 LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000
@@ -202,19 +201,11 @@ def _cleaned(*fields: str) -> list[Clean]:
 
 
 def _bounded(output: str | bytes) -> str:
-    """Head and tail, as text with plain line ends and no terminal escapes; half lines at the cut are dropped."""
-    if len(output) > HEAD_LIMIT + TAIL_LIMIT:
-        head, tail = _text(output[:HEAD_LIMIT]), _text(output[-TAIL_LIMIT:])
-        text = "\n".join((head.rpartition("\n")[0] or head, tail.partition("\n")[2] or tail))
-    else:
-        text = _text(output)
+    """Head and tail, as text with plain line ends and no terminal escapes."""
+    text = ends_of(output)
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _text(raw: str | bytes) -> str:
-    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
 
 
 def _without_own_words(text: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType, diagnose
-from unstuck.diagnosis.reader import HEAD_LIMIT, TAIL_LIMIT
+from unstuck.diagnosis.bounds import HEAD_LIMIT, TAIL_LIMIT
 from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
