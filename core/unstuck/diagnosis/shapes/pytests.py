@@ -169,7 +169,8 @@ class _Reader:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
         self._failed.sort()
         headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
-        found = Finding(100, headline, _name(headline), kind="build" if self._broken else "test")
+        found = Finding(100, headline, _name(headline))
+        found.kind = "build" if self._broken else "test"
         found.test = all_of([test for test, _ in self._failed])
         found.detail = " ".join(self._said[1:3])
         if self._spots:
