@@ -182,9 +182,11 @@ class _Reader:
 
     def _reason(self) -> str:
         """What the summary says of the section that was read, else of the first test."""
-        title = f".{self._title}"
-        own = [said for test, said in self._failed if test.replace("::", ".").endswith(title)] if self._title else []
-        return next(filter(None, (*own, *(said for _, said in self._failed))), "")
+        told = [said for _, said in self._failed]
+        if self._title:
+            title = f".{self._title}"
+            told = [said for test, said in self._failed if test.replace("::", ".").endswith(title)] + told
+        return next(filter(None, told), "")
 
 
 def _place_of(told: re.Match[str]) -> tuple[str, int, str]:
