@@ -28,8 +28,11 @@ SIZE = (120, 40)
 KEYS = 100
 
 
-def seconds_of(*, watched: bool, per_second: int) -> list[Spent]:
-    """What each second of a run has used, in a process of its own at a terminal of its own, whose end is read here."""
+def seconds_of(*, watched: bool, per_second: int, key: bytes = b"", shows: bytes = b"") -> list[Spent]:
+    """What each second of a run has used, in a process of its own at a terminal of its own, whose end is read here.
+
+    ``key`` is typed there, and leads to what ``shows`` these words.
+    """
     ours, its = os.openpty()
     termios.tcsetwinsize(its, SIZE[::-1])
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
@@ -37,9 +40,11 @@ def seconds_of(*, watched: bool, per_second: int) -> list[Spent]:
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, start_new_session=True, env=environment)
         os.close(its)
-        written = b"".join(iter(lambda: _read(ours), b""))
+        begun = _read(ours)
+        os.write(ours, key)
+        written = begun + b"".join(iter(lambda: _read(ours), b""))
         os.close(ours)
-        if process.wait():
+        if process.wait() or shows not in written:
             raise RuntimeError(written.decode(errors="replace")[-2_000:])
         return [Spent(*spent) for spent in json.loads(Path(file.name).read_bytes())]
 
@@ -51,14 +56,14 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def share(*, per_second: int) -> Callable[[], float]:
+def share(*, per_second: int, key: bytes = b"", shows: bytes = b"") -> Callable[[], float]:
     """The screen's own share of a core in the median second: its callbacks, threads and writing, and its listening.
 
     Every second does the same, so what makes one dearer is the collector of garbage or the machine.
     """
 
     def measure() -> float:
-        spent = seconds_of(watched=True, per_second=per_second)
+        spent = seconds_of(watched=True, per_second=per_second, key=key, shows=shows)
         forgotten = median(abs(second.rest) for second in spent)
         if forgotten > 0.001:
             raise RuntimeError(f"{forgotten:.4f} s of a second are neither the screen's nor the run's")
@@ -140,6 +145,8 @@ def benches() -> Iterable[Bench]:
             budget=budget,
             rounds=3,
         )
+    plan = share(per_second=1, key=b"d", shows=b"plan of")
+    yield Bench(name="the same as a plan, 1 Hz", unit="% core", measure=plan, budget="2 %", rounds=3)
     # The difference of two figures that are ten times as large: noisy, but nothing can be left out of it.
     yield Bench(name="1 Hz, as the difference of two processes", unit="% core", measure=difference, rounds=3)
     yield Bench(name="memory with 1,000 tasks", unit="MB", measure=memory, budget="80 MB", rounds=3)

@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.dom import DOMNode
 
+from unstuck_tui.actions import key_of
+from unstuck_tui.past.index import indexed
+from unstuck_tui.past.view import PastRun
 from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.screens.replay import ReplayApp
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.lines import Lines
 
 
-def ticking(stage: Any) -> Iterator[float]:
+def ticking(app: App[None]) -> Iterator[float]:
     """How often what is on any screen wakes up, in seconds between two times."""
-    nodes: list[DOMNode] = [stage.app]
-    for screen in stage.app.screen_stack:
+    nodes: list[DOMNode] = [app]
+    for screen in app.screen_stack:
         nodes += [screen, *screen.walk_children()]
     for node in nodes:
         timers: list[Any] = list(getattr(node, "_timers", ()))
         yield from (timer._interval for timer in timers if timer._active.is_set() and timer._repeat is None)
 
 
-@pytest.mark.parametrize("keys", [(), ("?",), ("b",), ("l",), ("/",), ("a",), ("a", "1"), ("2",), ("3",)])
+@pytest.mark.parametrize("keys", [(), ("?",), ("b",), ("l",), ("d",), ("/",), ("a",), ("a", "1"), ("2",), ("3",)])
 async def test_nothing_wakes_up_more_often_than_once_a_second(showing: Any, keys: tuple[str, ...]) -> None:
-    """Main screen, help, browse, log, filter, a question, a text: while nothing happens none has a faster timer."""
+    """Main screen, help, browse, log, plan, filter, a question, a text: while nothing happens none has a faster timer."""
     async with showing(story=True) as stage:
         await stage.set_aside()
         for key in keys:
             await stage.pilot.press(key)
             await stage.pass_time(0.3)
-        assert all(interval >= 1.0 for interval in ticking(stage))
+        assert all(interval >= 1.0 for interval in ticking(stage.app))
 
 
-@pytest.mark.parametrize("key", ["b", "l"])
+@pytest.mark.parametrize("key", ["b", "l", "d"])
 async def test_a_hidden_screen_draws_nothing(showing: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    """While I browse or read the log the main screen draws no line, whatever happens; back again, all is there."""
+    """While I browse, or read the log or the plan, the main screen draws no line, whatever happens; back again, all is there."""
     drawn: list[str] = []
     async with showing(story=True) as stage:
         await stage.set_aside()
@@ -62,3 +68,23 @@ async def test_a_hidden_screen_draws_nothing(showing: Any, monkeypatch: pytest.M
         assert stage.app.screen is hidden
         assert "new0" in stage.text
         assert drawn
+
+
+async def test_a_replay_moves_only_while_it_is_looked_at(past_log: Path) -> None:
+    """It plays in steps of a fifth of a second; under any other screen nothing of it wakes up, and the moment stays."""
+    run = PastRun(indexed(past_log))
+    app = ReplayApp(run)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert all(interval >= 1.0 for interval in ticking(app))
+        await pilot.press(key_of("replay.play"))
+        assert min(ticking(app)) < 1.0
+        for key in ("?", "b", "l", "d"):
+            await pilot.press(key)
+            await pilot.pause()
+            seq = run.seq
+            assert all(interval >= 1.0 for interval in ticking(app)), key
+            await pilot.press("escape")
+            await pilot.pause()
+            assert run.seq == seq
+            assert min(ticking(app)) < 1.0

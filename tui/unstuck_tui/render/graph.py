@@ -94,9 +94,9 @@ def standing_of(graph: Graph, state: State) -> Standing:
         row = state.tasks[task]
         if row.state == "ended":
             continue
-        open_needs = [need for need in row.task.needs if need in length]
-        last = max(open_needs, key=length.__getitem__, default="")
-        before[task], length[task] = last, length.get(last, 0) + 1
+        needs = row.task.needs
+        last = max((need for need in needs if need in length), key=length.__getitem__, default="") if needs else ""
+        before[task], length[task] = last, length[last] + 1 if last else 1
         if row.state == "blocked":
             held[task] = _holder(state, row, held)
     end = max(length, key=length.__getitem__, default="")

@@ -88,12 +88,24 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
 
     def _set_playing(self, plays: bool) -> None:
         self._scrubber.plays = plays
-        if plays:
+        self._let_pass(plays)
+        self._scrubber.refresh()
+
+    def _let_pass(self, passes: bool) -> None:
+        if passes:
             self._player.begin()
             self._playing.resume()
         else:
             self._playing.pause()
-        self._scrubber.refresh()
+
+    def on_screen_suspend(self) -> None:
+        """Something lies over it: nobody would see what passes meanwhile."""
+        self._let_pass(False)
+
+    def on_screen_resume(self) -> None:
+        """In view again: what was playing goes on."""
+        super().on_screen_resume()
+        self._let_pass(self._scrubber.plays)
 
     async def _play_on(self) -> None:
         if not await self._player.play(self._scrubber.speed):
