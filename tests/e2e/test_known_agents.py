@@ -108,3 +108,20 @@ def test_a_loop_inside_a_stream_is_seen(repo: Path, inside: Inside, claude: Call
     steps = [(step["kind"], step["text"], step["exit_code"]) for step in events(out, "step_recorded")]
     assert steps[:2] == [("action", "make", None), ("failure", "no rule", 2)]
     assert events(out, "loop_warned")[0]["repeats"] == 3
+
+
+def test_a_question_of_a_sub_agent_ends_a_run_without_a_person_with_three(
+    repo: Path, inside: Inside, claude: Callable[[str], Path]
+) -> None:
+    """Two levels down somebody goes round in circles: the run ends by itself with 3, and the queue says who asks."""
+    step = '{"type":"%s","parent_tool_use_id":"reviewer-7","message":{"content":[%s]}}'
+    call = '{"type":"tool_use","id":"t%s","name":"Bash","input":{"command":"make all"}}'
+    fails = '{"type":"tool_result","tool_use_id":"t%s","is_error":true,"content":"Exit code 2 no rule for all"}'
+    kinds = (("assistant", call), ("user", fails))
+    lines = "; ".join(f"echo '{step % (kind, block % turn)}'" for turn in range(5) for kind, block in kinds)
+    claude(f"echo '{INIT % 1}'; {lines}; exec sleep 60")
+    run = ("run", "--json", "--headless", "--verify", "false", "--agent", "claude", "Do it.")
+    code, out, _ = inside(repo, *run)
+    assert (code, json.loads(out.splitlines()[-1])["exit_reason"]) == (3, "needs_person")
+    (gate,) = [row for row in map(json.loads, inside(repo, "show", "--json")[1].splitlines()) if "gate" in row]
+    assert (gate["type"], gate["path"]) == ("loop_detected", ["task", "reviewer-7"])
