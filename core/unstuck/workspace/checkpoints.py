@@ -24,6 +24,7 @@ from unstuck.workspace.condition import git_dir_of
 from unstuck.workspace.counting import Counted, parse_counts
 from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import Repository, above
+from unstuck.workspace.heads import DiffHeads
 from unstuck.workspace.pins import drop_pins
 from unstuck.workspace.restoring import (
     Change,
@@ -212,12 +213,18 @@ class CheckpointStore:
         return await self.changed(before.id, id) if before else ()
 
     async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> Clean:
-        """The unified diff from checkpoint ``a`` to ``b``, or to the files as they are. Raises CheckpointUnknown."""
+        """The unified diff from checkpoint ``a`` to ``b``, or to the files as they are. Raises CheckpointUnknown.
+
+        Of long ones it is the head of each file, and how much more there is.
+        """
+        heads, among = DiffHeads(), inside(self._side.tree, paths)
         async with self._side.held():
             old, new = await self._both(a, b)
             options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv")
-            result = await self._side.reading(*options, old, new, "--", *inside(self._side.tree, paths))
-            return admit(result.out, limit=_DIFF_LIMIT)
+            await self._side.reading(*options, old, new, "--", *among, take=heads.take)
+            more = len(await self._compare(old, new, among)) - heads.files if heads.is_full else 0
+        text = heads.text() + (f" … {more} files left out … \n".encode() if more > 0 else b"")
+        return await asyncio.to_thread(admit, text, limit=_DIFF_LIMIT)
 
     async def delete(self, id: str) -> None:
         """Let go of checkpoint ``id``. Raises CheckpointUnknown, or WorkspaceError while others are saving."""

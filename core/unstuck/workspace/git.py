@@ -14,7 +14,7 @@ import signal
 import sys
 from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,13 +108,15 @@ async def run_git(
     check: bool = True,
     user_config: bool = False,
     most: int | None = None,
+    take: Callable[[bytes], bool] | None = None,
     inherit: tuple[int, ...] = (),
 ) -> Result:
     """Run git in ``cwd`` under our own identity, without hooks, prompts, signatures or background work.
 
     ``user_config`` keeps the user's global configuration (filters, ignore rules) where files are read or written as
-    the user's own git would. After ``most`` bytes of output git is stopped and the code is 0. ``inherit`` are
-    descriptors that git holds too, so that a lock on one of them lasts until git has ended even if we are killed.
+    the user's own git would. After ``most`` bytes of output, or once ``take``, which then gets the output in pieces
+    instead, says that it wants no more, git is stopped and the code is 0. ``inherit`` are descriptors that git holds
+    too, so that a lock on one of them lasts until git has ended even if we are killed.
 
     Raises GitError for a non-zero exit (unless ``check`` is off) or where git was killed, which is no answer to any
     question, and WorkspaceError where git cannot be started.
@@ -124,15 +126,16 @@ async def run_git(
     )
     assert process.stdout is not None
     assert process.stderr is not None
+    out, err = _Kept(most), _Kept()
     try:
-        out, err, _ = await asyncio.gather(
-            _read(process, process.stdout, most), _read(process, process.stderr, None), _feed(process, stdin)
+        is_enough, *_ = await asyncio.gather(
+            _read(process, process.stdout, take or out), _read(process, process.stderr, err), _feed(process, stdin)
         )
         code = await process.wait()
     except BaseException:
         await _end(process)
         raise
-    result = Result(0 if most is not None and len(out) >= most else code, out, err.decode("utf-8", "replace"))
+    result = Result(0 if is_enough else code, bytes(out.bytes), err.bytes.decode("utf-8", "replace"))
     if result.code < 0 or (check and result.code):
         raise GitError(arguments, code, _complaint(result.err))
     return result
@@ -199,13 +202,27 @@ def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[str
     return {**inherited, **_ALWAYS, **({} if user_config else _NO_USER_CONFIG), **(extra or {})}
 
 
-async def _read(process: Process, stream: StreamReader, most: int | None) -> bytes:
-    limit, kept = most if most is not None else sys.maxsize, bytearray()
+class _Kept:
+    """Output that is kept, up to ``most`` bytes of it."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most if most is not None else sys.maxsize
+        self.bytes = bytearray()
+
+    def __call__(self, chunk: bytes) -> bool:
+        self.bytes += chunk[: self._most - len(self.bytes)]
+        return len(self.bytes) < self._most
+
+
+async def _read(process: Process, stream: StreamReader, take: Callable[[bytes], bool]) -> bool:
+    """Hand on what comes until ``take`` has enough of it, which ends the process; whether it had."""
+    is_enough = False
     while chunk := await stream.read(_CHUNK):  # to the end also after a kill: an unread pipe would hold up the wait
-        kept += chunk[: limit - len(kept)]
-        if len(kept) >= limit and process.returncode is None:
-            process.kill()
-    return bytes(kept)
+        if not is_enough and not take(chunk):
+            is_enough = True
+            if process.returncode is None:
+                process.kill()
+    return is_enough
 
 
 async def _feed(process: Process, stdin: bytes | None) -> None:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -123,10 +123,18 @@ class SideRepository:
         return await self._run(arguments, stdin, check, self._environment(index))
 
     async def reading(
-        self, *arguments: str, stdin: bytes | None = None, check: bool = True, index: Path | None = None
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        check: bool = True,
+        index: Path | None = None,
+        take: Callable[[bytes], bool] | None = None,
     ) -> Result:
-        """The same, on the user's objects too: for what reads the contents of files that were never changed."""
-        return await self._run(arguments, stdin, check, self._environment(index) | self._store.borrowed())
+        """The same, on the user's objects too: for what reads the contents of files that were never changed.
+
+        ``take`` gets the output in pieces, and says whether it wants more.
+        """
+        return await self._run(arguments, stdin, check, self._environment(index) | self._store.borrowed(), take)
 
     async def snapshot(self) -> Snapshot:
         """The tree as it is now; a damaged or outdated private index is thrown away and built again, once.
@@ -373,11 +381,16 @@ class SideRepository:
         return environment | ({"GIT_INDEX_FILE": str(index)} if index else {})
 
     async def _run(
-        self, arguments: tuple[str, ...], stdin: bytes | None, check: bool, environment: dict[str, str]
+        self,
+        arguments: tuple[str, ...],
+        stdin: bytes | None,
+        check: bool,
+        environment: dict[str, str],
+        take: Callable[[bytes], bool] | None = None,
     ) -> Result:
-        command = (*self._store.options, *arguments)
+        command, held = (*self._store.options, *arguments), self._descriptors
         return await run_git(
-            self.tree, *command, environment=environment, stdin=stdin, check=check, inherit=self._descriptors
+            self.tree, *command, environment=environment, stdin=stdin, check=check, take=take, inherit=held
         )
 
 
