@@ -17,6 +17,7 @@ from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.record.remembered import learnt
 from unstuck.runs.remembering import memory_of
+from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.project import locate
 from unstuck_tui.actions import key_of
 from unstuck_tui.past.index import indexed
@@ -247,6 +248,42 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) ->
         await press(stage, "checkpoints.undo")
         await says(stage, "y")
         assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
+
+
+async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once it is said that it is being compared, keys go on, esc ends it, and the next comparison is shown."""
+    begun, ended, compare = asyncio.Event(), asyncio.Event(), CheckpointStore.diff
+
+    async def endless(*arguments: Any, **options: Any) -> Any:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with showing() as stage:
+        core = stage.story.core
+        await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        (core.root / "README.md").write_text("different\n", encoding="utf-8")
+        screen = await opened(stage)
+        await press(stage, "browse.checkpoints")
+        monkeypatch.setattr(CheckpointStore, "diff", endless)
+        await stage.pilot.press(key_of("checkpoints.diff"))
+        await begun.wait()
+        await stage.pilot.pause()
+        assert "comparing since" in stage.text
+        await stage.pilot.press(key_of("browse.memory"), key_of("browse.checkpoints"))
+        await stage.pilot.pause()
+        assert "comparing since" in stage.text
+        assert not ended.is_set()
+        await stage.pilot.press(key_of("browse.back"))
+        await ended.wait()
+        await settled(stage)
+        assert "comparing" not in stage.text
+        assert stage.app.screen is screen
+        monkeypatch.setattr(CheckpointStore, "diff", compare)
+        await press(stage, "checkpoints.diff")
+        assert "+different" in stage.text
 
 
 async def test_nothing_is_restored_under_an_agent(showing: Any) -> None:

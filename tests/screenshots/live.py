@@ -7,13 +7,14 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.screenshots.camera import press, shot, showing, text_of
+from tests.screenshots.camera import press, settled, shot, showing, text_of
 from textual.pilot import Pilot
 
 from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.app import UnstuckApp
+from unstuck_tui.dialogs.hands import BackDialog
 from unstuck_tui.view import LiveRun
 
 __all__ = ["LiveCamera"]
@@ -62,6 +63,7 @@ class LiveCamera:
                     await question(supervisor, "stuck", stuck)
                     await task_screens(supervisor, stuck)
                     await browse_screens(supervisor, stuck)
+                    await by_hand(supervisor, stuck)
                     return
         finally:
             await supervisor.stop("the pictures are taken")
@@ -130,6 +132,24 @@ async def browse_screens(supervisor: Supervisor, task: str) -> None:
         await shot(pilot, "memory")
         await press(pilot, "browse.back", "view.log")
         await shot(pilot, "log")
+
+
+async def by_hand(supervisor: Supervisor, task: str) -> None:
+    """Back from the files of a task that is stuck: what was changed there, and the line of why."""
+    handed = await supervisor.hand_over(task)
+    file = handed.folder / "shop" / "webhook.py"
+    mended = re.sub(r"^SECRET = .*", 'SECRET = Path("endpoint.key").read_bytes()', file.read_text(), flags=re.MULTILINE)
+    file.write_text(mended.replace("import hmac\n", "import hmac\nfrom pathlib import Path\n"))
+    (handed.folder / "endpoint.key").write_text("endpoint secret\n")
+    back = await supervisor.give_back(handed)
+    app = UnstuckApp(LiveRun(supervisor))
+    async with showing(app) as pilot:
+        await select(pilot, task)
+        await app.push_screen(BackDialog(handed, back, (), {}, clock=app.tracker.clock))
+        await settled(pilot)
+        await press(pilot, "hands.tell")
+        await pilot.press(*"The endpoint has a key of its own: read it from its file, never write it down.")
+        await shot(pilot, "by_hand")
 
 
 async def select(pilot: Pilot[None], task: str) -> None:

@@ -19,6 +19,7 @@ from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
     checkpoint_about,
     checkpoint_cells,
+    comparing_lines,
     diff_lines,
     plan_words,
 )
@@ -44,6 +45,7 @@ class CheckpointsTab(Tab[Row]):
         self._marked: tuple[str, ...] = ()
         self._rungs: dict[str, str] = {}
         self._compared: tuple[str, Sequence[Row], str] | None = None
+        self._comparing: tuple[str, asyncio.Future[None]] | None = None
 
     def key(self, row: Row) -> str:
         return str(row["id"])
@@ -62,14 +64,19 @@ class CheckpointsTab(Tab[Row]):
         return checkpoint_cells(row, width, rung=self._rungs.get(row["id"], ""), marked=row["id"] in self._marked)
 
     def about(self, row: Row, width: int) -> Sequence[Line]:
+        if self._comparing is not None:
+            return comparing_lines(self._comparing[0], width)
         if self._compared is not None:
             return diff_lines(*self._compared, width)
         return checkpoint_about(row, width)
 
     def back(self) -> bool:
-        """Leave what was compared."""
-        was, self._compared = self._compared, None
-        return was is not None
+        """Leave what was compared, or is being compared."""
+        compared, comparing = self._compared, self._comparing
+        self._compared = self._comparing = None
+        if comparing is not None:
+            comparing[1].cancel()
+        return compared is not None or comparing is not None
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
@@ -88,11 +95,23 @@ class CheckpointsTab(Tab[Row]):
         elif chosen[0]["root"] != chosen[1]["root"]:
             raise UsageError("these two are of different trees, so there is nothing to compare")
         first, other = str(chosen[0]["id"]), str(chosen[1]["id"]) if len(chosen) > 1 else None
-        store, _ = await self._store(chosen[0])
-        changes = await store.changed(first, other)
         said = f"{first} up to {other}" if other else f"{first} up to now"
-        self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
+        work = asyncio.ensure_future(self._compare(said, chosen[0], first, other))
+        self._comparing = said, work
         self.world.screen.redraw()
+        try:
+            await asyncio.wait((work,))
+        finally:
+            work.cancel()
+        if not work.cancelled():
+            self._comparing = None
+            self.world.screen.redraw()
+            work.result()
+
+    async def _compare(self, said: str, row: Row, first: str, other: str | None) -> None:
+        store, _ = await self._store(row)
+        changes = await store.changed(first, other)
+        self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
 
     def do_next(self, row: Row) -> None:
         """To the next file of what was compared."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unstuck.runs.sizes import sized
+from unstuck_tui.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import fit, time_of_day
 from unstuck_tui.render.restoring import plan_said, under_way_said
@@ -13,7 +14,7 @@ from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.story import changes_lines
 from unstuck_tui.render.words import Tone
 
-__all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "coverage", "diff_lines", "plan_words"]
+__all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "comparing_lines", "coverage", "diff_lines", "plan_words"]
 
 Row = Mapping[str, Any]
 COLUMNS = (
@@ -69,6 +70,11 @@ def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     if row["ignored"]:
         lines += field_lines("without", f"{row['ignored']} ignored files and folders", width, tone="quiet")
     return lines
+
+
+def comparing_lines(since: str, width: int) -> list[tuple[Cell, ...]]:
+    """What is said while it is being looked at what has changed ``since`` then."""
+    return [(Cell(fit(f"  comparing since {since} … {spoken('browse.back')} gives it up", width), "quiet"),)]
 
 
 def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> list[tuple[Cell, ...]]:
