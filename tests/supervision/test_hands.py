@@ -192,6 +192,22 @@ async def test_taken_again_all_of_it_is_told(desk: Any) -> None:
         assert (await working).status == "succeeded"
 
 
+async def test_what_was_saved_before_is_gone(desk: Any) -> None:
+    """The files as they were are not kept any more: they can be taken over all the same, and what comes is told."""
+    async with desk() as at:
+        working = at.works()
+        await at.process()
+        handed = await at.supervisor.hand_over("web")
+        await at.supervisor.give_back(handed)
+        core = at.supervisor.core
+        await core.checkpoints(at.root).delete(handed.since)
+        again = await at.supervisor.hand_over("web")
+        (at.root / "new.py").write_text("new\n", encoding="utf-8")
+        assert (await at.supervisor.give_back(again)).changes == ("added new.py",)
+        await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
+        await working
+
+
 async def test_a_persons_work_is_not_taken_back(desk: Any) -> None:
     """What I did by hand in between is not the task's: a restore of its own work leaves mine where it is."""
     async with desk() as at:

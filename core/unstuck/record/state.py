@@ -29,7 +29,7 @@ __all__ = [
     "load",
 ]
 
-FOLD = 3
+FOLD = 4
 """Counts up whenever the same records come to other rows: a snapshot of other rows is not used."""
 
 TaskState = Literal[
@@ -178,7 +178,8 @@ class TaskRow:
 class GateRow:
     """A gate with its times (ISO 8601) and, once answered, what the answer does. ``since`` is monotonic, in seconds.
 
-    ``holds`` are the tasks whose work waits for it.
+    ``holds`` are the tasks whose work waits for it; ``handed`` is the checkpoint of its task's files as they were when
+    a person first took them into their own hands.
     """
 
     gate: Gate
@@ -189,6 +190,7 @@ class GateRow:
     rule: int | None = None
     report: str = ""
     holds: tuple[str, ...] = ()
+    handed: str = ""
 
     @property
     def id(self) -> str:

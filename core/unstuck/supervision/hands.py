@@ -7,11 +7,12 @@ is told apart from it, and is never taken back with it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.contract import Answer
-from unstuck.errors import UsageError, WorkspaceError
+from unstuck.errors import CheckpointUnknown, UsageError, WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import GateRow, TaskRow
 from unstuck.supervision.asking import answer_gate
@@ -73,8 +74,7 @@ async def hand_over(core: Core, task: str) -> Handed:
     row = core.row(task)
     _refuse(core, gate, is_ours=gate.id != before)
     keep_open(core, gate.id)
-    again = core.in_hands.get(gate.id)
-    since = again.since if again is not None else await _saved(core, row)
+    since = await _since(core, row, gate)
     if core.head.gates[gate.id].status != "open":
         raise UsageError(f"{task} has had its answer just now")
     handed = Handed(
@@ -105,9 +105,15 @@ def _refuse(core: Core, gate: GateRow, *, is_ours: bool) -> None:
         raise UsageError(f"the agent of {task} cannot be held: it would go on changing the same files")
 
 
-async def _saved(core: Core, row: TaskRow) -> str:
-    """The checkpoint of the files as they are: from it on it is not the task that works in them."""
+async def _since(core: Core, row: TaskRow, gate: GateRow) -> str:
+    """The checkpoint from which on it is not the task that works in its files, also after a kill in between.
+
+    It is of the files as they are, unless they were in a person's hands at this question before.
+    """
     store = core.checkpoints(core.tree_of(row))
+    if gate.handed:
+        with suppress(CheckpointUnknown):  # it may have been dropped since
+            return (await store.get(gate.handed)).id
     return (await store.create("hand-over", run=core.run, task=row.id, works=False)).id
 
 

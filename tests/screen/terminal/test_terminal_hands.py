@@ -256,6 +256,23 @@ def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
     assert len(gone) == 2
 
 
+def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
+    """The supervisor is killed while I work by hand: resumed, the next look at the files shows all that I did."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    terminal.write("echo 1 > before.txt; echo re''ady\n")
+    terminal.until("ready")
+    terminal.kill(signal.SIGKILL)
+    terminal.ended()
+    terminal = hands.terminal("run", "--resume", "last")
+    terminal.until("task is stuck", OPEN)
+    into_the_shell(terminal)
+    terminal.write("echo 2 > after.txt; exit\n")
+    terminal.until("You have changed 2 files: added after.txt, added before.txt", BACK)
+    terminal.kill(signal.SIGTERM)
+    assert terminal.ended() in (3, 130)
+
+
 def test_a_run_that_is_stopped_meanwhile_gives_the_terminal_back_clean(hands: Any) -> None:
     """TERM while I work by hand: the shell is hung up, the terminal is as it was, and the run can be gone on with."""
     terminal = stuck(hands)

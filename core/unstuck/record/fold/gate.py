@@ -142,6 +142,13 @@ def _stood_still(state: State, record: Record, row: GateRow) -> None:
         not_counted(state, attempt, row.since, record.mono)
 
 
+@_on(e.HandedOver)
+def _handed_over(state: State, record: Record, event: e.HandedOver) -> None:
+    row = state.gates.get(event.gate)
+    if row is not None and not row.handed:
+        state.gates[event.gate] = replace(row, handed=event.checkpoint)
+
+
 @_on(e.AnswerSent)
 def _answer_sent(state: State, record: Record, event: e.AnswerSent) -> None:
     change_gate(state, event.gate, status="sent")
