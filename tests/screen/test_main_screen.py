@@ -640,3 +640,22 @@ def _contrast(style: Any) -> float:
 
     light, dark = sorted((luminance(style.color), luminance(style.bgcolor)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: Any) -> None:
+    """The disk is full: what worked stands still, in its row, its title and the counts; with room again it works."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        stage.main.query_one(TaskTable).select("cart")
+        await stage.settled()
+        assert "cart · working" in stage.text
+        tracker = stage.app.tracker
+        for held in ("no space left", ""):
+            tracker.held = lambda held=held: held
+            tracker.trouble()
+            await stage.settled()
+            rows = [row for row in stage.rows() if " cart " in row]
+            assert all(("held" in row, "working" in row) == (bool(held), not held) for row in rows[:1]), rows
+            assert ("stands still" in rows[0]) == bool(held)
+            assert (f"cart · {'held' if held else 'working'}") in stage.text
+            assert ("working" in stage.rows()[0]) == (not held)

@@ -127,7 +127,10 @@ class Tracker:
     def trouble(self) -> None:
         """Whether anything can be recorded has changed: that is in no record."""
         quiet = not (self._tasks or self._rows or self._gates)
-        self._gates = True
+        self._gates = self._rows = True
+        for one in tuple(self.timed):  # whatever is at work stands still, or goes on
+            self._tasks.add(one)
+            self._look_at(one)
         if quiet:
             self.wake()
 
@@ -165,7 +168,7 @@ class Tracker:
         row = self.state.tasks.get(task)
         if row is None:
             return
-        state, group = row.state, group_of(self.state, row)
+        state, group = row.state, group_of(self.state, row, still=bool(self.held()))
         before = self._groups.get(task, "")
         if group != before:
             self._groups[task] = group

@@ -97,21 +97,25 @@ def task_cells(
     limits: Mapping[str, int],
     spent: float = 0.0,
     marked: bool = False,
+    still: bool = False,
 ) -> tuple[Cell, ...]:
-    """The line of one task; ``spent`` is what its attempts have taken, in seconds."""
-    tone = tone_of(state, row)
+    """The line of one task; ``spent`` is what its attempts have taken, in seconds.
+
+    ``still``: nothing can be recorded for the moment, so no agent goes on.
+    """
+    tone = tone_of(state, row, still=still)
     quiet = row.state == "ended"
     cells = [
-        Cell(f"{glyph_of(state, row)}{'*' if marked else ' '}", tone),
+        Cell(f"{glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
         Cell(fit(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
-        Cell(fit(word_of(state, row), columns.state) + " ", tone),
+        Cell(fit(word_of(state, row, still=still), columns.state) + " ", tone),
     ]
     if columns.agent:
         cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
     if columns.kind:
         cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
     cells.append(Cell(fit(_rung(state, row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
-    cells.append(_time(state, row, columns, now, spent))
+    cells.append(_time(state, row, columns, now, spent, still))
     if columns.loop:
         cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
     cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
@@ -127,9 +131,9 @@ def _is_done(state: State, need: str) -> bool:
     return upstream is not None and upstream.status == "succeeded"
 
 
-def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float) -> Cell:
+def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float, still: bool) -> Cell:
     width = columns.time
-    left = time_left(state, row, now)
+    left = None if still else time_left(state, row, now)
     if left is not None:
         seconds, limit = left
         tone: Tone = "bad" if seconds < 0.1 * limit else "wait" if seconds < 0.2 * limit else "work"
@@ -144,7 +148,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         )
     elif row.state == "running" and needs_person(state, row):
         text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
-    elif is_held(state, row):
+    elif is_held(state, row, still=still):
         text, tone = "stands still", "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)

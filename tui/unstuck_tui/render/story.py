@@ -32,15 +32,15 @@ _DIFF_LINES = 5_000
 _CUT = re.compile(r" … \d+ (?:characters|files|lines|lines and more) left out … ")
 
 
-def story_title(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
-    """Which task this is, in one line."""
+def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
+    """Which task this is, in one line; ``still``: nothing can be recorded, so no agent goes on."""
     agent = row.task.agent or row.task.agent_type
     kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
     used = spent_of(usage_of(state, row))
     spent = f" · {used}" if used else ""
-    return f"{row.id} · {word_of(state, row)} · {agent}{kind}{rung}{attempts}{spent}"
+    return f"{row.id} · {word_of(state, row, still=still)} · {agent}{kind}{rung}{attempts}{spent}"
 
 
 def page_names(names: Sequence[str], shown: str, room: int) -> str:

@@ -81,35 +81,39 @@ def needs_person(state: State, row: TaskRow) -> bool:
     return gate is not None and gate.status == "open"
 
 
-def is_held(state: State, row: TaskRow) -> bool:
-    """Whether its agent stands still for a question that is not about this task alone, such as a budget used up."""
+def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
+    """Whether its agent stands still for a question that is not about this task alone, such as a budget used up.
+
+    ``still``: nothing can be recorded, so all of them do, which no record says.
+    """
     attempt = state.attempts.get(row.attempt)
-    return row.state == "running" and attempt is not None and attempt.state == "held" and not needs_person(state, row)
+    stands = still or (attempt is not None and attempt.state == "held")
+    return row.state == "running" and stands and not needs_person(state, row)
 
 
-def _live(state: State, row: TaskRow) -> str:
-    return "held" if is_held(state, row) else row.state
+def _live(state: State, row: TaskRow, still: bool) -> str:
+    return "held" if is_held(state, row, still=still) else row.state
 
 
-def glyph_of(state: State, row: TaskRow) -> str:
+def glyph_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """One cell that tells the state."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][0]
-    return "!" if needs_person(state, row) else _LIVE[_live(state, row)][0]
+    return "!" if needs_person(state, row) else _LIVE[_live(state, row, still)][0]
 
 
-def word_of(state: State, row: TaskRow) -> str:
+def word_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """The state in a word or two."""
     if row.state == "ended":
         return row.status or "ended"
-    return "needs you" if needs_person(state, row) else _LIVE[_live(state, row)][1]
+    return "needs you" if needs_person(state, row) else _LIVE[_live(state, row, still)][1]
 
 
-def tone_of(state: State, row: TaskRow) -> Tone:
+def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
     """What kind of news the state is."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][1]
-    return "ask" if needs_person(state, row) else _LIVE[_live(state, row)][2]
+    return "ask" if needs_person(state, row) else _LIVE[_live(state, row, still)][2]
 
 
 def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
@@ -128,11 +132,11 @@ def rung_label(level: Level, climb: Climb, limit: int) -> str:
     return {"human": "answered", "continue": "new session"}.get(level, "first")
 
 
-def group_of(state: State, row: TaskRow) -> str:
+def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """What the header counts the task as: fewer words than there are states."""
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
-    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row)]
+    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row, still)]
 
 
 def receipt_words(event: StopReceipt) -> str:

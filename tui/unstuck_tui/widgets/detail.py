@@ -199,7 +199,8 @@ class Detail(Vertical):
             return
         row, state = self._row, self._tracker.state
         width = max(1, self.size.width)
-        told = f" {story_title(state, row, self._view.limits)}" if row is not None else ""
+        still = bool(self._tracker.held())
+        told = f" {story_title(state, row, self._view.limits, still=still)}" if row is not None else ""
         names = page_names(_PAGES, self._page, max(width - cell_len(told), 16)) if row is not None else ""
         title = fit(told, max(1, width - cell_len(names))) + names
         self.query_one("#story-title", Static).update(Content(title), layout=False)

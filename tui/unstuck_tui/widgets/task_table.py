@@ -108,6 +108,7 @@ class TaskTable(Lines, can_focus=True):
             limits=self._limits,
             spent=spent,
             marked=row.id in self._marked,
+            still=bool(self._tracker.held()),
         )
 
     def heading(self, width: int) -> Sequence[Cell]:
