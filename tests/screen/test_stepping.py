@@ -108,17 +108,41 @@ async def test_one_decision_for_all_that_are_marked(showing: Any) -> None:
 
 
 async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing: Any) -> None:
-    """A marked task has a star beside its sign; after a decision, also one to change nothing, no mark is left."""
+    """A marked task has a star beside its sign: it stays while nothing is decided, and goes with what is."""
     async with showing(story=True) as stage:
         await stage.set_aside()
-        await stage.pilot.press("g", "space")
+        await stage.pilot.press("G", "space")
         await stage.settled()
-        assert "✓*models" in stage.text
+        assert "○*docs" in stage.text
         await stage.pilot.press("m")
         await asked(stage)
         await stage.pilot.press("escape")
         await stage.settled()
+        assert "○*docs" in stage.text
+        await stage.pilot.press("m")
+        await asked(stage)
+        await stage.pilot.press("5")
+        await become(lambda: not stage.app.screen.is_modal)
+        await stage.settled()
+        assert "*docs" not in stage.text
+
+
+async def test_escape_drops_the_marks_and_says_so(showing: Any) -> None:
+    """At the table esc forgets the filter, then the marks, with a word; without marks it is not offered."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        assert "back" not in stage.rows()[-1]
+        await stage.pilot.press("g", "space", "space", "slash", *"s", "enter")
+        await stage.settled()
+        await stage.pilot.press("escape")
+        await stage.settled()
+        assert stage.text.count("*") == 2
+        assert "back" in stage.rows()[-1]
+        await stage.pilot.press("escape")
+        await stage.settled()
+        assert "2 marks dropped." in stage.text
         assert "*models" not in stage.text
+        assert "back" not in stage.rows()[-1]
 
 
 async def test_what_cannot_be_decided_says_why(showing: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from textual.app import App
@@ -35,11 +35,11 @@ class Stepping:
         if tasks:
             start(self._app, self._own("holding"), self._hold, tuple(tasks))
 
-    def decide(self, tasks: Sequence[str]) -> None:
-        """Ask what becomes of ``tasks``, and do it."""
+    def decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
+        """Ask what becomes of ``tasks``, and do it; ``decided`` is called once that is said."""
         if tasks and not self._is_deciding and not self._view.is_past:
             self._is_deciding = True
-            start(self._app, self._own("deciding"), self._decide, tuple(tasks))
+            start(self._app, self._own("deciding"), self._decide, tuple(tasks), decided)
         elif self._view.is_past:
             self._app.notify("This is a replay: nothing can be decided in it.", markup=False)
 
@@ -63,7 +63,7 @@ class Stepping:
         elif gates:
             self._app.notify(f"{len(gates)} stand still and wait for you.", markup=False)
 
-    async def _decide(self, tasks: Sequence[str]) -> None:
+    async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:
             question = deciding(self._view.state, tasks)
             dialog = GateDialog(question, clock=self._view.clock, drafts=self._drafts)
@@ -78,6 +78,7 @@ class Stepping:
                 self._app.notify(said, severity="warning", timeout=10, markup=False)
         elif answer is not None:
             self._drafts.clear()
+            decided()
             await self._answer(tasks, answer)
 
     async def _answer(self, tasks: Sequence[str], answer: Answer | Jump) -> None:

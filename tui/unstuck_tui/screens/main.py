@@ -157,7 +157,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         table = self._table
         at_table = table.has_focus and not self.has_class("-opened")
         if action == "back":
-            return not at_table or table.is_filtered
+            return not at_table or table.is_filtered or bool(table.marked)
         return (at_table and not table.is_filtered) if action == "sort" else True
 
     # --- what the person does ----------------------------------------------------------------------------------------
@@ -206,8 +206,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_decide(self) -> None:
         """More time, another approach, skip and the like."""
-        self._stepping.decide(self._table.chosen)
-        self._table.unmark()
+        self._stepping.decide(self._table.chosen, self._table.unmark)
 
     def action_by_hand(self, program: Program) -> None:
         """Work in the selected task's files oneself."""
@@ -262,9 +261,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.app.push_screen(BrowseScreen(self._view, self._asker))
 
     def action_back(self) -> None:
-        """Leave what is open: the filter's field, the detail, then the filter itself."""
+        """Leave what is open: the filter's field, the detail, then the filter itself, and the marks last."""
         field, table = self.query_one("#filter", Input), self._table
-        if field.has_focus or (table.has_focus and not self.has_class("-opened")):
+        at_table = table.has_focus and not self.has_class("-opened")
+        if at_table and not table.is_filtered and (marked := len(table.marked)):
+            table.unmark()
+            self.notify(f"{marked} {'mark' if marked == 1 else 'marks'} dropped.", markup=False)
+        if field.has_focus or at_table:
             field.value = ""
             self.remove_class("-filtering")
         self.remove_class("-opened")

@@ -65,8 +65,12 @@ class TaskTable(Lines, can_focus=True):
     @property
     def chosen(self) -> Sequence[str]:
         """The marked tasks that are there still; without any the one under the cursor."""
-        marked = [task for task in self._marked if task in self._state.tasks]
-        return marked or ([self._selected] if self._selected else [])
+        return self.marked or ([self._selected] if self._selected else [])
+
+    @property
+    def marked(self) -> Sequence[str]:
+        """The marked tasks that are there still."""
+        return [task for task in self._marked if task in self._state.tasks]
 
     @property
     def shown(self) -> Sequence[str]:
@@ -199,12 +203,14 @@ class TaskTable(Lines, can_focus=True):
         elif self._selected:
             self._marked[self._selected] = None
         self.redraw([self._places.get(self._selected, -1)])
+        self.refresh_bindings()
         self.action_cursor(1)
 
     def unmark(self) -> None:
         """Forget all marks."""
         marked, self._marked = list(self._marked), {}
         self.redraw(self._places.get(task, -1) for task in marked)
+        self.refresh_bindings()
 
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
