@@ -12,6 +12,7 @@ from unstuck_tui.actions import key_of
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.graph import about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.screens.plan import PlanScreen
+from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -123,6 +124,30 @@ async def test_it_is_seen_and_left_at_every_size(showing: Any, size: tuple[int, 
         await stage.pilot.pause()
         assert stage.app.screen is stage.main
         assert stage.main.query_one(TaskTable).selected == "webhook"
+
+
+async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
+    """What is said about a task is whole also where it has to be scrolled, which shows only once it is there."""
+    async with showing(size=(60, 16)) as stage:
+        names = [f"a-task-with-quite-a-long-name-{number}" for number in range(6)]
+        for name in names:
+            stage.story.task(name)
+        stage.story.task("alone")
+        stage.story.task("release", needs=tuple(names))
+        await stage.settled()
+        stage.main.query_one(TaskTable).select("alone")
+        await stage.pilot.press("d")
+        await stage.pilot.pause()
+        screen = stage.app.screen
+        screen.query_one(GraphList).select("release")
+        await stage.pilot.pause()
+        page = screen.query_one("#about", Page)
+        assert page.show_vertical_scrollbar
+        top = page.region.y
+        shown = [row[: page.scrollable_content_region.width] for row in stage.rows()[top : page.region.bottom]]
+        told = ["".join(cell.text for cell in line) for line in page._lines]
+        shown = [row for row in shown if "─" not in row]
+        assert [row.rstrip() for row in shown] == [line.rstrip() for line in told[: len(shown)]]
 
 
 async def test_only_what_is_in_view_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,7 +160,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         page, tab = self.query_one("#about", Page), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         anew, self._told = anew or told != self._told, told
-        row, width = tab.row, max(20, page.scrollable_content_region.width)
+        row, width = tab.row, page.room
         page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=anew)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -186,7 +186,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
 
     def _show_record(self) -> None:
         page = self.query_one("#record", Page)
-        width = max(20, page.scrollable_content_region.width)
+        width = page.room
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), anew=True)
 
     def action_open(self) -> None:

@@ -107,8 +107,8 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
     def _show(self) -> None:
         page, task = self.query_one("#about", Page), self._list.selected
         if task:
-            width = max(20, page.size.width or self.size.width)
-            page.fill(about_lines(self._list.graph, self._list.standing, self._tracker.state, task, width), anew=True)
+            state = self._tracker.state
+            page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=True)
 
     def action_open(self) -> None:
         """Back to the main screen, with this task selected."""

@@ -56,6 +56,11 @@ class Page(Lines, can_focus=True):
         self._lines: Sequence[Line] = ()
         self._from_end = self._follows = from_end
 
+    @property
+    def room(self) -> int:
+        """How wide a line may be, whether or not there is a scrollbar: that shows only once the lines are there."""
+        return max(20, self.size.width - self.styles.scrollbar_size_vertical)
+
     def line_total(self) -> int:
         return len(self._lines)
 
