@@ -30,6 +30,7 @@ from unstuck_tui.app import UnstuckApp
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.view import LiveRun
 from unstuck_tui.widgets.detail import Detail
+from unstuck_tui.widgets.task_table import TaskTable
 
 WRONG_STATUS = """\
     def test_webhook():
@@ -173,6 +174,16 @@ class Stage:
     @property
     def main(self) -> MainScreen:
         return next(screen for screen in self.app.screen_stack if isinstance(screen, MainScreen))
+
+    @property
+    def selected(self) -> str:
+        """The task under the cursor."""
+        return self.main.query_one(TaskTable).selected
+
+    @property
+    def shown(self) -> list[str]:
+        """The tasks that the table shows, in its order."""
+        return list(self.main.query_one(TaskTable).shown)
 
     async def settled(self) -> None:
         """Everything recorded so far is durable and on the screen, and the screen has come to rest."""

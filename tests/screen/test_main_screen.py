@@ -11,13 +11,10 @@ import pytest
 from rich.cells import cell_len
 from textual.widgets import Input, Static
 
-from unstuck import Report
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
-from unstuck.settings import ScreenSettings
-from unstuck_tui.actions import ACTIONS, Action, actions_of, key_of
+from unstuck_tui.actions import ACTIONS, key_of
 from unstuck_tui.dialogs.gate import GateDialog
-from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.widgets.task_table import TaskTable
 
 GOLDENS = Path(__file__).parents[1] / "data" / "screens"
@@ -25,14 +22,6 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 
 Showing = Any
 Stage = Any
-
-
-def selected(stage: Stage) -> str:
-    return str(stage.main.query_one(TaskTable).selected)
-
-
-def shown(stage: Stage) -> list[str]:
-    return list(stage.main.query_one(TaskTable).shown)
 
 
 def matches_golden(stage: Stage, name: str) -> None:
@@ -192,7 +181,7 @@ async def test_many_questions_leave_room_for_the_tasks(showing: Showing) -> None
         assert sum("Question" in row for row in stage.rows()) == 4
         await stage.press("view.previous", *["attention.down"] * 20)
         assert "Question 20?" in stage.text
-        assert selected(stage) == "t20"
+        assert stage.selected == "t20"
 
 
 async def test_a_answers_the_selected_task_else_the_oldest(showing: Showing) -> None:
@@ -244,7 +233,7 @@ async def test_every_key_of_an_action_moves_the_cursor(showing: Showing, name: s
             stage.main.query_one(TaskTable).select("b")
             await stage.pilot.press(key)
             await stage.settled()
-            assert selected(stage) == expected
+            assert stage.selected == expected
 
 
 async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
@@ -280,7 +269,7 @@ async def test_open_and_back_on_a_small_terminal(showing: Showing) -> None:
         assert "TASK" not in stage.text
         await stage.press("view.back")
         assert "TASK" in stage.text
-        assert selected(stage) == "cart"
+        assert stage.selected == "cart"
 
 
 async def test_filter_shows_and_hides(showing: Showing) -> None:
@@ -289,19 +278,19 @@ async def test_filter_shows_and_hides(showing: Showing) -> None:
         await stage.set_aside()
         await stage.press("table.filter")
         await stage.write("backend")
-        assert shown(stage) == ["models", "webhook", "cart", "refunds"]
+        assert stage.shown == ["models", "webhook", "cart", "refunds"]
         assert "/backend  4 of 8" in stage.text
         await stage.pilot.press("enter")
         await stage.settled()
         assert stage.main.query_one(TaskTable).has_focus
         assert "4 of 8" in stage.text
         await stage.press("view.back")
-        assert len(shown(stage)) == 8
+        assert len(stage.shown) == 8
         await stage.press("table.filter")
         await stage.write("!backend")
-        assert shown(stage) == ["search", "migrate", "rates", "docs"]
+        assert stage.shown == ["search", "migrate", "rates", "docs"]
         await stage.press("view.back")
-        assert len(shown(stage)) == 8
+        assert len(stage.shown) == 8
 
 
 async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
@@ -341,7 +330,7 @@ async def test_keys_that_come_in_one_go_mean_what_they_mean_one_by_one(showing: 
         await stage.settled()
         assert isinstance(stage.app.focused, Input)
         assert stage.app.focused.value == "quick"
-        assert shown(stage) == ["quick"]
+        assert stage.shown == ["quick"]
 
 
 async def test_a_filtered_task_comes_when_it_matches(showing: Showing) -> None:
@@ -352,10 +341,10 @@ async def test_a_filtered_task_comes_when_it_matches(showing: Showing) -> None:
         await stage.settled()
         await stage.press("table.filter")
         await stage.write("working")
-        assert shown(stage) == []
+        assert stage.shown == []
         stage.story.start("cart")
         await stage.settled()
-        assert shown(stage) == ["cart"]
+        assert stage.shown == ["cart"]
 
 
 async def test_sorting_keeps_the_cursor_on_its_task(showing: Showing) -> None:
@@ -364,15 +353,15 @@ async def test_sorting_keeps_the_cursor_on_its_task(showing: Showing) -> None:
         await stage.set_aside()
         await stage.press("table.last")
         await stage.press("sort.name")
-        assert shown(stage) == sorted(shown(stage))
-        assert selected(stage) == "docs"
+        assert stage.shown == sorted(stage.shown)
+        assert stage.selected == "docs"
         assert "TASK▾" in stage.text
         await stage.press("sort.state")
-        assert shown(stage)[0] == "webhook"
+        assert stage.shown[0] == "webhook"
         await stage.press("sort.time")
-        assert shown(stage)[0] == "migrate"
+        assert stage.shown[0] == "migrate"
         await stage.press("sort.plan")
-        assert shown(stage)[0] == "models"
+        assert stage.shown[0] == "models"
         assert "▾" not in stage.text
         await stage.press("table.sort")
         assert "STATE▾" in stage.text
@@ -425,221 +414,6 @@ async def test_whoever_reads_further_up_is_left_there(showing: Showing) -> None:
             assert "line 0" in stage.text
             await stage.press("detail.last")
             assert "more" in stage.text
-
-
-async def test_help_stands_in_columns_on_a_small_terminal(showing: Showing) -> None:
-    """What does not fit into a line of the help goes on below itself, not below its key."""
-    async with showing(size=(80, 24)) as stage:
-        await stage.press("app.help")
-        rows = [row[1:-1] for row in stage.rows()]
-        first = next(row for row in rows if "Answer the question" in row)
-        rest = rows[rows.index(first) + 1]
-        assert len(rest) - len(rest.lstrip()) == first.index("Answer the question")
-
-
-async def test_help_is_about_the_focused_pane(showing: Showing) -> None:
-    """`?` explains the keys of the pane one is in, then those that work everywhere; esc closes it."""
-    async with showing() as stage:
-        stage.story.task("web")
-        await stage.settled()
-        await stage.press("app.help")
-        assert isinstance(stage.app.screen, HelpScreen)
-        for action in actions_of("table", "main", "app")[:4]:
-            assert action.help in stage.text
-        assert "To the end, and follow it." not in stage.text
-        await stage.pilot.press("escape")
-        await stage.press("task.open", "app.help")
-        assert "To the end, and follow it." in stage.text
-        await stage.pilot.press("escape")
-        await stage.settled()
-        assert stage.app.screen is stage.main
-
-
-async def test_everything_is_in_the_palette(showing: Showing) -> None:
-    """The palette finds an action by its words and does it."""
-    async with showing(size=(120, 40)) as stage:
-        stage.story.task("b")
-        stage.story.task("a")
-        await stage.settled()
-        await stage.pilot.press(key_of("app.palette"))
-        await stage.pilot.pause()
-        await stage.pilot.press(*"by name")
-        await stage.pilot.pause(0.3)
-        await stage.pilot.press("enter")
-        await stage.settled()
-        assert shown(stage) == ["a", "b"]
-
-
-async def test_the_palette_needs_room(showing: Showing) -> None:
-    """It closes when the window shrinks to a line, where turning its pages would end the screen, and opens again."""
-    async with showing(size=(80, 24)) as stage:
-        await stage.pilot.press(key_of("app.palette"))
-        await stage.pilot.resize_terminal(300, 3)
-        await stage.settled()
-        await stage.pilot.press("pageup", key_of("app.palette"), "pageup")
-        await stage.settled()
-        assert stage.app.screen is stage.main
-        await stage.pilot.resize_terminal(80, 24)
-        await stage.pilot.press(key_of("app.palette"))
-        await stage.settled()
-        assert stage.app.screen is not stage.main
-
-
-async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
-    """In every pane the footer offers no more than six keys, and none that leads nowhere."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
-        panes = [stage.main.query_one(TaskTable), *stage.main.query("Page"), stage.main.query_one("#attention")]
-        for pane in panes:
-            pane.focus()
-            await stage.settled()
-            offered = [bound for bound in stage.app.screen.active_bindings.values() if bound.binding.show]
-            assert len({bound.binding.id for bound in offered if bound.enabled}) <= 6
-
-
-async def test_the_mouse_selects_and_opens(showing: Showing) -> None:
-    """A click puts the cursor on a task, a second one opens it; a click on a question points at its task."""
-    async with showing(size=(80, 24), story=True) as stage:
-        await stage.set_aside()
-        await stage.pilot.click("#tasks", offset=(5, 3))
-        await stage.settled()
-        assert selected(stage) == "search"
-        await stage.pilot.click("#attention", offset=(5, 0))
-        await stage.settled()
-        assert selected(stage) == "webhook"
-        await stage.pilot.click("#tasks", offset=(5, 2), times=2)
-        await stage.settled()
-        assert "cart · working" in stage.text
-
-
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-async def test_light_and_dark_can_be_read(showing: Showing, theme: str) -> None:
-    """In both themes every word of the table and of the choices stands out from its background (4 : 1)."""
-    async with showing(story=True) as stage:
-        stage.app.theme = theme
-        await stage.settled()
-        assert "models" in stage.text  # the run stays in view round the dialog
-        choices = stage.app.screen.query_one("#choices").region
-        strips = [strip.crop(choices.x, choices.right) for strip in stage.app.screen._compositor.render_strips()]
-        told = [part for strip in strips[choices.y : choices.bottom] for part in strip if part.text.strip()]
-        assert len(told) > 8
-        assert [(part.text, _contrast(part.style)) for part in told if _contrast(part.style) < 4] == []
-        await stage.set_aside()
-        await stage.press("table.down")
-        table = stage.main.query_one(TaskTable).region
-        strips = stage.app.screen._compositor.render_strips()[table.y : table.bottom]
-        assert all(_contrast(part.style) >= 4 for strip in strips for part in strip if part.text.strip())
-
-
-async def test_the_terminals_own_colours_are_the_only_ones(showing: Showing) -> None:
-    """With the ANSI theme every word has one of the sixteen colours, and none lies on the same one."""
-    async with showing(story=True, settings=ScreenSettings(theme="ansi")) as stage:
-        for _ in range(2):
-            strips = stage.app.screen._compositor.render_strips()
-            styles = [part.style for strip in strips for part in strip if part.text.strip() and part.style]
-            assert len(styles) > 40
-            for style in styles:
-                assert {color.type.name for color in (style.color, style.bgcolor)} <= {"DEFAULT", "STANDARD"}
-                assert style.color != style.bgcolor or style.color.is_default
-            if stage.app.screen.is_modal:
-                await stage.set_aside()
-
-
-async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under NO_COLOR no colour is used; the selected line, and the selected choice, are light."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with showing() as stage:
-        stage.story.task("web")
-        stage.story.task("cart")
-        await stage.settled()
-        strips = stage.app.screen._compositor.render_strips()
-        web, cart = (next(strip for strip in strips if name in strip.text) for name in ("○ web", "○ cart"))
-        assert all(part.style.reverse for part in web if part.text.strip() and part.style)
-        assert not any(part.style.reverse for part in cart if part.style)
-        stage.story.asks("web", problem="no key")
-        await stage.settled()
-        strips = stage.app.screen._compositor.render_strips()
-        first, second = (
-            next(part.style for strip in strips for part in strip if name in part.text)
-            for name in ("Show me how", "Skip this part")
-        )
-        assert sum(first.bgcolor.triplet) > 2 * sum(second.bgcolor.triplet)
-
-
-async def test_the_theme_changes_by_key(showing: Showing) -> None:
-    """One key goes from dark to light, on to the terminal's own colours, and back."""
-    async with showing() as stage:
-        assert stage.app.current_theme.dark
-        await stage.press("app.theme")
-        assert not stage.app.current_theme.dark
-        await stage.press("app.theme")
-        assert stage.app.native_ansi_color
-        await stage.press("app.theme")
-        assert stage.app.current_theme.dark
-        assert not stage.app.native_ansi_color
-
-
-async def test_a_screen_that_fails_takes_nothing_with_it(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What breaks while records are looked at breaks the screen, not the record: the run's log goes on."""
-    with pytest.raises(ZeroDivisionError):  # noqa: PT012
-        async with showing() as stage:
-            stage.story.task("web")
-            monkeypatch.setattr(stage.app.tracker.history, "see", lambda record: 1 / 0)
-            stage.story.start("web")
-            await stage.story.core.journal.committed()
-            await stage.story.end("web", 1, Report(exit_code=0))
-            await stage.story.core.journal.committed()
-            assert stage.story.supervisor.state.tasks["web"].state == "judging"
-            await stage.settled()
-
-
-async def test_a_screen_that_is_gone_is_told_nothing(showing: Showing) -> None:
-    """A run that goes on without its screen has no more work with it."""
-    async with showing() as stage:
-        stage.story.task("web")
-        await stage.settled()
-        tracker = stage.app.tracker
-        tracker.close()
-        stage.story.start("web")
-        await stage.story.core.journal.committed()
-        assert not tracker.take().tasks
-
-
-async def test_an_ended_run_stands_still(showing: Showing) -> None:
-    """When everything is done the header says so and its clock stops."""
-    async with showing() as stage:
-        stage.story.task("web")
-        stage.story.start("web")
-        await stage.story.end("web", 61)
-        stage.story.passes("web")
-        stage.story.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
-        await stage.settled()
-        assert "1:01  every task succeeded" in stage.rows()[0]
-        await stage.pass_time(100)
-        assert "1:01  every task succeeded" in stage.rows()[0]
-
-
-def test_no_key_means_two_things_in_one_pane() -> None:
-    """In each pane every key belongs to one action, also of those that work everywhere."""
-    for area in ("table", "attention", "detail"):
-        keys = [key for action in actions_of(area, "main", "app") for key in action.keys.split(",")]
-        assert sorted(keys) == sorted(set(keys))
-
-
-def test_every_action_has_an_id_of_its_own() -> None:
-    """Ids name actions for remapping, and each says what it does."""
-    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
-    assert all(isinstance(action, Action) and action.help for action in ACTIONS)
-
-
-def _contrast(style: Any) -> float:
-    def luminance(color: Any) -> float:
-        parts = [part / 255 for part in color.get_truecolor()]
-        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    light, dark = sorted((luminance(style.color), luminance(style.bgcolor)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: Any) -> None:
