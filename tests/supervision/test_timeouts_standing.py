@@ -24,6 +24,7 @@ from unstuck.record.journal import LOG_NAME, Journal, read_records
 from unstuck.record.state import GateRow
 from unstuck.supervision.remediation import NullObserver
 from unstuck.supervision.supervisor import locate
+from unstuck.workspace.checkpoints import Checkpoint, CheckpointStore
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)
@@ -188,11 +189,25 @@ async def test_what_is_to_be_stopped_is_not_let_go_on_first(working: Working, cl
     assert (working.agent.frozen, len(working.record.of(e.StopReceipt))) == ([True], 1)
 
 
-async def test_what_is_stopped_before_the_question_is_not_asked_about(working: Working, clock: ManualClock) -> None:
+async def test_what_is_stopped_before_the_question_is_not_asked_about(
+    working: Working, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """I stop the run while the files are saved for a question: the agent ends without a further step or question."""
+    begun, go, create = asyncio.Event(), asyncio.Event(), CheckpointStore.create
+
+    async def saved(*arguments: Any, **options: Any) -> Checkpoint:
+        begun.set()
+        await go.wait()
+        return await create(*arguments, **options)
+
+    monkeypatch.setattr(CheckpointStore, "create", saved)
     await clock.advance(100)
+    await asyncio.wait_for(begun.wait(), PATIENCE)
     assert (working.agent.frozen, working.gates) == ([True], ())
+    (asking,) = working.supervisor.core.asking.values()
     await working.supervisor.stop("enough")
+    go.set()
+    await asking
     await working.work
     assert (working.agent.frozen, len(working.record.of(e.StopReceipt))) == ([True], 1)
     assert working.record.of(e.GateOpened) == []
