@@ -165,6 +165,17 @@ async def test_what_cannot_be_decided_says_why(showing: Any) -> None:
         await become(lambda: stage.story.core.row("later").status == "skipped")
 
 
+async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Any) -> None:
+    """One has ended and one has not begun: neither gets more time, and each for its own reason."""
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        await stage.pilot.press("g", "space", "G", "space", "m")
+        await asked(stage)
+        assert "not possible: models: it has ended; docs: no agent works at it: it has not begun" in " ".join(
+            stage.text.replace("│", " ").split()
+        )
+
+
 async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Any) -> None:
     """The ladder's page says what can be done from there; m and a rung: the agent is ended for it."""
     async with showing() as stage:

@@ -22,7 +22,7 @@ _TAKES: dict[str, Takes] = {"extend": "duration", "show_me": "lines", "retry": "
 def deciding(state: State, tasks: Sequence[str]) -> Question:
     """The question what becomes of ``tasks``; it stands in no record, only its answers do.
 
-    What none of them can be told is refused, with the reason of the first.
+    What none of them can be told is refused, with the reason; where they have several, with whose it is.
     """
     # A time-out takes all of these; what each task really waits for decides whether it can be.
     gate = Gate(id="", type="timeout", task="", key="", context={}, choices=_CHOICES, attempt="live")
@@ -55,11 +55,21 @@ def _options(state: State, tasks: Sequence[str]) -> list[Option]:
                 touches=action.help if fits == len(tasks) else f"{action.help} For {fits} of {len(tasks)}.",
                 choice=choice,
                 takes=_TAKES.get(name, ""),
-                refused="" if fits else f"not possible: {reasons[0]}",
+                refused="" if fits else f"not possible: {_reason(tasks, reasons)}",
                 jump=level,
             )
         )
     return options
+
+
+def _reason(tasks: Sequence[str], reasons: Sequence[str]) -> str:
+    """Why it is possible for none of ``tasks``: of each reason the first task that has it."""
+    first: dict[str, str] = {}
+    for task, reason in zip(tasks, reasons, strict=True):
+        first.setdefault(reason, task)
+    if len(first) == 1:
+        return reasons[0]
+    return "; ".join(f"{one_line(task)}: {reason}" for reason, task in first.items())
 
 
 def outcome(decided: Answer | Jump, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:

@@ -143,9 +143,10 @@ def graph_cells(graph: Graph, standing: Standing, state: State, task: str, width
 
 def _beside(graph: Graph, standing: Standing, state: State, row: TaskRow) -> str:
     said = []
-    if holder := standing.held.get(row.id):
+    holder = standing.held.get(row.id)
+    if holder:
         said.append(f"waits for {holder} ({word_of(state, state.tasks[holder])})")
-    others = [need for need in row.task.needs if need != graph.under[row.id]]
+    others = [need for need in row.task.needs if need not in (graph.under[row.id], holder)]
     if others:
         said.append(f"needs {_named(others)}, too")
     if count := len(graph.needed_by[row.id]):
