@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
-from unstuck import Supervisor, Task, admit
+from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck_tui.dialogs.deciding import outcome
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -174,6 +176,12 @@ async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing:
         assert "not possible: models: it has ended; docs: no agent works at it: it has not begun" in " ".join(
             stage.text.replace("│", " ").split()
         )
+
+
+@pytest.mark.parametrize("why", ["it has ended", "web: it has ended"])
+def test_what_is_refused_names_its_task_once(why: str) -> None:
+    """Whoever says why it is not possible, the task's name stands before it, and not twice."""
+    assert outcome(Answer(choice="skip"), [], [("web", why)]) == "skip: nothing was done\nweb: it has ended"
 
 
 async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Any) -> None:

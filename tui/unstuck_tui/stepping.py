@@ -15,6 +15,7 @@ from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.questions import Jump
 from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.handing import ByHand
+from unstuck_tui.render.words import named
 from unstuck_tui.view import RunView
 from unstuck_tui.working import start
 
@@ -56,7 +57,7 @@ class Stepping:
             except UnstuckError as error:
                 refused.append((task, str(error)))
         if refused:
-            said = "\n".join(f"{task}: {why}" for task, why in refused[:6])
+            said = "\n".join(named(task, why) for task, why in refused[:6])
             self._app.notify(said, severity="warning", timeout=10, markup=False)
         if len(tasks) == len(gates) == 1:
             self._asker.ask(gates[0])

@@ -25,7 +25,7 @@ from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
 from unstuck_tui.handing import ByHand, Hands, Program
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.header import asked_about
-from unstuck_tui.render.words import ACTORS
+from unstuck_tui.render.words import ACTORS, named
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView, agents_at_work
 from unstuck_tui.working import start
@@ -130,7 +130,7 @@ class Asker:
         try:
             return await self.hands.show(task, program)
         except UnstuckError as error:
-            self._app.notify(f"{task}: {error}", severity="warning", timeout=10, markup=False)
+            self._app.notify(named(task, str(error)), severity="warning", timeout=10, markup=False)
             return None
 
     async def _tell_agent(self, gate: str, answer: Answer) -> None:

@@ -10,7 +10,7 @@ from unstuck.supervision.possible import RUNGS, why_not
 from unstuck.text import one_line
 from unstuck_tui.actions import actions_of, key_of, spoken
 from unstuck_tui.dialogs.questions import Jump, Option, Question, Takes
-from unstuck_tui.render.words import word_of
+from unstuck_tui.render.words import named, word_of
 
 __all__ = ["deciding", "outcome"]
 
@@ -26,12 +26,12 @@ def deciding(state: State, tasks: Sequence[str]) -> Question:
     """
     # A time-out takes all of these; what each task really waits for decides whether it can be.
     gate = Gate(id="", type="timeout", task="", key="", context={}, choices=_CHOICES, attempt="live")
-    named = [f"{one_line(task)} ({word_of(state, state.tasks[task])})" for task in tasks[:_NAMED]]
+    shown = [f"{one_line(task)} ({word_of(state, state.tasks[task])})" for task in tasks[:_NAMED]]
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
     return Question(
         gate=gate,
         title=f"Decide about {one_line(tasks[0]) if len(tasks) == 1 else f'{len(tasks)} tasks'}",
-        problem=", ".join(named) + more,
+        problem=", ".join(shown) + more,
         where="",
         facts=(),
         options=tuple(_options(state, tasks)),
@@ -81,4 +81,4 @@ def outcome(decided: Answer | Jump, done: Sequence[str], refused: Sequence[tuple
     said = f"{spoken}: {', '.join(map(one_line, done[:_NAMED]))}" if done else f"{spoken}: nothing was done"
     if len(done) > _NAMED:
         said += f" and {len(done) - _NAMED} more"
-    return "\n".join([said, *(f"{one_line(task)}: {one_line(why, 200)}" for task, why in refused[:_NAMED])])
+    return "\n".join([said, *(named(one_line(task), one_line(why, 200)) for task, why in refused[:_NAMED])])

@@ -12,7 +12,7 @@ from unstuck.record.state import State, TaskRow
 from unstuck.text import one_line
 
 __all__ = [
-    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "is_held", "needs_person", "receipt_words",
+    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "is_held", "named", "needs_person", "receipt_words",
     "rung_label", "rung_of", "tone_of", "word_of",
 ]  # fmt: skip
 
@@ -137,6 +137,11 @@ def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
     return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row, still)]
+
+
+def named(task: str, said: str) -> str:
+    """``said`` about ``task``, with its name before it unless it begins with that."""
+    return said if said.startswith((f"{task}:", f"{task} ")) else f"{task}: {said}"
 
 
 def receipt_words(event: StopReceipt) -> str:
