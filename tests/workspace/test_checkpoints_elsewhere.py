@@ -8,8 +8,9 @@ import shutil
 
 import pytest
 
-from unstuck.errors import GitError
-from unstuck.workspace.git import find_repository
+from unstuck.errors import GitError, WorkspaceError
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import find_repository, project_home
 
 
 async def there_and_back(project, clock):
@@ -70,6 +71,25 @@ async def test_where_the_users_objects_are_gone_all_is_saved_anew(project, clock
     with pytest.raises(Exception, match=r"the checkpoint is damaged: what app\.py was is not there any more"):
         await store.restore(first.id, run="r")
     assert (clone.root / "app.py").read_text() == "changed\n"
+
+
+async def test_what_was_saved_of_a_tree_that_is_gone_can_be_compared(project, clock, tmp_path):
+    """A task is done and its work tree away: how it came to that, from one checkpoint to the next, is still told."""
+    tree = tmp_path / "tree"
+    project.git("worktree", "add", "-q", "--detach", str(tree))
+    repo = await project.repository()
+    store = CheckpointStore(tree, project_home(project.root, repo), repo, clock=clock)
+    first = await store.create("a", run="r")
+    (tree / "app.py").write_text("two\n")
+    second = await store.create("b", run="r")
+    project.git("worktree", "remove", "--force", str(tree))
+    assert "-one\n+two" in await store.diff(first.id, second.id)
+    assert [(change.path, change.status) for change in await store.changed(first.id, second.id)] == [
+        ("app.py", "change")
+    ]
+    with pytest.raises(WorkspaceError):
+        await store.diff(first.id)
+    assert not tree.exists()
 
 
 async def test_no_program_of_the_users_is_ever_run(project, clock, tmp_path):

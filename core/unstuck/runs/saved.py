@@ -27,11 +27,15 @@ __all__ = ["change_row", "checkpoint_row", "full_row", "kept_free", "nobody_at_w
 _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
 
-def store_of(place: Project, root: Path, settings: Settings) -> CheckpointStore:
-    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where it is gone, or is another's."""
-    if not root.is_dir():
+def store_of(place: Project, root: Path, settings: Settings, *, gone: bool = False) -> CheckpointStore:
+    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where it is gone, or is another's.
+
+    ``gone``: it may be, because nothing but what was saved of it is looked at.
+    """
+    is_there = root.is_dir()
+    if not is_there and not gone:
         raise WorkspaceError(f"the tree {root} is gone")
-    if not belongs(root, place.home, place.repository):
+    if is_there and not belongs(root, place.home, place.repository):
         raise WorkspaceError(f"{root} is no tree of {place.root}: what was saved of it is left to where it belongs")
     home = project_home(place.root, place.repository)
     return CheckpointStore(root, home, place.repository, clock=SystemClock(), bounds=bounds_of(settings))

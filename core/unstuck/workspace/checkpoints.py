@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,7 +23,7 @@ from unstuck.workspace.catalogue import Catalogue, Checkpoint
 from unstuck.workspace.condition import git_dir_of
 from unstuck.workspace.counting import Counted, parse_counts
 from unstuck.workspace.coverage import LeftOut
-from unstuck.workspace.git import Repository, above
+from unstuck.workspace.git import Repository, Result, above
 from unstuck.workspace.heads import DiffHeads
 from unstuck.workspace.pins import drop_pins
 from unstuck.workspace.restoring import (
@@ -195,7 +195,7 @@ class CheckpointStore:
         async with self._side.held():
             old, new = await self._both(a, b)
             differences = await self._compare(old, new, inside(self._side.tree, paths))
-            return changes(self._side.tree, differences, (), await sizes_of(self._side.reading, differences))
+            return changes(self._side.tree, differences, (), await sizes_of(self._reading, differences))
 
     async def counted(self, a: str, b: str | None = None) -> tuple[Counted, ...]:
         """The lines that each file has more and less from ``a`` to ``b``, or to the tree as it is.
@@ -221,7 +221,7 @@ class CheckpointStore:
         async with self._side.held():
             old, new = await self._both(a, b)
             options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv")
-            await self._side.reading(*options, old, new, "--", *among, take=heads.take)
+            await self._reading(*options, old, new, "--", *among, take=heads.take)
             more = len(await self._compare(old, new, among)) - heads.files if heads.is_full else 0
         text = heads.text() + (f" … {more} files left out … \n".encode() if more > 0 else b"")
         return await asyncio.to_thread(admit, text, limit=_DIFF_LIMIT)
@@ -241,7 +241,12 @@ class CheckpointStore:
 
     async def _compare(self, old: str, new: str, paths: Collection[str] = ()) -> tuple[Difference, ...]:
         options = ("--literal-pathspecs", "diff-tree", "-r", "-z", "--no-renames", "--raw")
-        return parse_differences((await self._side.git(*options, old, new, "--", *paths)).out)
+        return parse_differences((await self._reading(*options, old, new, "--", *paths)).out)
+
+    @property
+    def _reading(self) -> Callable[..., Awaitable[Result]]:
+        """What reads what was saved: two checkpoints can be compared also where their tree is gone."""
+        return self._side.reading if self._side.tree.is_dir() else self._store.git
 
     async def _restore(self, target: Checkpoint, run: str, paths: tuple[str, ...], plan: Plan | None) -> Restored:
         move, last = await self._move(target, paths), read_last(self._side.place)

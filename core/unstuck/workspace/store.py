@@ -11,7 +11,7 @@ import asyncio
 import fcntl
 import os
 import shutil
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -65,12 +65,18 @@ class ObjectStore:
         (information / "exclude").write_text(ignore, errors="surrogateescape")
         self._ready = True
 
-    async def git(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
+    async def git(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        check: bool = True,
+        take: Callable[[bytes], bool] | None = None,
+    ) -> Result:
         """Run git on the repository itself. Where there is none yet it says nothing, with code 0."""
         if not self.exists:
             return Result(0, b"", "")
         environment = {"GIT_DIR": str(self.directory), **self.borrowed()}
-        return await run_git(self.directory, *arguments, environment=environment, stdin=stdin, check=check)
+        return await run_git(self.directory, *arguments, environment=environment, stdin=stdin, check=check, take=take)
 
     def borrowed(self) -> dict[str, str]:
         """The environment in which git also finds the user's objects: for reading, never for saving."""

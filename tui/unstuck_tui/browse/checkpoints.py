@@ -109,7 +109,9 @@ class CheckpointsTab(Tab[Row]):
             work.result()
 
     async def _compare(self, said: str, row: Row, first: str, other: str | None) -> None:
-        store, _ = await self._store(row)
+        if other is None and not row["root"].is_dir():
+            raise UsageError("its tree is gone, as that of a task that is done: mark two of its checkpoints instead")
+        store = store_of(self.world.place, row["root"], await self.world.settings(), gone=True)
         changes = await store.changed(first, other)
         self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
 

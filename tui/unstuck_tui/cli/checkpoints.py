@@ -115,7 +115,7 @@ def show(id: str, project: Path, as_json: bool) -> None:
 @project_option
 def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_json: bool) -> None:
     """What changed from checkpoint ID to OTHER, or to the files as they are now."""
-    store = _store(here(project), id)
+    store = _store(here(project), id, gone=other is not None)
     if as_json:
         changes = asyncio.run(store.changed(id, other, paths=paths))
         print_json(change_row(change) for change in changes)
@@ -169,8 +169,8 @@ def _settings(place: Project) -> Settings:
     return load_settings(place.root, user_file=default_user_file(), environ=dict(os.environ), overrides={})
 
 
-def _store(place: Project, id: str) -> CheckpointStore:
-    return store_of(place, asyncio.run(saved_as(place, id)).root, _settings(place))
+def _store(place: Project, id: str, *, gone: bool = False) -> CheckpointStore:
+    return store_of(place, asyncio.run(saved_as(place, id)).root, _settings(place), gone=gone)
 
 
 def _gaps(row: dict[str, Any]) -> str:
