@@ -59,6 +59,19 @@ def test_what_has_fallen_is_what_holds_the_rest() -> None:
     assert any(line.endswith("waits for cart (skipped)") for line in drawn(state))
 
 
+def test_while_nothing_can_be_recorded_nobody_works() -> None:
+    """The disk is full: agents stand still, and the plan says so of them and of whoever waits for them."""
+    state = state_of(SHOP, models={"state": "running"})
+    graph = graph_of(SHOP)
+    standing = standing_of(graph, state, still=True)
+    lines = [graph_cells(graph, standing, state, task, 100, 30) for task in graph.order]
+    lines += about_lines(graph, standing, state, "webhook", 90)
+    text = "\n".join("".join(cell.text for cell in line) for line in lines)
+    assert "‖ models" in text
+    assert "waits for models (held)" in text
+    assert "working" not in text
+
+
 def test_what_giving_it_up_would_touch() -> None:
     """All that need it, directly or through others, counted and some named; what becomes of them is the plan's rule."""
     state = state_of(SHOP, models=DONE)

@@ -43,12 +43,14 @@ class Graph:
 class Standing:
     """``chain`` is the longest way that is left, ``places`` where its tasks stand on it, from 1 on.
 
-    ``held`` says for each task that waits which one it waits for.
+    ``held`` says for each task that waits which one it waits for. ``still``: nothing can be recorded, so no agent goes
+    on.
     """
 
     chain: tuple[str, ...]
     places: Mapping[str, int]
     held: Mapping[str, str]
+    still: bool = False
 
 
 def graph_of(needs: Mapping[str, Sequence[str]]) -> Graph:
@@ -85,8 +87,8 @@ def graph_of(needs: Mapping[str, Sequence[str]]) -> Graph:
     return Graph(tuple(order), depth, under, {task: tuple(others) for task, others in needed_by.items()}, tuple(after))
 
 
-def standing_of(graph: Graph, state: State) -> Standing:
-    """What is left of the plan as things stand."""
+def standing_of(graph: Graph, state: State, *, still: bool = False) -> Standing:
+    """What is left of the plan as things stand; ``still``: nothing can be recorded for the moment."""
     length: dict[str, int] = {}
     before: dict[str, str] = {}
     held: dict[str, str] = {}
@@ -105,7 +107,7 @@ def standing_of(graph: Graph, state: State) -> Standing:
         chain.append(end)
         end = before[end]
     way = tuple(reversed(chain)) if len(chain) > 1 else ()
-    return Standing(way, {task: place for place, task in enumerate(way, 1)}, held)
+    return Standing(way, {task: place for place, task in enumerate(way, 1)}, held, still)
 
 
 def _holder(state: State, row: TaskRow, held: Mapping[str, str]) -> str:
@@ -127,15 +129,16 @@ def graph_cells(graph: Graph, standing: Standing, state: State, task: str, width
     row = state.tasks[task]
     depth = graph.depth[task]
     branch = "  " * (min(depth, _DEEPEST) - 1) + ("╰─" if depth <= _DEEPEST else f"╰{depth}─") if depth else ""
-    tone = tone_of(state, row)
+    still = standing.still
+    tone = tone_of(state, row, still=still)
     on_chain: Tone = "wait" if task in standing.places else "plain"
     room = max(10, min(name, width // 2))
     cells = [
         Cell("»" if task in standing.places else " ", "wait"),
-        Cell(f"{glyph_of(state, row)} ", tone),
+        Cell(f"{glyph_of(state, row, still=still)} ", tone),
         Cell(branch, "quiet"),
         Cell(fit(task, max(4, room - width_of(branch))) + " ", on_chain),
-        Cell(fit(word_of(state, row), _STATE), tone),
+        Cell(fit(word_of(state, row, still=still), _STATE), tone),
     ]
     left = width - sum(width_of(cell.text) for cell in cells)
     return (*cells, Cell(fit(_beside(graph, standing, state, row), left).rstrip(), "quiet"))
@@ -145,7 +148,7 @@ def _beside(graph: Graph, standing: Standing, state: State, row: TaskRow) -> str
     said = []
     holder = standing.held.get(row.id)
     if holder:
-        said.append(f"waits for {holder} ({word_of(state, state.tasks[holder])})")
+        said.append(f"waits for {holder} ({word_of(state, state.tasks[holder], still=standing.still)})")
     others = [need for need in row.task.needs if need not in (graph.under[row.id], holder)]
     if others:
         said.append(f"needs {_named(others)}, too")
@@ -170,11 +173,12 @@ def about_lines(graph: Graph, standing: Standing, state: State, task: str, width
 
 
 def _facts(graph: Graph, standing: Standing, state: State, row: TaskRow) -> Iterable[tuple[str, str]]:
-    yield "task", f"{row.id}: {word_of(state, row)}"
-    yield "needs", _with_states(state, row.task.needs) or "nothing"
-    yield "needed by", _with_states(state, graph.needed_by[row.id]) or "nothing"
+    still = standing.still
+    yield "task", f"{row.id}: {word_of(state, row, still=still)}"
+    yield "needs", _with_states(state, row.task.needs, still) or "nothing"
+    yield "needed by", _with_states(state, graph.needed_by[row.id], still) or "nothing"
     if holder := standing.held.get(row.id):
-        yield "held by", f"{holder} ({word_of(state, state.tasks[holder])})"
+        yield "held by", f"{holder} ({word_of(state, state.tasks[holder], still=still)})"
     if row.state != "ended":
         yield "skip", _fallout(graph, state, row)
         yield "abandon", "the same, for good"
@@ -182,9 +186,10 @@ def _facts(graph: Graph, standing: Standing, state: State, row: TaskRow) -> Iter
         yield "longest", f"number {place} of {len(standing.chain)} on the longest way that is left"
 
 
-def _with_states(state: State, tasks: Sequence[str]) -> str:
+def _with_states(state: State, tasks: Sequence[str], still: bool) -> str:
     named = [
-        f"{task} ({word_of(state, state.tasks[task])})" if task in state.tasks else task for task in tasks[:_NAMED]
+        f"{task} ({word_of(state, state.tasks[task], still=still)})" if task in state.tasks else task
+        for task in tasks[:_NAMED]
     ]
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
     return ", ".join(named) + more

@@ -62,7 +62,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         super().__init__()
         self._tracker, self._begin = tracker, task
         self._list = GraphList(id="graph")
-        self._seen = -1
+        self._seen = -1, False
 
     def compose(self) -> ComposeResult:
         yield _Title(self)
@@ -79,10 +79,10 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
 
     def tick(self) -> None:
         """A second has passed: look whether something has changed."""
-        state = self._tracker.state
-        if self.is_current and self._seen != state.seq:
-            self._seen = state.seq
-            self._list.look(state)
+        state, still = self._tracker.state, bool(self._tracker.held())
+        if self.is_current and self._seen != (state.seq, still):
+            self._seen = state.seq, still
+            self._list.look(state, still=still)
             self.query_one(_Title).refresh()
             self._show()
 
