@@ -24,6 +24,7 @@ from unstuck_tui.signals import clipboard
 from unstuck_tui.terminal import TerminalDriver
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
+from unstuck_tui.widgets.tones import TONE_CLASSES, TONE_CSS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -52,6 +53,8 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     BINDINGS = bindings_of("app")
     COMMANDS = {_commands}  # noqa: RUF012
+    COMPONENT_CLASSES = TONE_CLASSES
+    DEFAULT_CSS = TONE_CSS
     TITLE = "unstuck"
 
     def __init__(self, view: RunView, settings: ScreenSettings | None = None) -> None:

@@ -14,10 +14,9 @@ from textual.strip import Strip
 
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.rows import Cell
+from unstuck_tui.widgets.tones import TONES, cursor_colour, style_of
 
 __all__ = ["Lines"]
-
-_TONES = ("plain", "quiet", "work", "wait", "ask", "good", "bad")
 
 
 class _Look(NamedTuple):
@@ -31,25 +30,11 @@ class _Look(NamedTuple):
 class Lines(ScrollView, can_focus=False, inherit_bindings=False):
     """Subclasses say how many lines there are and what is in one; this draws and scrolls them."""
 
-    COMPONENT_CLASSES = {f"lines--{tone}" for tone in _TONES} | {"lines--cursor", "lines--cursor-focused"}
     DEFAULT_CSS = """
     Lines {
         scrollbar-size-vertical: 1;
         scrollbar-size-horizontal: 0;
         overflow-x: hidden;
-        .lines--plain { color: $foreground; }
-        .lines--quiet { color: $foreground-muted; }
-        .lines--work { color: $text-primary; }
-        .lines--wait { color: $text-warning; }
-        .lines--ask { color: $text-error; text-style: bold; }
-        .lines--good { color: $text-success; }
-        .lines--bad { color: $text-error; }
-        .lines--cursor { background: $surface-lighten-1; text-style: bold; }
-        .lines--cursor-focused { background: $primary 30%; text-style: bold; }
-        &:light .lines--quiet { color: #484848; }
-        &:light .lines--wait { color: #6b4000; }
-        &:light .lines--good { color: #14532d; }
-        &:light .lines--cursor-focused { background: $primary 20%; }
     }
     """
 
@@ -138,14 +123,12 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
             self._below = below
             self._styles_of_tones.clear()
         if not self._styles_of_tones:
-            self._styles_of_tones.update((tone, self.get_component_rich_style(f"lines--{tone}")) for tone in _TONES)
+            self._styles_of_tones.update((tone, style_of(self, tone)) for tone in TONES)
         return _Look(self.scroll_offset.y, self.scrollable_content_region.width, self._styles_of_tones)
 
     def _cursor_style(self) -> Style:
-        name = "lines--cursor-focused" if self.has_focus else "lines--cursor"
-        style = self.get_component_rich_style(name)
         if self.app.native_ansi_color:
             # The terminal's sixteen are no shades: one of them below another may be the same.
             return Style(bold=True, reverse=self.has_focus, underline=not self.has_focus)
         # Without colours the selected line has to differ all the same.
-        return Style(bgcolor=style.bgcolor, bold=True, reverse=self.app.no_color and self.has_focus)
+        return Style(bgcolor=cursor_colour(self).rich_color, bold=True, reverse=self.app.no_color and self.has_focus)

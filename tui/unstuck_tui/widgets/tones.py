@@ -1,0 +1,58 @@
+"""The styles of tones and of the selected line, kept once for the whole app.
+
+Textual works out a component class anew for each widget that has it, whenever that widget is styled: nine for every
+one that draws lines were most of what styling a screen cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual.color import Color
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+__all__ = ["TONES", "TONE_CLASSES", "TONE_CSS", "cursor_colour", "style_of"]
+
+TONES = ("plain", "quiet", "work", "wait", "ask", "good", "bad")
+_CURSOR, _FOCUSED = "tone--cursor", "tone--cursor-focused"
+TONE_CLASSES = {f"tone--{tone}" for tone in TONES} | {_CURSOR, _FOCUSED}
+"""The component classes that the app has to have."""
+
+TONE_CSS = """
+UnstuckApp {
+    .tone--plain { color: $foreground; }
+    .tone--quiet { color: $foreground-muted; }
+    .tone--work { color: $text-primary; }
+    .tone--wait { color: $text-warning; }
+    .tone--ask { color: $text-error; text-style: bold; }
+    .tone--good { color: $text-success; }
+    .tone--bad { color: $text-error; }
+    .tone--cursor { background: $surface-lighten-1; }
+    .tone--cursor-focused { background: $primary 30%; }
+    &:light .tone--quiet { color: #484848; }
+    &:light .tone--wait { color: #6b4000; }
+    &:light .tone--good { color: #14532d; }
+    &:light .tone--cursor-focused { background: $primary 20%; }
+}
+"""
+"""How they look; the app's own default style sheet."""
+
+
+def style_of(widget: Widget, tone: str) -> Style:
+    """The style of ``tone`` on the background of ``widget``."""
+    styles = widget.app.get_component_styles(f"tone--{tone}")
+    below, colour = widget.background_colors[1], styles.color
+    return (
+        widget.text_style
+        + styles.text_style
+        + Style.from_color((below + colour).rich_color, below.rich_color if below.a else None)
+    )
+
+
+def cursor_colour(widget: Widget) -> Color:
+    """The background of the selected line of ``widget``."""
+    styles = widget.app.get_component_styles(_FOCUSED if widget.has_focus else _CURSOR)
+    return widget.background_colors[1] + styles.background
