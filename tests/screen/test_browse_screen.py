@@ -44,10 +44,15 @@ class Stage:
         return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
 
-async def settled(stage: Any) -> None:
-    """Whatever is read or done has come as far as it can without the person."""
+async def committed(stage: Any) -> None:
+    """All that was told is in the record, where the tabs read it."""
     if stage.story is not None:
         await stage.story.core.journal.committed()
+
+
+async def settled(stage: Any) -> None:
+    """Whatever is read or done has come as far as it can without the person."""
+    await committed(stage)
     while True:
         await stage.pilot.pause()
         reading = [worker for worker in stage.app.workers if worker.group == "reading"]
@@ -62,6 +67,7 @@ async def opened(stage: Any) -> BrowseScreen:
     """The browse screen, from the main one."""
     if stage.app.screen.is_modal:
         await stage.set_aside()
+    await committed(stage)
     await stage.pilot.press(key_of("view.browse"))
     await settled(stage)
     screen = stage.app.screen
