@@ -78,5 +78,5 @@ class DiffHeads:
     def _said(self) -> bytes:
         if not self._is_cut:
             return b""
-        count = f"{self._left_out} lines and more" if self.is_full else f"{self._left_out} lines"
-        return f" … {count} left out … \n".encode()
+        more = "more lines" if not self._left_out else f"{self._left_out} lines and more"
+        return f" … {more if self.is_full else f'{self._left_out} lines'} left out … \n".encode()

@@ -29,7 +29,7 @@ _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
 _DIFF_LINES = 5_000
-_CUT = re.compile(r" … \d+ (?:characters|files|lines|lines and more) left out … ")
+_CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
 
 
 def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
