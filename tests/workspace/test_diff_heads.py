@@ -112,4 +112,4 @@ async def test_whoever_gives_up_comparing_leaves_no_git_behind(
     with pytest.raises(asyncio.CancelledError):
         await comparing
     assert sum(taken) < 300_000
-    assert psutil.Process().children() == []
+    assert "git" not in [child.name() for child in psutil.Process().children()]
