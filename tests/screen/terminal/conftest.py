@@ -26,6 +26,9 @@ MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 # at which it looks character by character, change no text.
 UNSEEN = re.compile(rb"\x1b\[[<>=][\d;]*[a-z]|\x1b\[\?\d+\$p|\x1b\[[\d;]*m")
 UNFINISHED = re.compile(rb"\x1b(?:\[[<>=?]?[\d;]*\$?)?\Z")
+# Letters, lines and bars, each one column wide; what they look like is not kept.
+_CELL = {sign: pyte.screens.Char(sign) for sign in map(chr, (*range(0x20, 0x7F), *range(0x2500, 0x25A0)))}
+_NARROW = frozenset(_CELL)
 # What the terminal of the tests themselves says of itself.
 MISLEADING = ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "TERM_PROGRAM")
 # Escape as terminals with the keyboard protocol send it: alone it would make one key with what follows.
@@ -34,6 +37,19 @@ SPECIAL = {
     "ctrl+z": b"\x1a", "ctrl+j": b"\n", "up": b"\x1b[A", "down": b"\x1b[B", "slash": b"/", "question_mark": b"?",
     "space": b" ", "ctrl+o": b"\x0f", "ctrl+g": b"\x07",
 }  # fmt: skip
+
+
+class Emulator(pyte.Screen):
+    """The emulator, which draws text that simply stands there as one piece: it is most of what is drawn."""
+
+    def draw(self, data: str) -> None:
+        start, end = self.cursor.x, self.cursor.x + len(data)
+        if end > self.columns or not _NARROW.issuperset(data):
+            return super().draw(data)
+        self.buffer[self.cursor.y].update(zip(range(start, end), map(_CELL.__getitem__, data), strict=True))
+        self.cursor.x = end
+        self.dirty.add(self.cursor.y)
+        return None
 
 
 @dataclass
@@ -46,7 +62,7 @@ class Terminal:
     def __post_init__(self) -> None:
         rows, columns = self.process.getwinsize()
         self.before = termios.tcgetattr(self.process.fd)
-        self._screen = pyte.Screen(columns, rows)
+        self._screen = Emulator(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._held = b""
         self._lines: dict[int, str] = {}
