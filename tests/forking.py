@@ -134,6 +134,8 @@ def main() -> None:
     for name in MORE:
         importlib.import_module(name)
     built(BaseModel)
+    state = importlib.import_module("unstuck.record.state")
+    state.dump(state.State())  # what writes a snapshot is built once it is first needed
     gc.freeze()
     serve()
     try:

@@ -16,6 +16,8 @@ from typing import Any
 
 import scripted_run  # type: ignore[import-not-found]
 
+from unstuck.record.state import State, dump
+
 
 def work(order: dict[str, Any]) -> None:
     """Become the scripted run."""
@@ -32,6 +34,7 @@ def work(order: dict[str, Any]) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
+    dump(State())  # what writes a snapshot is built once it is first needed
     gc.freeze()
     for line in sys.stdin:
         child = os.fork()
