@@ -401,3 +401,16 @@ async def test_of_an_ignored_folder_only_the_one_file_goes(project, clock):
     restored = await store.restore(saved.id, run="r")
     assert [change.path for change in restored.changes] == ["build/kept.txt"]
     assert (project.root / "build" / "deep" / "precious").read_text() == "mine"
+
+
+async def test_two_that_save_the_same_tree_in_turn_see_what_is_there(project, clock):
+    """A supervisor and a person beside it, each with what it remembers of the tree: no checkpoint is of old files."""
+    ours, theirs = await project.store(clock), await project.store(clock)
+    first = await ours.create("first", run="r")
+    project.write({"app.py": "two\n"})
+    second = await theirs.create("second", run="r")
+    assert (await ours.create("the same", run="r")).id == second.id
+    project.write({"app.py": "one\n"})
+    third = await ours.create("third", run="r")
+    assert (third.tree == first.tree, third.tree == second.tree) == (True, False)
+    assert (await theirs.create("the same", run="r")).id == third.id

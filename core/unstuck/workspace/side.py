@@ -20,7 +20,7 @@ from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.text import one_line
-from unstuck.workspace.condition import under_way
+from unstuck.workspace.condition import git_dir_of, under_way
 from unstuck.workspace.coverage import (
     LeftOut,
     bare_among,
@@ -31,6 +31,7 @@ from unstuck.workspace.coverage import (
     refuse_huge,
 )
 from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
+from unstuck.workspace.references import checked_out
 from unstuck.workspace.staging import Scan, stage, survey
 from unstuck.workspace.store import ObjectStore
 
@@ -86,6 +87,7 @@ class SideRepository:
         self._descriptors: tuple[int, ...] = ()
         self._user_index: Path | None = None
         self._tracked: tuple[tuple[int, ...], frozenset[str]] = ((), frozenset())
+        self._written: tuple[tuple[int, ...], str] = ((), "")
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
@@ -216,6 +218,7 @@ class SideRepository:
 
         Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
+        self._written = (), ""
         await self.reading("update-index", "-q", "--refresh", check=False)
         try:
             await self.reading("read-tree", "-m", "-u", now, goal)
@@ -247,6 +250,7 @@ class SideRepository:
         """
         directory, base = await self._checked_out()
         self._user_index = directory / "index" if self._store.repo else None
+        self._written = (), ""
         fresh = self.place / "index.fresh"
         fresh.unlink(missing_ok=True)
         self._begin_at(base)  # before it is pinned: who cleans up elsewhere meanwhile reads here what is borrowed
@@ -280,8 +284,12 @@ class SideRepository:
 
     async def _checked_out(self) -> tuple[Path, str]:
         """The tree's own git directory, and the commit that is checked out in it or nothing."""
-        if self._store.repo is None:
+        repo = self._store.repo
+        if repo is None:
             return self.tree, ""
+        own = repo.git_dir if self.tree == repo.root else git_dir_of(self.tree)
+        if own == repo.git_dir or own.parent == repo.common / "worktrees":
+            return own, await checked_out(repo, self.tree, own) or ""
         asked = await run_git(self.tree, "rev-parse", "--absolute-git-dir", _HEAD, check=False)
         directory, _, head = asked.line.rpartition("\n")
         return Path(directory), "" if asked.code or head == _HEAD else head
@@ -353,10 +361,22 @@ class SideRepository:
 
     async def _saving(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Git that writes what changes in the index into a small file of its own: a large index costs less so."""
+        self._written = (), ""
         return await self.git(*_SPLIT, *arguments, stdin=stdin, check=check)
 
     async def _write_tree(self) -> str:
-        return (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
+        """The tree of the index, asked of git only where the index is not the one of the last time."""
+        known, tree = self._written
+        if not known or known != self._index_now() or not self._store.has(tree):
+            tree = (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
+            self._written = self._index_now(), tree
+        return tree
+
+    def _index_now(self) -> tuple[int, ...]:
+        """What is another once somebody's git has written the index, which it puts in the place of the one before."""
+        with suppress(OSError):
+            return _print_of((self.place / "index").stat())
+        return ()
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""
@@ -368,7 +388,7 @@ class SideRepository:
             status = self._user_index.stat()
         except OSError:
             return frozenset()
-        print_ = (status.st_ino, status.st_size, status.st_mtime_ns)
+        print_ = _print_of(status)
         if print_ != self._tracked[0]:
             arguments = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
             listed = await run_git(self.tree, *self._store.options, *arguments, check=False)
@@ -392,6 +412,10 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, take=take, inherit=held
         )
+
+
+def _print_of(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_full(error: GitError) -> bool:

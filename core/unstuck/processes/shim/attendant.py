@@ -36,7 +36,7 @@ class Attendant:
         self.loop, self.reports = Loop(), Reports(1)
         self.launch: dict[str, Any] | None = None
         self.stop: dict[str, float] | None = None
-        self.deserted = self.frozen = self.changed = False
+        self.deserted = self.frozen = self.changed = self.childless = False
         self.child = self.gate = self.pipe = 0
         self.tag, self.start = "", 0.0
         self.status: int | None = None
@@ -212,10 +212,12 @@ class Attendant:
     def reap(self, _: bytes = b"") -> None:
         """Take leave of every dead child, the agent's orphans included."""
         self.changed = True
-        with suppress(ChildProcessError):
+        try:
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
                 if found[0] == self.child:
                     self.status, self.ended_at = found[1], time.monotonic()
+        except ChildProcessError:
+            self.childless = True
 
     def hold(self, freeze: bool) -> None:
         """Freeze or continue the agent's group, and those of its descendants that have left it."""

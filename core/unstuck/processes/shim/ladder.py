@@ -85,8 +85,11 @@ class Ladder:
 
     def survey(self) -> dict[int, Row]:
         """Who of ours is alive. Whoever was, and is no longer, ended by the signal that was sent last."""
-        alive = descendants(os.getpid()) or tagged(self.attendant.tag)
-        self.attendant.reap()  # after the look, so that an agent seen dead has its status
+        self.attendant.reap()
+        # Whoever descends from us is below a living child of ours: without one the whole table need not be read.
+        alive = {} if self.attendant.childless else descendants(os.getpid())
+        alive = alive or tagged(self.attendant.tag)
+        self.attendant.reap()  # after the look, too, so that an agent seen dead has its status
         self.attendant.changed = False
         if self.attendant.status is None or (self.blind and group_exists(self.attendant.child)):
             alive.setdefault(self.attendant.child, self.agent)
