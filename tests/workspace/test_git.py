@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import GitError, WorkspaceError
-from unstuck.workspace.git import dirty, find_repository, head, project_home, run_git
+from unstuck.workspace.git import dirty, find_repository, project_home, run_git
+from unstuck.workspace.references import head
 
 
 async def test_a_work_tree_is_found_from_a_folder_inside_it(project):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstuck.workspace.git import find_repository
-from unstuck.workspace.references import commit_at
+from unstuck.workspace.references import commit_at, head
 
 BRANCH = "refs/heads/work"
 
@@ -34,3 +34,22 @@ async def test_what_is_no_branch_is_none(project):
     (project.root / ".git" / BRANCH / "one").write_text("")
     assert await commit_at(repo, BRANCH + "/one") is None
     assert await commit_at(repo, BRANCH + "/one/more") is None
+
+
+async def test_what_is_checked_out_is_found_wherever_git_keeps_it(project):
+    """On a branch, detached, as a file or in a pack: the commit that git has; None where that is gone, or none yet."""
+    repo = await find_repository(project.root)
+    commit = project.git("rev-parse", "HEAD").strip()
+    assert await head(repo) == commit
+    project.git("checkout", "-q", "--detach")
+    assert await head(repo) == commit
+    project.git("checkout", "-q", "--orphan", "fresh")
+    assert await head(repo) is None
+    project.git("checkout", "-q", "-f", "main")
+    loose = project.root / ".git" / "objects" / commit[:2] / commit[2:]
+    project.git("repack", "-q", "-a", "-d")
+    assert not loose.exists()
+    assert await head(repo) == commit
+    for pack in (project.root / ".git" / "objects" / "pack").iterdir():
+        pack.unlink()
+    assert await head(repo) is None

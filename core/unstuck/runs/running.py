@@ -36,8 +36,9 @@ from unstuck.supervision.supervisor import Supervisor
 from unstuck.supervision.verification import detect_check
 from unstuck.text import Clean, admit, is_text, one_line
 from unstuck.workspace.condition import branch_of, under_way
-from unstuck.workspace.git import dirty, head
+from unstuck.workspace.git import dirty
 from unstuck.workspace.project import Project
+from unstuck.workspace.references import head
 
 __all__ = ["Beside", "RunOptions", "finished", "resume_run", "signals_heard", "start_run"]
 

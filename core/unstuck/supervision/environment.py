@@ -9,7 +9,7 @@ from unstuck.record.state import TaskRow
 from unstuck.supervision.core import Core
 from unstuck.supervision.verification import Check
 from unstuck.text import Clean, admit
-from unstuck.workspace.git import head
+from unstuck.workspace.references import head
 
 __all__ = ["AVAILABLE_ELSEWHERE", "UNAVAILABLE", "explained"]
 

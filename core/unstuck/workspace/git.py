@@ -29,7 +29,6 @@ __all__ = [
     "dirty",
     "find_repository",
     "git_directory_round",
-    "head",
     "is_git_directory",
     "join_paths",
     "path_hash",
@@ -327,12 +326,6 @@ def is_git_directory(place: Path) -> bool:
 def git_directory_round(place: Path) -> Path | None:
     """The git directory that ``place`` is, or lies in, by any name; None elsewhere."""
     return next((folder for folder in (place, *place.parents) if is_git_directory(folder)), None)
-
-
-async def head(repo: Repository) -> str | None:
-    """The commit that is checked out; None where there is no commit yet."""
-    result = await run_git(repo.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
-    return result.line if result.code == 0 else None
 
 
 async def dirty(repo: Repository) -> tuple[str, ...]:

@@ -42,9 +42,8 @@ async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
         return f"somebody has locked it: {one_line(place.lock) or 'no reason given'}"
     if place.git_dir is not None and (what := under_way(place.git_dir)):
         return f"in the middle of {what}"
-    commit = await place.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
-    arrived = await place.git("merge-base", "--is-ancestor", commit.line, tip, check=False)
-    if commit.code or arrived.code:
+    commit = await place.commit()
+    if commit is None or not (commit == tip or await _has(place, tip, commit)):
         return f"commits that are not on {branch}"
     await place.git("update-index", "-q", "--refresh", check=False)
     found = without(await scan(place.git), own)
@@ -54,6 +53,10 @@ async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
     if changed := found.removed | found.changed | frozenset(staged):
         return f"uncommitted changes: {_some(changed)}"
     return await _submodules(place)
+
+
+async def _has(place: TreePlace, tip: str, commit: str) -> bool:
+    return (await place.git("merge-base", "--is-ancestor", commit, tip, check=False)).code == 0
 
 
 async def _submodules(place: TreePlace) -> str:

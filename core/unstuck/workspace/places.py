@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.git import Repository, Result, run_git
+from unstuck.workspace.references import checked_out
 
 __all__ = ["MARKER", "TRASH", "TreePlace", "belongs_elsewhere", "registered_tree", "safe_name", "sweep"]
 
@@ -72,6 +73,10 @@ class TreePlace:
     async def git(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Run git in the tree as its user would: with their filters and ignore rules."""
         return await run_git(self.path, *arguments, stdin=stdin, check=check, user_config=True)
+
+    async def commit(self) -> str | None:
+        """The commit that is checked out here; None where there is none, or where it is damaged."""
+        return await checked_out(self._repo, self.path, self.git_dir)
 
     @property
     def start(self) -> str | None:

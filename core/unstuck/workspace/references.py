@@ -1,4 +1,4 @@
-"""What a reference stands at, read from its file as git itself would: most looks need no process of their own."""
+"""What HEAD or a reference stands at, read from its file as git itself would: most looks need no process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 from unstuck.workspace.git import Repository, run_git
 
-__all__ = ["commit_at"]
+__all__ = ["checked_out", "commit_at", "head"]
 
 _ID = rb"[0-9a-f]{64}|[0-9a-f]{40}"
 _LOOSE = re.compile(rb"(%s)\n?" % _ID)
+_ON_BRANCH = re.compile(rb"ref: (refs/heads/[^\n]+)\n?")
 
 
 async def commit_at(repo: Repository, reference: str) -> str | None:
@@ -24,6 +25,39 @@ async def commit_at(repo: Repository, reference: str) -> str | None:
     except ValueError:
         result = await run_git(repo.root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}", check=False)
         return result.line if result.code == 0 else None
+
+
+async def head(repo: Repository) -> str | None:
+    """The commit that is checked out; None where there is no commit yet."""
+    return await checked_out(repo, repo.root, repo.git_dir)
+
+
+async def checked_out(repo: Repository, tree: Path, git_dir: Path | None) -> str | None:
+    """The commit that is checked out in a work tree of ``repo``; None where there is none yet, or it is damaged.
+
+    ``git_dir`` is the tree's own. Git is asked where that is None, and where the commit is not a file by itself, in
+    which it can be seen to be there.
+    """
+    try:
+        if git_dir is not None and ((commit := _head(repo.common, git_dir)) is None or _is_loose(repo.common, commit)):
+            return commit
+    except (OSError, ValueError):
+        pass
+    result = await run_git(tree, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
+    return result.line if result.code == 0 else None
+
+
+def _head(common: Path, git_dir: Path) -> str | None:
+    text = (git_dir / "HEAD").read_bytes()
+    if branch := _ON_BRANCH.fullmatch(text):
+        return _written(common, os.fsdecode(branch[1]))
+    if (detached := _LOOSE.fullmatch(text)) is None:
+        raise ValueError
+    return detached[1].decode("ascii")
+
+
+def _is_loose(common: Path, commit: str) -> bool:
+    return (common / "objects" / commit[:2] / commit[2:]).is_file()
 
 
 def _written(common: Path, reference: str) -> str | None:

@@ -44,6 +44,10 @@ class ObjectStore:
         """Whether anything was ever saved here."""
         return (self.directory / "HEAD").is_file()
 
+    def has(self, id: str) -> bool:
+        """Whether the object ``id`` lies here as it was written."""
+        return (self.directory / "objects" / id[:2] / id[2:]).is_file()
+
     async def open(self, tree: Path) -> None:
         """Make the repository where there is none yet, and learn what the user ignores."""
         if self._ready and self.exists:
@@ -167,7 +171,8 @@ class ObjectStore:
 
     async def _initialise(self) -> None:
         format_ = "sha1"
-        if self.repo:
+        # Another format than git's first one stands in the repository's own file, or nowhere.
+        if self.repo and "objectformat" in _read(self.repo.common / "config").lower():
             asked = await run_git(self.repo.root, "rev-parse", "--show-object-format", check=False)
             format_ = asked.line if asked.code == 0 else format_
         arguments = ("--quiet", "--bare", "--template=", f"--object-format={format_}", self.directory.name)

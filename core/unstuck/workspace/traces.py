@@ -114,12 +114,12 @@ async def held_by(repo: Repository, tree: OwnTree, heads: Mapping[str, str]) -> 
         return "" if empty else "git does not know it any more, and there may be work in it"
     if place.start is None:
         return ""  # never handed to anybody
-    head = await place.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
-    if head.code:
+    head = await place.commit()
+    if head is None:
         return "nothing is checked out in it, so nobody can say what is new"
-    if not tree.branch and (count := await commits_only_in(repo, head.line, heads)):
+    if not tree.branch and (count := await commits_only_in(repo, head, heads)):
         return f"{count} commit{'s' if count > 1 else ''} on no branch"
-    return await held_in(place, head.line, tree.branch, _OWN_FOLDER)
+    return await held_in(place, head, tree.branch, _OWN_FOLDER)
 
 
 async def _references(repo: Repository) -> dict[str, str]:

@@ -16,11 +16,11 @@ from unstuck.errors import GitError, IntegrationConflict, ProjectError, Workspac
 from unstuck.processes import working_in
 from unstuck.text import admit, one_line
 from unstuck.workspace.condition import trees
-from unstuck.workspace.git import Repository, Result, head, path_hash, require_git, run_git, split_paths
+from unstuck.workspace.git import Repository, Result, path_hash, require_git, run_git, split_paths
 from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, belongs_elsewhere, safe_name, sweep
 from unstuck.workspace.project import Project
-from unstuck.workspace.references import commit_at
+from unstuck.workspace.references import commit_at, head
 from unstuck.workspace.staging import scan, stage
 
 __all__ = ["REMEDIATION", "Worktrees", "kept_trees", "trees_of"]
@@ -125,7 +125,7 @@ class Worktrees:
             place, tip = self._existing(task), await self.tip()
             if await self._unresolved(place):  # by a refresh that was killed before it could take its merge back
                 await place.git("merge", "--abort")
-            if await self._contains(await self._checked_out(place) or tip, tip):
+            if await self._contains(await place.commit() or tip, tip):
                 return False
             await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT))
             merged = await place.git("merge", "--quiet", *_MERGE, "-m", f"Bring in {self.branch}", tip, check=False)
@@ -302,7 +302,7 @@ class Worktrees:
         await stage(place.git, removed=found.removed, present=found.present)
         tree = (await place.git("write-tree")).line
         branch = self._branch(name)
-        parent = await self._checked_out(place) or await self._commit(branch) or await self.tip()
+        parent = await place.commit() or await self._commit(branch) or await self.tip()
         merged, commit = await self._merging(place), parent
         if merged or tree != (await self._git("rev-parse", parent + "^{tree}")).line:
             arguments = ("commit-tree", "--no-gpg-sign", tree, "-p", parent, *merged, "-F", "-")
@@ -327,11 +327,6 @@ class Worktrees:
         """The files of a merge in the tree that still show both sides."""
         unmerged = split_paths((await place.git("diff", "--name-only", "--diff-filter=U", "-z")).out)
         return tuple(path for path in unmerged if _has_markers(place.path / path))
-
-    @staticmethod
-    async def _checked_out(place: TreePlace) -> str | None:
-        result = await place.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
-        return result.line if result.code == 0 else None
 
     async def _merge(self, commit: str, message: str) -> str:
         place = await self._tree(_INTEGRATION)
