@@ -28,10 +28,9 @@ from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
 
-CHECK = """grep -q "$1 is good" "$1.txt" && exit 0
-echo "AssertionError: $1 is not good"
-exit 1
-"""
+CHECK = 'read -r said < {0}.txt; test "$said" = "{0} is good" || {{ echo "AssertionError: {0} is not good"; exit 1; }}'
+"""In the shell's own words, for it runs thousands of times: the check of the task with this name."""
+
 STATUSES = {"climber": "succeeded", "asker": "succeeded", "follower": "skipped"}
 SETTINGS = Settings(failure_handler=FailureHandlerSettings(max_retries=1, max_pivots=1, max_research=1))
 
@@ -63,7 +62,7 @@ def tasks(isolation: Any) -> tuple[Task, ...]:
         Task(
             id=name,
             prompt=Clean(f"Make {name} good."),
-            verify=f"sh check.sh {name}",
+            verify=CHECK.format(name),
             isolation=isolation,
             needs=needs,
         )
@@ -140,7 +139,6 @@ async def work(
 def make_project(project: Path) -> None:
     """The files of the project."""
     project.mkdir(exist_ok=True)
-    (project / "check.sh").write_text(CHECK, encoding="utf-8")
     for name in ("climber", "asker"):
         (project / f"{name}.txt").write_text("nothing\n", encoding="utf-8")
 
