@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import psutil
@@ -514,16 +515,20 @@ def test_a_deletion_that_is_killed_again_and_again_ends(house: Any) -> None:
     """
     before = house.theirs()
     house.worked()
-    program = [sys.executable, str(Path(__file__).with_name("dying.py"))]
     words = ["delete", "--project", "--yes", "repo", "--lose-work"]
+    program = [sys.executable, str(Path(__file__).with_name("dying.py")), *words]
+    said = house.place / "said"
     removals, codes = 3, list[int]()
-    for _ in range(30):
-        done = subprocess.run([*program, str(removals), *words], cwd=house.root, capture_output=True, check=False)
-        codes.append(done.returncode)
-        assert done.returncode in (-9, 0), done.stderr
-        if done.returncode == 0:
-            break
-        removals *= 2
+    with said.open("wb") as errors, Popen(program, cwd=house.root, stdin=PIPE, stdout=PIPE, stderr=errors) as dying:
+        for _ in range(30):
+            dying.stdin.write(b"%d\n" % removals)
+            dying.stdin.flush()
+            codes.append(int(dying.stdout.readline()))
+            assert codes[-1] in (-9, 0), said.read_text()
+            if codes[-1] == 0:
+                break
+            removals *= 2
+        dying.communicate()
     assert len(codes) > 3
     assert codes[-1] == 0
     assert house.delete().out == "nothing of unstuck is left in repo\n"
