@@ -9,12 +9,13 @@ from unstuck.text import one_line
 from unstuck.workspace.condition import under_way
 from unstuck.workspace.git import split_paths
 from unstuck.workspace.places import TreePlace
-from unstuck.workspace.staging import Scan, scan
+from unstuck.workspace.staging import Scan
 
 __all__ = ["Cleaned", "Kept", "held_in", "without"]
 
 _NAMED = 3
 _GITLINK = b"160000"
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,12 @@ async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
     commit = await place.commit()
     if commit is None or not (commit == tip or await _has(place, tip, commit)):
         return f"commits that are not on {branch}"
-    await place.git("update-index", "-q", "--refresh", check=False)
-    found = without(await scan(place.git), own)
-    if found.untracked or found.nested:
-        return f"untracked files: {_some(found.untracked | found.nested)}"
-    staged = split_paths((await place.git("diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD")).out)
-    if changed := found.removed | found.changed | frozenset(staged):
-        return f"uncommitted changes: {_some(changed)}"
+    listed = split_paths((await place.git(*_STATUS)).out)
+    found = [row for row in listed if row[0] not in " ?" or row[3:].split("/")[0] != own]
+    if strangers := [row[3:] for row in found if row.startswith("?")]:
+        return f"untracked files: {_some(strangers)}"
+    if found:
+        return f"uncommitted changes: {_some([row[3:] for row in found])}"
     return await _submodules(place)
 
 
@@ -78,6 +78,6 @@ def without(found: Scan, own: str) -> Scan:
     return Scan(others(found.removed), others(found.changed), others(found.untracked), others(found.nested))
 
 
-def _some(paths: frozenset[str] | list[str]) -> str:
+def _some(paths: list[str]) -> str:
     named = sorted(paths)
     return ", ".join(map(one_line, named[:_NAMED])) + (f" and {len(named) - _NAMED} more" if named[_NAMED:] else "")
