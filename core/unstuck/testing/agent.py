@@ -1,16 +1,15 @@
 """A scripted agent: a program of its own that is told what to do by a prompt and does what its script says.
 
-It is run by its path, with the standard library alone: ``python -I agent.py --scripts DIR --told DIR --speed N``. Which
-script it follows is said by ``UNSTUCK_TASK``; what it was told is kept below ``--told``, one file for each attempt.
+It is run by its path, with the standard library alone and little of that, for it starts often: ``python -I -S agent.py
+SCRIPTS TOLD SPEED``. Which script of that folder it follows is said by ``UNSTUCK_TASK``; what it was told is kept in
+the folder ``TOLD``, one file for each attempt.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -83,6 +82,8 @@ class Agent:
         self.tell(step="message", text=text)
 
     def do_run(self, text: str) -> None:
+        import subprocess
+
         command = text.replace("{python}", self.script["python"])
         step = self.call("bash", text.replace("{python}", "python"))
         done = subprocess.run(command, shell=True, capture_output=True, text=True, errors="replace", check=False)
@@ -148,6 +149,8 @@ class Agent:
 
     def do_child(self, seconds: float, ignores_term: bool) -> None:
         """Leave a child behind, in a session of its own."""
+        import subprocess
+
         ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " if ignores_term else ""
         code = f"{ignore}import time; print('ready', flush=True); time.sleep({seconds})"
         child = subprocess.Popen(
@@ -170,16 +173,12 @@ class Agent:
 
 def main() -> NoReturn:
     """Read the prompt, keep a copy of it, and play."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--scripts", type=Path, required=True)
-    parser.add_argument("--told", type=Path, required=True)
-    parser.add_argument("--speed", type=float, default=1.0)
-    arguments = parser.parse_args()
+    scripts, told, speed = sys.argv[1:]
     prompt = Path(os.environ["UNSTUCK_PROMPT_FILE"]).read_text(encoding="utf-8")
-    (arguments.told / f"{os.environ['UNSTUCK_ATTEMPT']}.txt").write_text(prompt, encoding="utf-8")
-    script = json.loads((arguments.scripts / f"{os.environ['UNSTUCK_TASK']}.json").read_text(encoding="utf-8"))
+    Path(told, f"{os.environ['UNSTUCK_ATTEMPT']}.txt").write_text(prompt, encoding="utf-8")
+    script = json.loads(Path(scripts, f"{os.environ['UNSTUCK_TASK']}.json").read_text(encoding="utf-8"))
     try:
-        Agent(script, prompt, arguments.speed).play()
+        Agent(script, prompt, float(speed)).play()
     except ContextExceeded as error:
         sys.stdout.write(f"error: {error}\n")
         sys.exit(OUT_OF_CONTEXT)

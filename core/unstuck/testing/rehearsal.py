@@ -125,8 +125,8 @@ class Rehearsal:
         return {key: value for key, value in plan.items() if value is not None}
 
     def _agents(self, cast: Sequence[Part]) -> dict[str, Any]:
-        folders = ("--scripts", str(self.directory / "scripts"), "--told", str(self.directory / "told"))
-        command = [sys.executable, "-I", agent.__file__, *folders, "--speed", f"{self.speed:g}"]
+        folders = [str(self.directory / name) for name in ("scripts", "told")]
+        command = [sys.executable, "-I", "-S", agent.__file__, *folders, f"{self.speed:g}"]
         agents: dict[str, Any] = {
             _agent_name(part.scenario): {
                 "type": part.scenario.agent_type,
