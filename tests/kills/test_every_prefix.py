@@ -56,16 +56,24 @@ class Whole:
         journal.on_append(note)
 
 
+@pytest.fixture(scope="module")
+def finished() -> list[Whole]:
+    """Where the finished run is kept for all tests, none of which changes it."""
+    return []
+
+
 @pytest.fixture
-async def whole(tmp_path: Path, scripted: ModuleType) -> Whole:
+async def whole(finished: list[Whole], tmp_path: Path, scripted: ModuleType) -> Whole:
     """A finished run in a project without git."""
-    run = Whole(tmp_path / "project", tmp_path / "outside")
-    run.outside.mkdir()
-    scripted.make_project(run.project)
-    result = await asyncio.wait_for(scripted.work(run.project, run.outside, seen=run.watch), PATIENCE)
-    assert result.exit_reason == "incomplete"
-    run.lines = run.log.read_bytes().splitlines(keepends=True)
-    return run
+    if not finished:
+        run = Whole(tmp_path / "project", tmp_path / "outside")
+        run.outside.mkdir()
+        scripted.make_project(run.project)
+        result = await asyncio.wait_for(scripted.work(run.project, run.outside, seen=run.watch), PATIENCE)
+        assert result.exit_reason == "incomplete"
+        run.lines = run.log.read_bytes().splitlines(keepends=True)
+        finished.append(run)
+    return finished[0]
 
 
 def cut(whole: Whole, count: int, target: Path) -> tuple[Path, Path]:
