@@ -6,12 +6,13 @@ from typing import ClassVar
 
 from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
 from unstuck_tui.widgets.small import SmallNotice
 
-__all__ = ["MINIMUM", "FittingScreen", "is_below"]
+__all__ = ["MINIMUM", "FittingScreen", "SteadyScreen", "is_below"]
 
 MINIMUM = Size(60, 16)
 
@@ -21,7 +22,20 @@ def is_below(size: Size, least: Size = MINIMUM) -> bool:
     return size.width < least.width or size.height < least.height
 
 
-class FittingScreen(Screen[ScreenResultType]):
+class SteadyScreen(Screen[ScreenResultType]):
+    """A screen that takes no size which the terminal has no more.
+
+    Textual tells a screen of each size once more when it has been laid out for it. Of two sizes on their way at once
+    each would bring up the other for ever, and in that time nothing else in this process comes to its turn.
+    """
+
+    def check_message_enabled(self, message: Message) -> bool:
+        if isinstance(message, events.Resize) and message.size != self.app.size:
+            return False
+        return super().check_message_enabled(message)
+
+
+class FittingScreen(SteadyScreen[ScreenResultType]):
     """Its ``compose`` yields a SmallNotice, the one thing that is shown below the ``LEAST`` size."""
 
     LEAST: ClassVar[Size] = MINIMUM

@@ -13,11 +13,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from unstuck_tui.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
+from unstuck_tui.screens.fitting import SteadyScreen
 
 __all__ = ["HelpScreen"]
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(SteadyScreen[None], ModalScreen[None]):
     """The keys of these areas, one after the other."""
 
     BINDINGS = [Binding("escape,question_mark,q,enter", "dismiss", "close")]  # noqa: RUF012
