@@ -249,7 +249,10 @@ Showing = Callable[..., AbstractAsyncContextManager[Stage]]
 
 @pytest.fixture
 def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Showing:
-    """``async with showing(size=(120, 40)) as stage``: an empty run with its screen."""
+    """``async with showing(size=(120, 40)) as stage``: an empty run with its screen.
+
+    With ``story`` it is the shop's busy hour, whose question comes up unless ``pops`` is False.
+    """
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
@@ -258,6 +261,7 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
         size: tuple[int, int] = (120, 40),
         *,
         story: bool = False,
+        pops: bool = True,
         before: Callable[[Story], Awaitable[None]] | None = None,
         settings: ScreenSettings | None = None,
     ) -> AsyncIterator[Stage]:
@@ -269,7 +273,8 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
                 await told.core.journal.committed()
             if before is not None:
                 await before(told)
-            app = UnstuckApp(LiveRun(supervisor), settings or ScreenSettings(notify="off"))
+            quiet = ScreenSettings(notify="off", dialogs="pop" if pops else "list")
+            app = UnstuckApp(LiveRun(supervisor), settings or quiet)
             async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
                 stage = Stage(told, app, pilot)
                 await stage.settled()

@@ -9,8 +9,7 @@ from unstuck.record import events as e
 
 async def test_pages_are_turned_with_their_keys(showing: Any) -> None:
     """2 shows the ladder, 1 the timeline again; the title says which page it is and which there are."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.press("table.down")
         await stage.pilot.press("2")
         await stage.pilot.pause()
@@ -44,8 +43,7 @@ async def test_the_changes_are_those_in_the_files(showing: Any) -> None:
 
 async def test_without_a_checkpoint_it_says_so(showing: Any) -> None:
     """Where nothing was saved there is nothing to compare with, and in a narrow terminal the page has it all."""
-    async with showing(size=(80, 24), story=True) as stage:
-        await stage.set_aside()
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
         await stage.press("page.changes")
         assert "nothing to compare with" in stage.text
         assert "[changes]" in stage.text or "[3 changes]" in stage.text

@@ -32,8 +32,7 @@ def ticking(app: App[None]) -> Iterator[float]:
 @pytest.mark.parametrize("keys", [(), ("?",), ("b",), ("l",), ("d",), ("/",), ("a",), ("a", "1"), ("2",), ("3",)])
 async def test_nothing_wakes_up_more_often_than_once_a_second(showing: Any, keys: tuple[str, ...]) -> None:
     """Main screen, help, browse, log, plan, filter, question, text: while nothing happens none has a faster timer."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         for key in keys:
             await stage.pilot.press(key)
             await stage.pass_time(0.3)
@@ -44,8 +43,7 @@ async def test_nothing_wakes_up_more_often_than_once_a_second(showing: Any, keys
 async def test_a_hidden_screen_draws_nothing(showing: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     """While I am on another screen the main one draws no line, whatever happens; back again, all is there."""
     drawn: list[str] = []
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.pilot.press(key)
         await stage.settled()
         hidden = stage.main

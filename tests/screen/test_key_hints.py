@@ -17,8 +17,7 @@ def hints(footer: KeyHints) -> list[FooterKey]:
 
 async def test_hints_change_with_what_has_the_keys(showing: Any) -> None:
     """While words are typed into the filter the footer offers other keys, and afterwards those of the tasks again."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         footer = stage.main.query_one(KeyHints)
         before = [hint.description for hint in hints(footer)]
         await stage.pilot.press("slash")
@@ -32,8 +31,7 @@ async def test_hints_change_with_what_has_the_keys(showing: Any) -> None:
 
 async def test_hints_that_stay_the_same_are_not_made_anew(showing: Any) -> None:
     """Asking for the same keys again, as every change of focus does, leaves the very same hints on the screen."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         footer = stage.main.query_one(KeyHints)
         before = hints(footer)
         assert before

@@ -119,8 +119,7 @@ async def settled(stage: Any) -> None:
 
 async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> None:
     """The newest record is in view as it comes; whoever moves up stays where they are until they follow again."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         screen = await opened(stage)
         log = screen.query_one(LogList)
         assert "follows" in stage.text
@@ -142,8 +141,7 @@ async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> 
 
 async def test_whoever_reads_the_log_hears_of_a_question(showing: Any) -> None:
     """Nothing comes up over the log; that a task asks is said there, with the key that answers it."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         screen = await opened(stage)
         stage.story.asks("docs", "question", question="Which port?")
         await stage.story.core.journal.committed()
@@ -156,8 +154,7 @@ async def test_whoever_reads_the_log_hears_of_a_question(showing: Any) -> None:
 
 async def test_one_finds_a_record_and_reads_all_of_it(showing: Any) -> None:
     """Words narrow the list as they are typed, enter shows the whole record, and esc leads back step by step."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         screen = await opened(stage)
         total = screen.query_one(LogList).line_total()
         await stage.pilot.press("slash", *"type:gate_op")

@@ -43,16 +43,16 @@ def output_of(stage: Stage, attempt: str) -> Iterator[Any]:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_screen_as_it_is_kept(showing: Showing, size: tuple[int, int]) -> None:
     """A busy run, character by character: header, what needs attention, every task, and one in detail."""
-    async with showing(size=size, story=True) as stage:
-        await stage.set_aside()
+    async with showing(size=size, story=True, pops=False) as stage:
+        await stage.pass_time(0.3)
         await stage.press("table.down")
         matches_golden(stage, f"main-{size[0]}x{size[1]}")
 
 
 async def test_the_detail_at_80_columns_as_it_is_kept(showing: Showing) -> None:
     """On a small terminal the opened task has the table's place."""
-    async with showing(size=(80, 24), story=True) as stage:
-        await stage.set_aside()
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
+        await stage.pass_time(0.3)
         await stage.press("table.down", "task.open")
         matches_golden(stage, "detail-80x24")
 
@@ -60,8 +60,7 @@ async def test_the_detail_at_80_columns_as_it_is_kept(showing: Showing) -> None:
 @pytest.mark.parametrize("size", [(60, 16), *SIZES])
 async def test_every_line_fits_and_nothing_is_lost(showing: Showing, size: tuple[int, int]) -> None:
     """At every size the rows fill the terminal exactly, with the question in view and the footer at the bottom."""
-    async with showing(size=size, story=True) as stage:
-        await stage.set_aside()
+    async with showing(size=size, story=True, pops=False) as stage:
         rows = stage.rows()
         assert len(rows) == size[1]
         assert {cell_len(row) for row in rows} == {size[0]}
@@ -89,8 +88,7 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing, s
 @pytest.mark.parametrize("opened", [False, True])
 async def test_made_tiny_and_large_again(showing: Showing, opened: bool) -> None:
     """A window that was a single cell for a moment has its cursor where it was: the next key goes there."""
-    async with showing(size=(80, 24), story=True) as stage:
-        await stage.set_aside()
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
         if opened:
             await stage.press("task.open")
         before = stage.app.focused
@@ -119,8 +117,8 @@ async def test_rows_follow_what_happens(showing: Showing) -> None:
 
 async def test_clocks_run_without_events(showing: Showing) -> None:
     """Time left, a wait and the age of a question change with the clock alone."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
+        await stage.pass_time(0.3)
         before = stage.text
         await stage.pass_time(100)
         assert "14:50" in before
@@ -238,8 +236,7 @@ async def test_every_key_of_an_action_moves_the_cursor(showing: Showing, name: s
 
 async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
     """Moving to another task shows its attempts, its failure and where it failed."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.press("table.down")
         assert "retry 2/3     ✗ same · raw body" in stage.text
         assert "tests/test_webhook.py:42" in stage.text
@@ -251,8 +248,7 @@ async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
 
 async def test_what_happened_before_the_screen_was_there(showing: Showing) -> None:
     """A screen that is opened on a run with a past has the whole timeline."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         timeline = stage.app.tracker.history.of("webhook")
         assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "pivot 1/3", "asked"]
 
@@ -274,8 +270,7 @@ async def test_open_and_back_on_a_small_terminal(showing: Showing) -> None:
 
 async def test_filter_shows_and_hides(showing: Showing) -> None:
     """`/` narrows the table while one types; ! inverts; what is hidden is counted; esc shows everything."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.press("table.filter")
         await stage.write("backend")
         assert stage.shown == ["models", "webhook", "cart", "refunds"]
@@ -311,8 +306,7 @@ async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
 
 async def test_letters_typed_into_the_filter_do_nothing_else(showing: Showing) -> None:
     """While one types, q does not quit and a does not answer."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.press("table.filter")
         await stage.write("qa?s")
         assert stage.main.query_one("#filter", Input).value == "qa?s"
@@ -349,8 +343,7 @@ async def test_a_filtered_task_comes_when_it_matches(showing: Showing) -> None:
 
 async def test_sorting_keeps_the_cursor_on_its_task(showing: Showing) -> None:
     """The order changes by one key or by its letter, the heading says by what, and the cursor stays on its task."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.press("table.last")
         await stage.press("sort.name")
         assert stage.shown == sorted(stage.shown)
@@ -418,8 +411,7 @@ async def test_whoever_reads_further_up_is_left_there(showing: Showing) -> None:
 
 async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: Any) -> None:
     """The disk is full: what worked stands still, in its row, its title and the counts; with room again it works."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         stage.main.query_one(TaskTable).select("cart")
         await stage.settled()
         assert "cart · working" in stage.text

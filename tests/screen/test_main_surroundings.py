@@ -77,8 +77,7 @@ async def test_the_palette_needs_room(showing: Showing) -> None:
 
 async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
     """In every pane the footer offers no more than six keys, and none that leads nowhere."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         panes = [stage.main.query_one(TaskTable), *stage.main.query("Page"), stage.main.query_one("#attention")]
         for pane in panes:
             pane.focus()
@@ -89,8 +88,7 @@ async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
 
 async def test_the_mouse_selects_and_opens(showing: Showing) -> None:
     """A click puts the cursor on a task, a second one opens it; a click on a question points at its task."""
-    async with showing(size=(80, 24), story=True) as stage:
-        await stage.set_aside()
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
         await stage.pilot.click("#tasks", offset=(5, 3))
         await stage.settled()
         assert stage.selected == "search"

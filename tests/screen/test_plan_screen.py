@@ -119,8 +119,7 @@ def test_ten_thousand_in_a_row() -> None:
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (250, 60)])
 async def test_it_is_seen_and_left_at_every_size(showing: Any, size: tuple[int, int]) -> None:
     """d shows it, every line fits; o leads to what holds a task, and enter selects that on the main screen."""
-    async with showing(story=True, size=size) as stage:
-        await stage.set_aside()
+    async with showing(story=True, size=size, pops=False) as stage:
         stage.main.query_one(TaskTable).select("refunds")
         await stage.pilot.press(key_of("view.plan"))
         await stage.pilot.pause()

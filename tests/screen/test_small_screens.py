@@ -13,8 +13,7 @@ GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
 async def test_a_low_dialog_leaves_no_line_unused_while_choices_are_hidden(showing: Any) -> None:
     """Either all choices of what can be decided are there, or the dialog is as high as the screen lets it."""
-    async with showing((60, 16), story=True) as stage:
-        await stage.set_aside()
+    async with showing((60, 16), story=True, pops=False) as stage:
         await stage.press("table.down", "task.decide")
         await stage.pass_time(0.3)
         choices = stage.app.screen.query_one("#choices")

@@ -111,8 +111,7 @@ async def test_one_decision_for_all_that_are_marked(showing: Any) -> None:
 
 async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing: Any) -> None:
     """A marked task has a star beside its sign: it stays while nothing is decided, and goes with what is."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("G", "space")
         await stage.settled()
         assert "○*docs" in stage.text
@@ -131,8 +130,7 @@ async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing
 
 async def test_escape_drops_the_marks_and_says_so(showing: Any) -> None:
     """At the table esc forgets the filter, then the marks, with a word; without marks it is not offered."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         assert "back" not in stage.rows()[-1]
         await stage.pilot.press("g", "space", "space", "slash", *"s", "enter")
         await stage.settled()
@@ -169,8 +167,7 @@ async def test_what_cannot_be_decided_says_why(showing: Any) -> None:
 
 async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Any) -> None:
     """One has ended and one has not begun: neither gets more time, and each for its own reason."""
-    async with showing(story=True) as stage:
-        await stage.set_aside()
+    async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("g", "space", "G", "space", "m")
         await asked(stage)
         assert "not possible: models: it has ended; docs: no agent works at it: it has not begun" in " ".join(
