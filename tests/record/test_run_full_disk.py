@@ -123,7 +123,7 @@ async def test_agents_stand_still_until_there_is_room(tmp_path: Path, disk: Disk
         assert await is_(agent, psutil.STATUS_STOPPED)
         assert run.supervisor.core.head.gates[gate].gate.type == "disk"
         assert gate not in run.supervisor.state.gates
-        await clock.advance(5_000)
+        await clock.advance(1_000)
         assert agent.status() == psutil.STATUS_STOPPED
         disk.room = ROOM
         await clock.advance(1)
