@@ -66,9 +66,7 @@ class Output:
         while blocks:
             while blocks and len(rest) < _PIECE:
                 rest += blocks.popleft()
-            # Where it may be cut is looked for near its end alone: a look costs as much as the cleaning itself.
-            before = len(rest) - _BLOCK
-            count = before + self._secrets.settled(rest[before:]) if blocks else len(rest)
+            count = self._secrets.settled(rest) if blocks else len(rest)
             yield self._secrets.clean(rest[:count])
             del rest[:count]
 

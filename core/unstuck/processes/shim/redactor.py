@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Redactor"]
 
-_LONGEST_LINE = 64 * 1024  # more without a line end is written before one comes
+_LONGEST_LINE = 128 * 1024  # more without a line end is written before one comes
+_END = 64 * 1024
 _LONGEST_WORD = 4 * 1024
 _LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and last one say what it is
 _TRIES = 8
@@ -39,8 +40,11 @@ class Redactor:
             lines = raw.rfind(b"\n", 0, key) + 1
         if lines or len(raw) < _LONGEST_LINE:
             return lines
-        whole = self.clean(raw)
-        return next((cut for cut in _cuts(raw) if self.clean(raw[:cut]) + self.clean(raw[cut:]) == whole), len(raw))
+        # Where it may be cut is looked for near its end alone: a look costs as much as the cleaning itself.
+        before, end = len(raw) - _END, raw[-_END:]
+        whole = self.clean(end)
+        cuts = (cut for cut in _cuts(end) if self.clean(end[:cut]) + self.clean(end[cut:]) == whole)
+        return before + next(cuts, _END)
 
     def _loaded(self) -> Callable[[str], str]:
         sys.path.append(
