@@ -51,6 +51,9 @@ LONG = ("tests/rehearsal/", "tests/kills/", "tests/architecture/", "tests/deleti
 LONGEST_END = 120.0
 """Seconds that the end of a failed test may take."""
 
+FORKED = ("unstuck", "unstuck-hook")
+"""The programs that ``forking.py`` can become."""
+
 SHORT = "/dev/shm" if tempfile.gettempdir() == "/dev/shm" else "/tmp"
 INHERITED = ("GIT_", "UNSTUCK_", "XDG_", "PYTEST_ADDOPTS", "PYTHONPATH")
 KEPT = ("UNSTUCK_KILLS", "UNSTUCK_EVENTS", "UNSTUCK_TREES")
@@ -265,8 +268,8 @@ def start(forks: Forks) -> Start:
     """``start(*arguments, env=…, cwd=…, stdin=…)`` starts ``unstuck`` as a process of its own: a ``Popen``.
 
     It is forked from one that has imported everything, where that makes no difference; ``installed`` asks for the
-    installed program all the same, ``program`` for another one, and ``terminal`` for a session of which standard input
-    is the terminal.
+    installed program all the same, ``program`` for another one (``unstuck-hook`` is forked, too), and ``terminal`` for
+    a session of which standard input is the terminal.
     """
 
     def start(
@@ -281,7 +284,7 @@ def start(forks: Forks) -> Start:
         assert found, f"{program} is not installed"
         environment = dict(os.environ) if env is None else dict(env)
         command = [found, *map(os.fspath, arguments)]
-        if installed or program != "unstuck" or "preexec_fn" in options or not forks.can(environment):
+        if installed or program not in FORKED or "preexec_fn" in options or not forks.can(environment):
             options.setdefault("preexec_fn", _at_terminal if terminal else _heed_signals)
             return subprocess.Popen(command, env=environment, **options)
         return Forked(forks, command, terminal=terminal, env=environment, **options)

@@ -1,4 +1,4 @@
-"""Starts ``unstuck`` as often as it is asked to, each time by forking; no test by itself.
+"""Starts ``unstuck`` or ``unstuck-hook`` as often as it is asked to, each time by forking; no test by itself.
 
 ``python forking.py`` has a socket as standard input. Each message on it is a JSON object (``arguments``, ``folder``,
 ``environment``, ``terminal``) with the descriptors of the new program's standard streams, and is answered with its
@@ -35,6 +35,7 @@ MORE = (
     "concurrent.futures.thread",
     "textual.layouts.horizontal",
     "textual.scrollbar",
+    "unstuck.agents.forwarder",
     "unstuck.diagnosis.extraction",
     "unstuck.supervision.supervisor",
     "unstuck_tui.app",
@@ -138,6 +139,8 @@ def main() -> None:
     state.dump(state.State())  # what writes a snapshot is built once it is first needed
     gc.freeze()
     serve()
+    if os.path.basename(sys.argv[0]) == "unstuck-hook":
+        _end(sys.modules["unstuck.agents.forwarder"].main())
     try:
         commands.main()
     except SystemExit as ended:

@@ -1,4 +1,4 @@
-"""A watched project: recorded Claude Code traffic, each hook its own process, through the installed forwarder."""
+"""A watched project: recorded Claude Code traffic, each hook its own process of the forwarder."""
 
 from __future__ import annotations
 
@@ -35,16 +35,21 @@ FAILING = "echo oops >&2; exit 3"
 PATIENCE = 60
 
 
-class Hook:
-    """One hook call: a process of the installed forwarder."""
+Begin = Callable[..., subprocess.Popen[Any]]
 
-    def __init__(self, process: asyncio.subprocess.Process, payload: dict[str, Any]) -> None:
-        self.process = process
-        self._talk = asyncio.ensure_future(process.communicate(json.dumps(payload).encode()))
+
+class Hook:
+    """One hook call: a process of the forwarder in the project."""
+
+    def __init__(self, begin: Begin, repo: Path, payload: dict[str, Any], *, installed: bool = False) -> None:
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = begin("claude", program="unstuck-hook", installed=installed, cwd=repo, **streams)
+        raw = json.dumps({**payload, "cwd": str(repo)}).encode()
+        self._talk = asyncio.ensure_future(asyncio.to_thread(self.process.communicate, raw))
 
     @property
     def ended(self) -> bool:
-        return self.process.returncode is not None
+        return self.process.poll() is not None
 
     async def output(self) -> dict[str, Any] | None:
         """What Claude Code would read: JSON, or None for silence. A forwarder always ends with 0 and says no error."""
@@ -58,14 +63,14 @@ class World(Heard):
 
     patience = PATIENCE
 
-    def __init__(self, repo: Path, supervisor: Supervisor, begin: Callable[..., subprocess.Popen[str]]) -> None:
+    def __init__(self, repo: Path, supervisor: Supervisor, begin: Begin) -> None:
         super().__init__(supervisor)
         self.repo, self._begin = repo, begin
         self.numbers = itertools.count(1)
 
     async def start(self, event: str, **changes: Any) -> Hook:
         recorded = next(line for line in LINES if line["hook_event_name"] == event)
-        return await forward(self.repo, {**recorded, **changes})
+        return Hook(self._begin, self.repo, {**recorded, **changes})
 
     async def say(self, event: str, **changes: Any) -> dict[str, Any] | None:
         return await (await self.start(event, **changes)).output()
@@ -110,21 +115,11 @@ class World(Heard):
         return self.supervisor.core.head.tasks[TASK]
 
 
-async def forward(repo: Path, payload: dict[str, Any]) -> Hook:
-    program = shutil.which("unstuck-hook")
-    assert program is not None
-    assert Path(program).parent == Path(sys.executable).parent
-    pipe = asyncio.subprocess.PIPE
-    payload = {**payload, "cwd": str(repo)}
-    process = await asyncio.create_subprocess_exec(program, "claude", stdin=pipe, stdout=pipe, stderr=pipe, cwd=repo)
-    return Hook(process, payload)
-
-
 Watching = Callable[..., AbstractAsyncContextManager[World]]
 
 
 @pytest.fixture
-def watching(repo: Path, start: Callable[..., subprocess.Popen[str]]) -> Watching:
+def watching(repo: Path, start: Begin) -> Watching:
     @asynccontextmanager
     async def opened(settings: Settings | None = None, **options: Any) -> AsyncIterator[World]:
         warnings: list[str] = []
@@ -139,15 +134,16 @@ def test_the_installed_forwarder_is_this_one() -> None:
     """The command on PATH is the forwarder of this checkout, as a copy that can be run: else `make setup` again."""
     installed = shutil.which("unstuck-hook")
     assert installed is not None
+    assert Path(installed).parent == Path(sys.executable).parent
     source = Path(unstuck.agents.__file__).with_name("forwarder.py")
     assert Path(installed).read_text("utf-8").splitlines()[1:] == source.read_text("utf-8").splitlines()[1:]
 
 
-async def test_a_recorded_session_becomes_one_task(repo: Path, watching: Watching) -> None:
-    """Every hook of a real session, line by line: one task with its steps, and no word to the agent."""
+async def test_a_recorded_session_becomes_one_task(repo: Path, watching: Watching, start: Begin) -> None:
+    """Every hook of a real session through the installed forwarder: one task with its steps, no word to the agent."""
     async with watching() as world:
         for line in LINES[:15]:
-            assert await (await forward(repo, line)).output() is None
+            assert await Hook(start, repo, line, installed=True).output() is None
         state = world.supervisor.core.head
         assert list(state.tasks) == [TASK]
         assert world.row.task.prompt == "do it"
@@ -416,7 +412,7 @@ async def test_two_sessions_at_once_are_both_attended(watching: Watching) -> Non
         }
 
 
-async def test_after_the_watch_the_agent_is_alone(repo: Path, watching: Watching) -> None:
+async def test_after_the_watch_the_agent_is_alone(repo: Path, watching: Watching, start: Begin) -> None:
     """Ending the watch frees the held call at once and leaves no trace in later ones."""
     async with watching() as world:
         await world.say("UserPromptSubmit")
@@ -426,7 +422,7 @@ async def test_after_the_watch_the_agent_is_alone(repo: Path, watching: Watching
     assert await hook.output() is None
     before = log.read_bytes()
     for line in LINES[:15]:
-        assert await (await forward(repo, line)).output() is None
+        assert await Hook(start, repo, line).output() is None
     assert log.read_bytes() == before
     state = replay(log)
     assert (state.run.state, state.run.exit_code) == ("parked", 3)
