@@ -35,7 +35,7 @@ class Said(NamedTuple):
 async def start(cwd: Path, agent: str = "claude", **environ: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, str(FORWARDER), agent),
+        *(sys.executable, "-I", "-S", str(FORWARDER), agent),
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,

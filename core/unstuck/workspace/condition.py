@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,8 @@ _OPERATIONS = (
     ("sequencer", "a cherry-pick or revert"),
     ("BISECT_LOG", "a bisect"),
 )
+_ON_BRANCH = re.compile(r"ref: refs/heads/(.+)\n")
+_ELSEWHERE = ".invalid"  # what git writes there for older ones where references are kept in another way (reftable)
 _REBASED = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
@@ -42,6 +46,10 @@ def is_locked(git_dir: Path) -> bool:
 
 async def branch_of(tree: Path) -> str | None:
     """The branch that is checked out, born or not; None where HEAD is detached."""
+    with suppress(OSError):
+        said = (git_dir_of(tree) / "HEAD").read_text(errors="surrogateescape")
+        if (found := _ON_BRANCH.fullmatch(said)) and found[1] != _ELSEWHERE:
+            return found[1]
     result = await run_git(tree, "symbolic-ref", "--quiet", "--short", "HEAD", check=False)
     return result.line if result.code == 0 else None
 
