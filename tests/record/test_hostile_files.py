@@ -184,7 +184,7 @@ async def test_a_log_that_is_cut_while_it_is_written_is_noticed(tmp_path: Path, 
 
 
 def test_an_endless_torn_tail_is_moved_aside_without_filling_the_disk(tmp_path: Path) -> None:
-    """Terabytes of zeros that take no room take none where they are kept either."""
+    """Zeros without end that take no room take none where they are kept either."""
     path = tmp_path / LOG_NAME
 
     async def opened() -> None:
@@ -194,10 +194,10 @@ def test_an_endless_torn_tail_is_moved_aside_without_filling_the_disk(tmp_path: 
 
     asyncio.run(opened())
     good = path.stat().st_size
-    os.truncate(path, 1 << 28)
+    os.truncate(path, 1 << 26)
     asyncio.run(opened())
     aside = path.with_name(f"{LOG_NAME}.torn.1")
-    assert aside.stat().st_size == (1 << 28) - good
+    assert aside.stat().st_size == (1 << 26) - good
     assert aside.stat().st_blocks * 512 < 1 << 20
     assert verify(path).records == 2
 

@@ -249,7 +249,7 @@ def test_a_copy_made_while_the_run_goes_on_can_be_opened(tmp_path: Path) -> None
     assert child.stdout is not None
     sizes = set()
     child.stdout.readline()
-    for _ in range(20):
+    for _ in range(8):
         seq = int(child.stdout.readline().split()[0])
         for _ in range(50):
             child.stdout.readline()

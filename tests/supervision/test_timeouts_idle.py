@@ -54,10 +54,10 @@ class World:
         self.working: asyncio.Future[Any] | None = None
 
     async def until_there(self, seen: Callable[[], object]) -> None:
-        """Another process gets there by itself."""
+        """Another process gets there by itself; it is looked at now and then, for it needs the processor more."""
         async with asyncio.timeout(PATIENCE):
             while not seen():
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.01)
 
     def begin(self, agent: Agent, **fields: Any) -> None:
         task = Task(id="t", prompt=admit("Do it"), **{"idle_s": IDLE, "timeout_s": 100_000.0, **fields})
