@@ -157,6 +157,8 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     def _tell_about(self, *, anew: bool = False) -> None:
         """What is known of the row: where somebody reads on, they are left where they are."""
+        if not self.is_whole:
+            return
         page, tab = self.query_one("#about", Page), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         anew, self._told = anew or told != self._told, told

@@ -46,12 +46,19 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
     _focused_before: Widget | None = None
 
     @property
+    def is_whole(self) -> bool:
+        """Whether its widgets are there: of a screen that is being left they go first, and it is told things still."""
+        return self.is_attached and self in self.app.screen_stack
+
+    @property
     def is_small(self) -> bool:
         """Whether there is too little room to show anything but the notice."""
         return self.has_class("-small")
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
+        if not self.is_whole:
+            return
         size, least = event.size, self.LEAST
         small = is_below(size, least)
         if small and not self.is_small:

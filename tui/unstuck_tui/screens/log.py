@@ -182,9 +182,12 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
 
     @on(LogList.Stopped)
     def _stopped(self) -> None:
-        self.query_one(_Title).refresh()
+        if self.is_whole:
+            self.query_one(_Title).refresh()
 
     def _show_record(self) -> None:
+        if not self.is_whole:
+            return
         page = self.query_one("#record", Page)
         width = page.room
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), anew=True)

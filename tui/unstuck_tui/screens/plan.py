@@ -105,6 +105,8 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
+        if not self.is_whole:
+            return
         page, task = self.query_one("#about", Page), self._list.selected
         if task:
             state = self._tracker.state

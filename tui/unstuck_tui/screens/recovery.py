@@ -166,6 +166,8 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
 
     def draw(self) -> None:
         """Show the facts and the choices as they are."""
+        if not self.is_whole:
+            return
         facts, tasks = self._standstill.facts, self.query_one(TaskList)
         self._shown = (facts, self._standstill.evaluating)
         rows = [(task, self.choice_of(task), task.task in self._checking) for task in facts.tasks]
