@@ -22,6 +22,7 @@ from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.supervisor import locate
+from unstuck_tui.render.recovery import facts_of
 
 PATIENCE = 60
 WEB = Task(id="web", prompt=admit("Mend it."), verify="grep -q good app.py")
@@ -246,6 +247,21 @@ async def standing(repo: Path, run: str, **how: Any) -> AsyncIterator[tuple[Supe
         waiting = asyncio.ensure_future(still.over())
         await asyncio.wait([waiting, asyncio.ensure_future(still.known.wait())], return_when=asyncio.FIRST_COMPLETED)
         yield supervisor, still, waiting
+
+
+async def test_what_a_person_did_by_hand_is_not_said_to_be_unchanged(repo: Path) -> None:
+    """Killed while its files were in my hands: what I did then is none of its work, and there all the same."""
+    run = await cut_off(repo)
+    async with Supervisor.open(repo, resume=run, person=True) as supervisor:
+        store = supervisor.core.checkpoints(repo)
+        assert (await store.create("hand-over", run=run, task="web", works=False)).is_new
+        (repo / "mine.txt").write_text("by hand\n")
+    async with standing(repo, run) as (_, still, waiting):
+        told = dict(facts_of(still.facts.tasks[0]))
+        assert told["Changed"].endswith("added app.py +1 -0 · and 1 file by others")
+        assert told["Since"].startswith("unchanged by it since chk-")
+        assert told["Since"].endswith(" · and 1 file by others")
+        waiting.cancel()
 
 
 async def test_nothing_happens_until_the_person_says_so(repo: Path) -> None:

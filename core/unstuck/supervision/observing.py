@@ -86,7 +86,8 @@ async def _saved(store: CheckpointStore, run: str, row: TaskRow) -> tuple[SavedF
 
 async def _since(store: CheckpointStore, checkpoint: Checkpoint, own: frozenset[str] | None) -> SavedFacts:
     """What has changed since ``checkpoint``; where others have worked in the tree, too, only what is the task's."""
-    changes = [change for change in await store.changed(checkpoint.id) if own is None or change.path in own]
+    changed = await store.changed(checkpoint.id)
+    changes = [change for change in changed if own is None or change.path in own]
     lines = {one.path: (one.added, one.removed) for one in await store.counted(checkpoint.id)}
     found = [_change(change, *lines.get(change.path, (None, None))) for change in changes]
     return SavedFacts(
@@ -97,6 +98,7 @@ async def _since(store: CheckpointStore, checkpoint: Checkpoint, own: frozenset[
         total=len(found),
         added=sum(one.added or 0 for one in found),
         removed=sum(one.removed or 0 for one in found),
+        others=len(changed) - len(changes),
     )
 
 

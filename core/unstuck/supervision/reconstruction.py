@@ -79,7 +79,10 @@ class FileChange(_Facts):
 
 
 class SavedFacts(_Facts):
-    """A checkpoint (``created`` in ISO 8601) and what has changed since: at most fifty of ``total`` files are named."""
+    """A checkpoint (``created`` in ISO 8601) and what has changed since: at most fifty of ``total`` files are named.
+
+    ``others`` files more have changed since by others' work in the tree, such as a person's.
+    """
 
     id: str
     reason: Clean = Clean("")
@@ -88,6 +91,7 @@ class SavedFacts(_Facts):
     total: int = 0
     added: int = 0
     removed: int = 0
+    others: int = 0
 
 
 class ProcessFacts(_Facts):

@@ -109,7 +109,7 @@ def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
     if task.back is not None:
         yield "Changed", _changed(task.back)
     if task.last is not None:
-        yield "Since", f"{_counted(task.last)} since {_named(task.last)}"
+        yield "Since", f"{_own(task.last)} since {_named(task.last)}{_by_others(task.last)}"
     if task.saved:
         yield "Saved", f"{task.saved} holds the files as they are"
     if task.under_way:
@@ -147,7 +147,16 @@ def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list
 def _changed(saved: SavedFacts) -> str:
     names = "; ".join(str(change) for change in saved.changes[:_NAMED])
     more = f"; and {saved.total - _NAMED} more" if saved.total > _NAMED else ""
-    return f"{_counted(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
+    said = f"{_own(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
+    return said + _by_others(saved)
+
+
+def _own(saved: SavedFacts) -> str:
+    return _counted(saved) if saved.total or not saved.others else "unchanged by it"
+
+
+def _by_others(saved: SavedFacts) -> str:
+    return f" · and {saved.others} {'file' if saved.others == 1 else 'files'} by others" if saved.others else ""
 
 
 def _named(saved: SavedFacts) -> str:
