@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from unstuck.record import events as e
+from unstuck_tui.render.story import changes_lines
+from unstuck_tui.widgets import detail
+from unstuck_tui.widgets.task_table import TaskTable
 
 
 async def test_pages_are_turned_with_their_keys(showing: Any) -> None:
@@ -39,6 +44,26 @@ async def test_the_changes_are_those_in_the_files(showing: Any) -> None:
         (core.root / "new.txt").write_text("new\n", encoding="utf-8")
         await stage.press("page.changes")
         assert "2 files, +3 -1" in stage.text
+
+
+async def test_a_long_difference_is_laid_out_once(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While its agent works a clock ticks each second: the lines of what has changed are made only when it changes."""
+    laid_out: list[int] = []
+
+    def counted(*told: Any, **how: Any) -> Any:
+        laid_out.append(1)
+        return changes_lines(*told, **how)
+
+    monkeypatch.setattr(detail, "changes_lines", counted)
+    async with showing(story=True) as stage:
+        await stage.set_aside()
+        stage.main.query_one(TaskTable).select("cart")
+        await stage.press("page.changes")
+        before = len(laid_out)
+        assert before
+        for _ in range(3):
+            await stage.pass_time(1)
+        assert len(laid_out) == before
 
 
 async def test_without_a_checkpoint_it_says_so(showing: Any) -> None:

@@ -143,6 +143,7 @@ class Detail(Vertical):
         self._page = _PAGES[0]
         self._tail = _Tail()
         self._changes = _Changes()
+        self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
 
     def compose(self) -> ComposeResult:
@@ -229,9 +230,17 @@ class Detail(Vertical):
             with_keys = not self._view.is_past
             return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)
         if self._page == "changes":
-            return changes_lines(self._changes.since, self._changes.diff, note=self._changes.note, width=width)
+            return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
         return timeline_lines(moments, now=self._tracker.clock.monotonic(), width=width)
+
+    def _changes_lines(self, width: int) -> Sequence[Line]:
+        """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""
+        now, kept = self._changes, self._laid_out
+        if kept is None or kept[0] is not now or kept[1] != width:
+            lines = changes_lines(now.since, now.diff, note=now.note, width=width)
+            kept = self._laid_out = (now, width, lines)
+        return kept[2]
 
     def _compare(self) -> None:
         if self._page == "changes" and self._row is not None and not self._comparing:
