@@ -162,6 +162,31 @@ async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
         assert [row.rstrip() for row in shown] == [line.rstrip() for line in told[: len(shown)]]
 
 
+async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
+    """While the run goes on what is said about the task changes, and is not scrolled back to its begin."""
+    async with showing(size=(60, 16)) as stage:
+        names = [f"a-task-with-quite-a-long-name-{number}" for number in range(6)]
+        for name in names:
+            stage.story.task(name)
+        stage.story.task("release", needs=tuple(names))
+        await stage.settled()
+        stage.main.query_one(TaskTable).select("release")
+        await stage.pilot.press("d")
+        await stage.pilot.pause()
+        screen = stage.app.screen
+        assert isinstance(screen, PlanScreen)
+        about = screen.query_one("#about", Page)
+        about.scroll_to(y=2, animate=False, immediate=True)
+        stage.story.start(names[0])
+        await stage.story.core.journal.committed()
+        screen.tick()
+        await stage.pilot.pause()
+        assert about.scroll_offset.y == 2
+        screen.query_one(GraphList).select(names[0])
+        await stage.pilot.pause()
+        assert about.scroll_offset.y == 0
+
+
 async def test_only_what_is_in_view_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With thousands of tasks a frame draws as many lines as the screen has, and a change of state is seen."""
     asked: list[int] = []

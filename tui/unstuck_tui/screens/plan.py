@@ -63,6 +63,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._tracker, self._begin = tracker, task
         self._list = GraphList(id="graph")
         self._seen = -1, False
+        self._told = ""
 
     def compose(self) -> ComposeResult:
         yield _Title(self)
@@ -105,12 +106,13 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
+        """What there is to say about the task: where somebody reads on, they are left where they are."""
         if not self.is_whole:
             return
         page, task = self.query_one("#about", Page), self._list.selected
         if task:
-            state = self._tracker.state
-            page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=True)
+            anew, self._told, state = task != self._told, task, self._tracker.state
+            page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=anew)
 
     def action_open(self) -> None:
         """Back to the main screen, with this task selected."""
