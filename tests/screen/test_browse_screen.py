@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from unstuck import Guidance, Supervisor, Task, admit
@@ -290,6 +291,21 @@ async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Any, monke
         monkeypatch.setattr(CheckpointStore, "diff", compare)
         await press(stage, "checkpoints.diff")
         assert "+different" in stage.text
+
+
+async def test_a_comparison_asked_for_right_after_a_row_was_chosen_stays(showing: Any) -> None:
+    """Keys that come in one go: the row they move to is compared, and what is shown of it is not taken away again."""
+    async with showing() as stage:
+        core = stage.story.core
+        for text in ("one\n", "two\n"):
+            (core.root / "README.md").write_text(text, encoding="utf-8")
+            await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        await opened(stage)
+        await press(stage, "browse.checkpoints")
+        for key in (key_of("rows.down"), key_of("checkpoints.diff")):
+            stage.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await settled(stage)
+        assert "+two" in stage.text
 
 
 async def test_nothing_is_restored_under_an_agent(showing: Any) -> None:

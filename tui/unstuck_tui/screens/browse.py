@@ -152,7 +152,6 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     @on(RowsList.Selected)
     def _selected(self) -> None:
-        self._tab.back()
         self._tell_about()
 
     def _tell_about(self, *, anew: bool = False) -> None:

@@ -54,6 +54,8 @@ class RowsList(Lines, can_focus=True):
         """Move the cursor."""
         before, total = self.tab.cursor, self.line_total()
         self.tab.cursor = max(0, min(total - 1, before + by))
+        # Now, and not when the message arrives: what the next key begins is not to be left.
+        self.tab.back()
         self.scroll_to_line(self.tab.cursor)
         self.redraw((before, self.tab.cursor))
         self.post_message(self.Selected())
