@@ -64,6 +64,12 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
     assert {str(path.relative_to(TOP)) for path in modules() if possessive.search(path.read_text("utf-8"))} == set()
 
 
+def test_no_handler_of_the_screen_calls_the_one_above() -> None:
+    """Textual calls the handler of every class by itself: called there, too, it works twice."""
+    handlers = re.compile(r"super\(\)\.on_(?!event\b)\w+\(")
+    assert {str(path.relative_to(TOP)) for path in modules() if handlers.search(path.read_text("utf-8"))} == set()
+
+
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_nothing_of_one_machine(what: str) -> None:
     """No file names a directory of one machine or the address of a package index."""

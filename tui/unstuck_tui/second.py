@@ -164,7 +164,6 @@ class SecondApp(UnstuckApp):
         """Why the run cannot be followed any more."""
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._follow(), group="following")
 
     async def _follow(self) -> None:

@@ -81,7 +81,6 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         yield LineField(id="line")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.complain(self._before)
 
     @property

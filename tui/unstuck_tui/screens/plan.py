@@ -102,7 +102,6 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._show()
 
     def on_resize(self, event: object) -> None:
-        super().on_resize(event)  # type: ignore[arg-type]
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:

@@ -147,7 +147,6 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self.draw()
 
     def on_resize(self, event: object) -> None:
-        super().on_resize(event)  # type: ignore[arg-type]
         self.call_after_refresh(self.draw)
 
     def look(self) -> None:

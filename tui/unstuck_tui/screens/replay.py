@@ -104,7 +104,6 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
 
     def on_screen_resume(self) -> None:
         """In view again: what was playing goes on."""
-        super().on_screen_resume()
         self._let_pass(self._scrubber.plays)
 
     async def _play_on(self) -> None:
