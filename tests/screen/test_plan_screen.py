@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from unstuck import Task, admit
+from unstuck import Answer, Task, admit
+from unstuck.clock import ManualClock
+from unstuck.record.fold import fold
+from unstuck.record.journal import read_records
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.actions import key_of
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.graph import about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.screens.plan import PlanScreen
+from unstuck_tui.tracker import Tracker
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.task_table import TaskTable
+
+LOGS = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.jsonl"))
 
 
 def state_of(plan: dict[str, tuple[str, ...]], **rows: dict[str, Any]) -> State:
@@ -116,6 +123,21 @@ def test_ten_thousand_in_a_row() -> None:
     )
 
 
+@pytest.mark.parametrize("log", LOGS, ids=[log.stem for log in LOGS])
+def test_what_holds_what_is_worked_out_anew_when_it_may_have_changed(log: Path) -> None:
+    """Each second the plan asks only whether a task has ended, or begun or ceased to wait: nothing else moves it."""
+    state = State()
+    tracker = Tracker(lambda: state, ManualClock())
+    placed, known = -1, standing_of(graph_of({}), state)
+    for record in read_records(log):
+        fold(state, record)
+        tracker.see(record)
+        graph = graph_of({task: row.task.needs for task, row in state.tasks.items()})
+        now = standing_of(graph, state)
+        assert now == known or tracker.placed != placed, record.name
+        placed, known = tracker.placed, now
+
+
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (250, 60)])
 async def test_it_is_seen_and_left_at_every_size(showing: Any, size: tuple[int, int]) -> None:
     """d shows it, every line fits; o leads to what holds a task, and enter selects that on the main screen."""
@@ -185,6 +207,29 @@ async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
         screen.query_one(GraphList).select(names[0])
         await stage.pilot.pause()
         assert about.scroll_offset.y == 0
+
+
+async def test_the_plan_follows_what_holds_a_task(showing: Any) -> None:
+    """Of two tasks that it waits for, the one that asks a person is named as soon as it does, and no longer."""
+    async with showing(pops=False) as stage:
+        for name in ("slow", "asked"):
+            stage.story.task(name)
+            stage.story.start(name)
+        stage.story.task("release", needs=("slow", "asked"))
+        await stage.settled()
+        await stage.press("view.plan")
+        await stage.pilot.pause()
+        assert "waits for slow (working)" in stage.text
+        gate = stage.story.asks("asked")
+        await stage.settled()
+        stage.app.screen.tick()
+        await stage.pilot.pause()
+        assert "waits for asked (needs you)" in stage.text
+        await stage.story.supervisor.answer(gate, Answer(choice="skip"))
+        await stage.settled()
+        stage.app.screen.tick()
+        await stage.pilot.pause()
+        assert "waits for asked (skipped)" in stage.text
 
 
 async def test_only_what_is_in_view_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:

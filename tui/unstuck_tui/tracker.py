@@ -29,6 +29,7 @@ _ROW_NEWS = frozenset((
     "task_added", "run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed",
     "infrastructure_restored",
 ))  # fmt: skip
+_PLACED = ("blocked", "ended")
 SOON_S = 60.0
 _CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
 
@@ -70,7 +71,10 @@ class Tracker:
         """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
         self.gates: tuple[GateRow, ...] = self.state.open_gates()
         """The gates that wait for an answer, oldest first, as of the last frame."""
+        self.placed = 0
+        """How often a task has begun or ceased to wait for another one or for a person, or has ended."""
         self._groups: dict[str, str] = {}
+        self._places: dict[str, str] = {}
         self._tasks: set[str] = set()
         self._rows = self._gates = self._waits = False
         self._trouble: Exception | None = None
@@ -139,8 +143,10 @@ class Tracker:
         self.history, self._last = history, last
         self.state = self._state()
         self._groups.clear()
+        self._places.clear()
         self.counts.clear()
         self.timed.clear()
+        self.placed += 1
         self._tasks = set(self.state.tasks)
         for task in self._tasks:
             self._look_at(task)
@@ -175,6 +181,10 @@ class Tracker:
             self.counts[group] += 1
             if before:
                 self.counts[before] -= 1
+        place = f"{state} {group}" if state in _PLACED or group == "needs you" else ""
+        if place != self._places.get(task):
+            self._places[task] = place
+            self.placed += 1
         if state == "running":
             attempt = self.state.attempts.get(row.attempt)
             deadline = attempt.deadline if attempt is not None else None

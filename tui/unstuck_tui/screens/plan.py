@@ -62,7 +62,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         super().__init__()
         self._tracker, self._begin = tracker, task
         self._list = GraphList(id="graph")
-        self._seen = -1, False
+        self._seen = -1, (-1, False)
         self._told = ""
 
     def compose(self) -> ComposeResult:
@@ -80,12 +80,15 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
 
     def tick(self) -> None:
         """A second has passed: look whether something has changed."""
-        state, still = self._tracker.state, bool(self._tracker.held())
-        if self.is_current and self._seen != (state.seq, still):
-            self._seen = state.seq, still
-            self._list.look(state, still=still)
+        state, places = self._tracker.state, (self._tracker.placed, bool(self._tracker.held()))
+        if not self.is_current or self._seen == (state.seq, places):
+            return
+        placed = self._seen[1] != places
+        self._seen = state.seq, places
+        self._list.look(state, placed=placed, still=places[1])
+        if placed:
             self.query_one(_Title).refresh()
-            self._show()
+        self._show()
 
     def said(self) -> str:
         """How many tasks there are, and the longest way that is left."""

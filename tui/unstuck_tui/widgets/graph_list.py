@@ -43,16 +43,21 @@ class GraphList(Lines, can_focus=True):
         """The task under the cursor; empty where there is none."""
         return self.graph.order[self._cursor] if self.graph.order else ""
 
-    def look(self, state: State, *, still: bool = False) -> None:
-        """Show the plan as it stands in ``state``; ``still``: nothing can be recorded for the moment."""
+    def look(self, state: State, *, placed: bool = True, still: bool = False) -> None:
+        """Show the plan as it stands in ``state``; ``still``: nothing can be recorded for the moment.
+
+        ``placed``: some task may have ended, or begun or ceased to wait; without one, what holds what is as it was.
+        """
         if len(state.tasks) != len(self.graph.order) or state is not self._state:
             selected = self.selected
             self.graph = graph_of({task: row.task.needs for task, row in state.tasks.items()})
             self._widest = min(_WIDEST, max((_wide(self.graph, task) for task in self.graph.order), default=0))
             self._state = state
             self._place_on(selected)
-        self.standing = standing_of(self.graph, state, still=still)
-        self.resized()
+            placed = True
+        if placed:
+            self.standing = standing_of(self.graph, state, still=still)
+            self.resized()
         self.refresh()
 
     def line_total(self) -> int:
