@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
 from textual.app import App
 from textual.dom import DOMNode
 
 from unstuck_tui.actions import key_of
 from unstuck_tui.past.index import indexed
 from unstuck_tui.past.view import PastRun
+from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.screens.replay import ReplayApp
 from unstuck_tui.widgets.detail import Detail
@@ -27,6 +29,19 @@ def ticking(app: App[None]) -> Iterator[float]:
     for node in nodes:
         timers: list[Any] = list(getattr(node, "_timers", ()))
         yield from (timer._interval for timer in timers if timer._active.is_set() and timer._repeat is None)
+
+
+def all_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The screens that are drawn whole from now on."""
+    drawn: list[str] = []
+
+    def counted(compositor: Compositor, **_: Any) -> None:
+        if compositor.size.region in compositor._dirty_regions:
+            drawn.append(type(compositor.root).__name__)
+        compositor._dirty_regions.clear()
+
+    monkeypatch.setattr(Compositor, "render_update", counted)
+    return drawn
 
 
 @pytest.mark.parametrize("keys", [(), ("?",), ("b",), ("l",), ("d",), ("/",), ("a",), ("a", "1"), ("2",), ("3",)])
@@ -56,16 +71,33 @@ async def test_a_hidden_screen_draws_nothing(showing: Any, monkeypatch: pytest.M
                 return plain(self, *args, **options)
 
             monkeypatch.setattr(kind, name, counted)
+        wholly = all_drawn(monkeypatch)
         for number in range(20):
             stage.story.task(f"new{number}")
             await stage.pass_time(1)
         assert not isinstance(stage.app.screen, MainScreen)
         assert drawn == []
+        assert wholly == []
         await stage.pilot.press("escape")
         await stage.settled()
         assert stage.app.screen is hidden
         assert "new0" in stage.text
         assert drawn
+
+
+async def test_of_what_changes_below_a_dialog_only_that_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on below a help that is open: its lines change there, and nothing else is drawn with them."""
+    async with showing(story=True, pops=False) as stage:
+        await stage.pilot.press("?")
+        await stage.settled()
+        wholly = all_drawn(monkeypatch)
+        for second in range(5):
+            stage.story.task(f"new{second}")
+            await stage.pass_time(1)
+        assert wholly == []
+        assert isinstance(stage.app.screen, HelpScreen)
+        below = ["".join(segment.text for segment in line) for line in stage.main._compositor.render_strips()]
+        assert any("new0" in line for line in below)
 
 
 async def test_a_replay_moves_only_while_it_is_looked_at(past_log: Path) -> None:

@@ -15,9 +15,10 @@ from unstuck_tui.render.format import fit, width_of, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone, glyph_of, needs_person, tone_of, word_of
 
-__all__ = ["Graph", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
+__all__ = ["Graph", "Line", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
 
 Line = tuple[Cell, ...]
+"""One line of the graph, or about one of its tasks."""
 _DEEPEST = 10
 _STATE = 12
 _LABEL = 10

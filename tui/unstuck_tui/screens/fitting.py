@@ -29,6 +29,21 @@ class SteadyScreen(Screen[ScreenResultType]):
     each would bring up the other for ever, and in that time nothing else in this process comes to its turn.
     """
 
+    @property
+    def is_current(self) -> bool:
+        """Whether some of it can be seen: nothing but dialogs lies over it.
+
+        Textual takes whatever is next to the top for seen, and draws all of the top with every change below it.
+        """
+        stack = self.app.screen_stack
+        return self in stack and all(screen.is_modal for screen in stack[stack.index(self) + 1 :])
+
+    def _compositor_refresh(self) -> None:
+        """What changes below a dialog is drawn once: Textual would draw all of the screen with whatever comes next."""
+        required = self._repaint_required
+        super()._compositor_refresh()
+        self._repaint_required = required
+
     def check_message_enabled(self, message: Message) -> bool:
         if isinstance(message, events.Resize) and message.size != self.app.size:
             return False

@@ -117,15 +117,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def _taken(self) -> Changes | None:
         """What is to be drawn; None while nothing of this screen is in view: it is kept until something is."""
         self._missed = self._missed.and_then(self._tracker.take())
-        if not self._is_in_view():
+        if not self.is_current:
             return None
         missed, self._missed = self._missed, Changes()
         return missed
-
-    def _is_in_view(self) -> bool:
-        """Whether nothing but dialogs lies over it: Textual takes whatever is next to the top for seen."""
-        stack = self.app.screen_stack
-        return self in stack and all(screen.is_modal for screen in stack[stack.index(self) + 1 :])
 
     def on_screen_resume(self) -> None:
         """In view again: show what has gone on meanwhile."""

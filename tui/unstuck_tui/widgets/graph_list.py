@@ -10,7 +10,7 @@ from textual.message import Message
 from unstuck.record.state import State
 from unstuck_tui.actions import bindings_of
 from unstuck_tui.render.format import width_of
-from unstuck_tui.render.graph import Graph, Standing, graph_cells, graph_of, standing_of
+from unstuck_tui.render.graph import Graph, Line, Standing, graph_cells, graph_of, standing_of
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.widgets.lines import Lines
 
@@ -37,6 +37,7 @@ class GraphList(Lines, can_focus=True):
         self.standing = Standing((), {}, {})
         self._state = State()
         self._cursor = self._widest = 0
+        self._drawn: dict[int, Line] = {}
 
     @property
     def selected(self) -> str:
@@ -55,16 +56,26 @@ class GraphList(Lines, can_focus=True):
             self._state = state
             self._place_on(selected)
             placed = True
+            self.refresh()
         if placed:
             self.standing = standing_of(self.graph, state, still=still)
             self.resized()
-        self.refresh()
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Draw the lines again that are not as they were drawn: a state that changes does not change many of them."""
+        before, self._drawn = self._drawn, {}
+        top, width = self.scroll_offset.y, self.scrollable_content_region.width
+        in_view = range(top, min(top + self.size.height, self.line_total()))
+        self.redraw([index for index in in_view if self.line_cells(index, width) != before.get(index)])
 
     def line_total(self) -> int:
         return len(self.graph.order)
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return graph_cells(self.graph, self.standing, self._state, self.graph.order[index], width, self._widest)
+        line = graph_cells(self.graph, self.standing, self._state, self.graph.order[index], width, self._widest)
+        self._drawn[index] = line
+        return line
 
     def nothing_here(self) -> str:
         return "  no tasks yet"
