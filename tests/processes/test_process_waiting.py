@@ -18,10 +18,13 @@ from unstuck.processes.ends import until_over
 DEAF_BESIDE_A_CHILD = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+ready, hears_again = os.pipe()
 if os.fork() == 0:
     os.setsid()
+    os.read(ready, 1)
     os.execve("/bin/sh", ["sh", "-c", "trap '' TERM; echo $$; while :; do sleep 0.05; done"], {})
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
+os.write(hears_again, b".")
 signal.pause()
 """
 

@@ -79,12 +79,15 @@ def test_only_a_stuck_task_interrupts(kind: str) -> None:
 
 
 def test_which_one_is_answered_next() -> None:
-    """That of the selected task, else the one that has waited longest."""
+    """That of the selected task, else the one that has waited longest; first those whose answer is not on its way."""
     rows = [gate("stuck", "one"), gate("stuck", "two")]
     assert next_to_answer(rows) == "g-one"
     assert next_to_answer(rows, "two") == "g-two"
     assert next_to_answer(rows, "elsewhere") == "g-one"
     assert next_to_answer([]) == ""
+    assert next_to_answer(rows, "one", sending={"g-one"}) == "g-two"
+    assert next_to_answer(rows, sending={"g-one"}) == "g-two"
+    assert next_to_answer(rows, "two", sending={"g-one", "g-two"}) == "g-two"
 
 
 # What can be chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from unstuck.record.state import GateRow
@@ -37,7 +37,11 @@ class Asking:
         return new[0] if new and not busy and not typing else ""
 
 
-def next_to_answer(gates: Sequence[GateRow], task: str = "") -> str:
-    """The open gate of ``task``, else the one that has waited longest; empty where nothing is asked."""
-    own = [row.id for row in gates if task and row.gate.task == task]
-    return next(iter(own or [row.id for row in gates]), "")
+def next_to_answer(gates: Sequence[GateRow], task: str = "", *, sending: Collection[str] = ()) -> str:
+    """The open gate of ``task``, else the one that has waited longest; empty where nothing is asked.
+
+    One of those in ``sending``, whose answer is on its way, only where there is no other.
+    """
+    rows = [row for row in gates if row.id not in sending] or gates
+    own = [row.id for row in rows if task and row.gate.task == task]
+    return next(iter(own or [row.id for row in rows]), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -266,6 +267,32 @@ async def test_somebody_was_a_moment_faster(opening: Opening) -> None:
         await world.awake()
         await world.choose("question.show_me")
         assert world.dialog.query_one(TextArea).text == "like this"
+
+
+async def test_the_next_question_does_not_wait_for_an_answer_on_its_way(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that takes long, such as one that sets files back, leaves `answer` to the next question."""
+    arrives = asyncio.Event()
+    async with opening() as world:
+        plain = world.app.view.answer
+
+        async def slowly(gate: str, answer: Answer) -> object:
+            await arrives.wait()
+            return await plain(gate, answer)
+
+        monkeypatch.setattr(world.app.view, "answer", slowly)
+        first = await asks(world, "stuck", **STUCK)
+        world.supervisor.add(Task(id="docs", prompt=admit("x")))
+        second = open_gate(world.supervisor.core, "question", task="docs", key="k", context={"question": "?"})
+        await world.supervisor.core.journal.committed()
+        await world.choose("stuck.abandon")
+        await world.pilot.pause()
+        await world.reopen()
+        assert world.dialog.question.gate.id == second
+        await world.press(key_of("dialog.back"))
+        arrives.set()
+        assert (await world.answered(first)).choice == "abandon"
 
 
 async def test_nothing_to_answer(opening: Opening) -> None:

@@ -25,6 +25,8 @@ QUESTIONS = (
 )  # fmt: skip
 LEAVES_IT_OPEN = "leaves it open"
 ASKS = re.compile(r"waits for you|agents stand still")
+NAME = 24
+"""How much of a line that needs an answer says whose it is."""
 BOX = re.compile(r"╭─+╮.*\n(?:.*│ .*│.*\n)+.*╰─+╯")
 
 
@@ -119,17 +121,17 @@ class Walk:
         while not re.search(r"▶ 1 working +✓ 8 done", self.person.terminal.text):
             if self.person.lines():
                 self.answer_one()
-            elif self._is_asked():
+                continue
+            if asked := self._asked():
                 self.person.footer("answer")
-                while self._is_asked():
-                    assert self.person.terminal.read()
-            else:
+            assert self.person.terminal.read()
+            while asked and self._asked() == asked:
                 assert self.person.terminal.read()
 
-    def _is_asked(self) -> bool:
-        """Whether something needs an answer, and no dialog is up."""
+    def _asked(self) -> set[str]:
+        """The beginnings of the lines that need an answer; none while a dialog is up."""
         shown = self.person.terminal.text
-        return "╭─" not in shown and ASKS.search(shown) is not None
+        return set() if "╭─" in shown else {line[:NAME] for line in shown.splitlines() if ASKS.search(line)}
 
     def answer_one(self) -> None:
         """Answer the question that is up."""

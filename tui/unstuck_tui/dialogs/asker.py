@@ -95,7 +95,8 @@ class Asker:
         """The question of ``task``, else the one that has waited longest; says so where nothing is asked."""
         unrecorded = self._tracker.unrecorded()
         # Nothing else that is answered arrives while nothing can be recorded.
-        gate = unrecorded.id if unrecorded is not None else next_to_answer(self._tracker.open_gates(), task)
+        gates = self._tracker.open_gates()
+        gate = unrecorded.id if unrecorded is not None else next_to_answer(gates, task, sending=self._sending)
         if gate:
             self.ask(gate)
         else:
