@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,7 +52,7 @@ LONG = ("tests/rehearsal/", "tests/kills/", "tests/architecture/", "tests/deleti
 LONGEST_END = 120.0
 """Seconds that the end of a failed test may take."""
 
-FORKED = ("unstuck", "unstuck-hook")
+FORKED = ("unstuck", "unstuck-hook", sys.executable)
 """The programs that ``forking.py`` can become."""
 
 SHORT = "/dev/shm" if tempfile.gettempdir() == "/dev/shm" else "/tmp"
@@ -200,7 +201,7 @@ class Forks:
             return False
         self._environment = self._environment or dict(os.environ)
         names = {name for name in (*environment, *self._environment) if name.startswith(("LANG", "LC_", "PYTHON"))}
-        names.discard("PYTHONUNBUFFERED")  # which a fork heeds
+        names -= {"PYTHONUNBUFFERED", "PYTHONIOENCODING"}  # which a fork heeds
         return all(environment.get(name) == self._environment.get(name) for name in names)
 
     def fork(self, streams: list[int], order: Mapping[str, Any]) -> int:
@@ -225,8 +226,8 @@ class Forks:
 class Forked(subprocess.Popen[Any]):
     """``unstuck`` as a process of its own that was forked: in everything else like one that was started."""
 
-    def __init__(self, forks: Forks, arguments: list[str | bytes], *, terminal: bool, **options: Any) -> None:
-        self._forks, self._terminal = forks, terminal
+    def __init__(self, forks: Forks, arguments: list[str | bytes], begun: Mapping[str, Any], **options: Any) -> None:
+        self._forks, self._begun = forks, begun
         super().__init__(arguments, **options)
 
     def _execute_child(self, args: Any, *rest: Any) -> None:
@@ -238,7 +239,7 @@ class Forked(subprocess.Popen[Any]):
             "arguments": [os.fsdecode(word) for word in args],
             "folder": os.fspath(folder or Path.cwd()),
             "environment": dict(environment),
-            "terminal": self._terminal,
+            **self._begun,
         }
         try:
             self.pid = self._forks.fork(given, order)
@@ -268,8 +269,9 @@ def start(forks: Forks) -> Start:
     """``start(*arguments, env=…, cwd=…, stdin=…)`` starts ``unstuck`` as a process of its own: a ``Popen``.
 
     It is forked from one that has imported everything, where that makes no difference; ``installed`` asks for the
-    installed program all the same, ``program`` for another one (``unstuck-hook`` is forked, too), and ``terminal`` for
-    a session of which standard input is the terminal.
+    installed program all the same, ``program`` for another one (``unstuck-hook`` and a script of Python's are forked,
+    too), ``terminal`` for a session of which standard input is the terminal, and ``ignored`` names signals that whoever
+    starts it has ignored.
     """
 
     def start(
@@ -278,28 +280,27 @@ def start(forks: Forks) -> Start:
         program: str = "unstuck",
         installed: bool = False,
         terminal: bool = False,
+        ignored: Sequence[int] = (),
         **options: Any,
     ) -> subprocess.Popen[Any]:
         found = shutil.which(program)
         assert found, f"{program} is not installed"
         environment = dict(os.environ) if env is None else dict(env)
         command = [found, *map(os.fspath, arguments)]
-        if installed or program not in FORKED or "preexec_fn" in options or not forks.can(environment):
-            options.setdefault("preexec_fn", _at_terminal if terminal else _heed_signals)
-            return subprocess.Popen(command, env=environment, **options)
-        return Forked(forks, command, terminal=terminal, env=environment, **options)
+        if not installed and program in FORKED and forks.can(environment):
+            return Forked(forks, command, {"terminal": terminal, "ignored": ignored}, env=environment, **options)
+        return subprocess.Popen(command, env=environment, preexec_fn=partial(_prepare, terminal, ignored), **options)
 
     return start
 
 
-def _heed_signals() -> None:
+def _prepare(terminal: bool, ignored: Sequence[int]) -> None:
     """As at a terminal: whoever runs the tests in the background hands on that some signals are ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
-
-
-def _at_terminal() -> None:
-    _heed_signals()
-    os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+    if terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,9 +1,10 @@
-"""Starts ``unstuck`` or ``unstuck-hook`` as often as it is asked to, each time by forking; no test by itself.
+"""Starts ``unstuck``, ``unstuck-hook`` or a script as often as it is asked to, each time by forking; no test by itself.
 
 ``python forking.py`` has a socket as standard input. Each message on it is a JSON object (``arguments``, ``folder``,
-``environment``, ``terminal``) with the descriptors of the new program's standard streams, and is answered with its
-process id. It is the program in a process of its own in all but this: what a start of Python and its imports cost is
-paid once. Like one that was started in the usual way it is the child of whoever asks, who alone can wait for it.
+``environment``, ``terminal``, ``ignored``) with the descriptors of the new program's standard streams, and is answered
+with its process id. It is the program in a process of its own in all but this: what a start of Python and its imports
+cost is paid once. Like one that was started in the usual way it is the child of whoever asks, who alone can wait for
+it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import io
 import json
 import os
 import platform
+import runpy
 import signal
 import socket
 import sys
@@ -73,6 +75,8 @@ def become(order: dict[str, Any], streams: list[int]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
+    for number in order["ignored"]:
+        signal.signal(number, signal.SIG_IGN)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
@@ -88,8 +92,9 @@ def _stream(number: int) -> io.TextIOWrapper:
     mode, buffering = ("wb", 0 if at_once else -1) if number else ("rb", -1)
     binary: Any = open(number, mode, buffering, closefd=False)  # noqa: SIM115
     lines = number == 2 or os.isatty(number)
-    errors = "backslashreplace" if number == 2 else "strict"
-    return io.TextIOWrapper(binary, "utf-8", errors, line_buffering=lines, write_through=at_once)
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "").partition(":")
+    errors = "backslashreplace" if number == 2 else errors or "strict"
+    return io.TextIOWrapper(binary, encoding or "utf-8", errors, line_buffering=lines, write_through=at_once)
 
 
 def serve() -> None:
@@ -139,10 +144,14 @@ def main() -> None:
     state.dump(state.State())  # what writes a snapshot is built once it is first needed
     gc.freeze()
     serve()
-    if os.path.basename(sys.argv[0]) == "unstuck-hook":
-        _end(sys.modules["unstuck.agents.forwarder"].main())
     try:
-        commands.main()
+        if os.path.basename(sys.argv[0]) == "unstuck-hook":
+            _end(sys.modules["unstuck.agents.forwarder"].main())
+        elif sys.argv[0] == sys.executable:
+            del sys.argv[0]
+            runpy.run_path(sys.argv[0], run_name="__main__")
+        else:
+            commands.main()
     except SystemExit as ended:
         _end(ended.code)
 

@@ -314,7 +314,7 @@ def test_under_nohup_a_lost_terminal_stops_nothing(unstuck: Any, failing: str) -
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
     words = ("run", "--headless", "--verify", failing, "--", "sh", agent)
-    process = unstuck.start(*words, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process = unstuck.start(*words, ignored=[signal.SIGHUP])
     unstuck.until(process, b"attempt 1")
     process.send_signal(signal.SIGHUP)
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")

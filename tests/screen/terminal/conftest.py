@@ -178,7 +178,7 @@ class Desk:
     environment: dict[str, str] = field(default_factory=dict)
     open: list[Terminal] = field(default_factory=list)
 
-    def terminal(self, *arguments: str, size: tuple[int, int] = (120, 40), **options: Any) -> Terminal:
+    def terminal(self, *arguments: str, size: tuple[int, int] = (80, 24), **options: Any) -> Terminal:
         """Start ``unstuck`` (or another ``program``) at a terminal of ``size`` (columns, rows)."""
         environment = {name: value for name, value in os.environ.items() if name not in MISLEADING}
         environment |= {"SEEN": str(self.seen), "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}

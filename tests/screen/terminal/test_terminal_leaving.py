@@ -202,8 +202,7 @@ def test_a_closed_window_leaves_a_run_without_a_screen(work: Any) -> None:
 
 def test_a_closed_window_without_a_signal_is_noticed(work: Any) -> None:
     """The window is closed and HUP is ignored, as under nohup: the run goes on to its end all the same."""
-    command = shlex.join(("unstuck", *work.command))
-    terminal = at_work(work, "-c", f"trap '' HUP; exec {command}", program="sh")
+    terminal = at_work(work, ignored=[signal.SIGHUP])
     terminal.hang_up()
     work.go.write_text("on", encoding="utf-8")
     terminal.process.wait()

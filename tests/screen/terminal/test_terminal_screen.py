@@ -28,7 +28,7 @@ def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
 def test_the_screen_follows_the_size_of_the_window(desk: Any) -> None:
     """Made smaller, the columns that fit stay; too small, it says what it needs; made larger, all is there again."""
     go = desk.pipe("go")
-    terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"))
+    terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 40))
     assert "AGENT" in terminal.until("TASK", "1 working", "LAST FAILURE")
     terminal.resize(80, 24)
     terminal.gone("AGENT")
@@ -85,7 +85,7 @@ def test_a_terminal_without_unicode(desk: Any) -> None:
     """Where the terminal's encoding has only letters, every sign is a letter as wide: no column moves."""
     desk.environment["PYTHONIOENCODING"] = "ascii"
     go = desk.pipe("go")
-    terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"))
+    terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 24))
     rows = terminal.until("LAST FAILURE", "> 1 working", "[======").splitlines()
     heading, line = next((above, row) for above, row in pairwise(rows) if row.startswith("> task"))
     assert line.index("working") == heading.index("STATE")
