@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +30,8 @@ def hands(desk: Any) -> Any:
 
 def stuck(desk: Any, agent: str = FOLLOWS, *options: str) -> Any:
     """A terminal at which the only task is stuck."""
-    terminal = desk.terminal("run", "--verify", "sh check.sh", *options, "--", "sh", desk.agent(agent))
+    command = ("run", "--verify", "sh check.sh", *options, "--", "sh", desk.agent(agent))
+    terminal = desk.terminal(*command, size=(120, 30))
     terminal.until("task is stuck", OPEN)
     return terminal
 
@@ -44,13 +43,11 @@ def into_the_shell(terminal: Any, key: str = "dialog.shell") -> None:
     terminal.until("the files of task", "leave the shell (exit)", PROMPT)
 
 
-def works(terminal: Any, name: str) -> bool:
-    """Whether a program of this name works at the terminal."""
-    found = []
-    for process in psutil.Process(terminal.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            found.append(process.name())
-    return name in found
+def until_recorded(desk: Any, words: str) -> None:
+    """Follow the record until it has ``words``; nothing of it is shown while the terminal is another program's."""
+    with desk.begin("events", "--follow", "--json") as records:
+        assert any(words in line for line in records.stdout)
+        records.terminate()
 
 
 def leave(terminal: Any) -> int:
@@ -62,10 +59,20 @@ def leave(terminal: Any) -> int:
 
 
 def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
-    """Stuck: I mend it in a shell by real keys, say why, and the agent's next prompt has the diff and the why."""
+    """Stuck: I mend it in a shell by real keys, say why, and the agent's next prompt has the diff and the why.
+
+    Ctrl+C in the shell ends what runs in it and nothing of ours, and a program that stops itself is let go on.
+    """
     terminal = stuck(hands)
     into_the_shell(terminal)
     assert terminal.modes == {7, 25}
+    terminal.write("sh -c 'echo re''ady; exec cat'\n")
+    terminal.until("ready")
+    terminal.clear()
+    terminal.press("ctrl+c")
+    terminal.until(PROMPT)
+    terminal.write("kill -STOP $$; echo went''on\n")
+    terminal.until("wenton")
     terminal.write("pwd; echo 'port = 8080' > app.ini\n")
     terminal.until(str(hands.root))
     terminal.write("exit\n")
@@ -84,36 +91,11 @@ def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
     assert "hands_back" not in second
 
 
-def test_ctrl_c_and_ctrl_z_are_the_programs_own(hands: Any) -> None:
-    """Ctrl+C in the shell ends what runs in it and nothing of ours; a program that stops itself is let go on."""
-    terminal = stuck(hands)
-    into_the_shell(terminal)
-    terminal.write("echo re''ady; cat\n")
-    terminal.until("ready")
-    while not works(terminal, "cat"):
-        os.sched_yield()
-    terminal.press("ctrl+c")
-    while works(terminal, "cat"):
-        os.sched_yield()
-    terminal.clear()
-    terminal.press("enter")
-    terminal.until(PROMPT)
-    terminal.write("echo in''terrupted\n")
-    terminal.until("interrupted")
-    terminal.write("kill -STOP $$; echo went''on\n")
-    terminal.until("wenton")
-    terminal.write("stty -echo raw; kill -KILL $$\n")
-    terminal.until("was ended by signal 9", "You have changed nothing", BACK)
-    terminal.press("escape")
-    terminal.gone("You have changed nothing")
-    terminal.until("needs you", "waits for you")
-    terminal.kill(signal.SIGTERM)
-    assert terminal.ended() in (3, 130)
-    assert terminal.is_clean()
+def test_a_program_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Path) -> None:
+    """My editor begins at the failing place; killed with mouse, paste and its own screen on, it leaves none of that.
 
-
-def test_an_editor_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Path) -> None:
-    """My editor begins at the failing place; killed with mouse, paste and its own screen on, it leaves none of that."""
+    A shell that there is not is a clear line, and the screen is there as before.
+    """
     (hands.root / "app.py").write_text("one\ntwo\nthree\n", encoding="utf-8")
     editor = tmp_path / "vi"
     editor.write_text(
@@ -122,28 +104,18 @@ def test_an_editor_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Pa
         encoding="utf-8",
     )
     editor.chmod(0o755)
-    hands.environment["EDITOR"] = str(editor)
+    hands.environment |= {"EDITOR": str(editor), "SHELL": "/nowhere/sh"}
     terminal = stuck(hands)
     terminal.press(key_of("dialog.editor"))
-    terminal.until("was ended by signal 9", BACK)
+    terminal.until("was ended by signal 9", "You have changed nothing", BACK)
     assert (hands.seen / "arguments").read_text() == f"+3 {hands.root / 'app.py'}\n"
     terminal.press("escape")
     terminal.gone("You have changed nothing")
-    terminal.kill(signal.SIGTERM)
-    assert terminal.ended() in (3, 130)
-    assert terminal.is_clean()
-
-
-def test_what_cannot_be_started_is_said(hands: Any) -> None:
-    """A shell that there is not, and no editor named: a clear line, and the screen is there as before."""
-    hands.environment |= {"SHELL": "/nowhere/sh", "EDITOR": "", "VISUAL": ""}
-    terminal = stuck(hands)
-    terminal.press(key_of("dialog.editor"))
-    terminal.until("neither VISUAL nor EDITOR names an editor")
     terminal.press(key_of("task.shell"))
     terminal.until("/nowhere/sh cannot be started: No such file or directory", BACK)
     terminal.press("escape")
     terminal.gone("cannot be started")
+    terminal.until("needs you", "waits for you")
     terminal.kill(signal.SIGTERM)
     assert terminal.ended() in (3, 130)
     assert terminal.is_clean()
@@ -180,9 +152,7 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
     process = psutil.Process(int((hands.seen / "pid").read_text()))
     assert process.status() == psutil.STATUS_STOPPED
     hands.second.write_text("on", encoding="utf-8")
-    log = hands.folder() / "events.jsonl"
-    while '"stuck"' not in log.read_text(encoding="utf-8"):
-        os.sched_yield()
+    until_recorded(hands, '"stuck"')
     (gate,) = [row["gate"] for row in hands.rows() if row.get("task") == "first" and "gate" in row]
     refused = hands.unstuck("answer", gate, "continue")
     assert (refused.returncode, "somebody works in its files" in refused.stderr) == (2, True)
@@ -213,8 +183,7 @@ def test_a_disk_that_is_full_when_i_am_back(hands: Any) -> None:
     terminal.until("The disk is full", OPEN)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     terminal.gone("The disk is full")
-    while '"handed_back"' not in log.read_text(encoding="utf-8"):
-        os.sched_yield()
+    until_recorded(hands, '"handed_back"')
     terminal.kill(signal.SIGTERM)
     assert terminal.ended() in (3, 130)
     assert terminal.is_clean()
@@ -241,12 +210,9 @@ def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
     terminal = hands.terminal("-c", came_from, "sh", *command, program="/bin/sh")
     terminal.until("task is stuck", OPEN)
     into_the_shell(terminal)
-    terminal.write("echo $$ > shell.pid; echo re''ady\n")
+    terminal.write("echo $$ > shell.pid; sh -c 'echo re''ady; exec cat'\n")
     terminal.until("ready")
     shell = psutil.Process(int((hands.root / "shell.pid").read_text()))
-    terminal.write("cat\n")
-    while not works(terminal, "cat"):
-        os.sched_yield()
     screen, (job,) = shell.parent(), shell.children()
     assert screen is not None
     assert screen.pid != terminal.process.pid
@@ -257,7 +223,10 @@ def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
 
 
 def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
-    """The supervisor is killed while I work by hand: resumed, the next look at the files shows all that I did."""
+    """The supervisor is killed while I work by hand: resumed, the next look at the files shows all that I did.
+
+    TERM in the middle of that: the shell is hung up, the terminal is as it was, and the run can be gone on with.
+    """
     terminal = stuck(hands)
     into_the_shell(terminal)
     terminal.write("echo 1 > before.txt; echo re''ady\n")
@@ -269,14 +238,9 @@ def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
     into_the_shell(terminal)
     terminal.write("echo 2 > after.txt; exit\n")
     terminal.until("You have changed 2 files: added after.txt, added before.txt", BACK)
-    terminal.kill(signal.SIGTERM)
-    assert terminal.ended() in (3, 130)
-
-
-def test_a_run_that_is_stopped_meanwhile_gives_the_terminal_back_clean(hands: Any) -> None:
-    """TERM while I work by hand: the shell is hung up, the terminal is as it was, and the run can be gone on with."""
-    terminal = stuck(hands)
-    into_the_shell(terminal)
+    terminal.press("escape")
+    terminal.gone("You have changed")
+    into_the_shell(terminal, "task.shell")
     terminal.kill(signal.SIGTERM)
     assert terminal.ended() in (3, 130)
     assert terminal.is_clean()
@@ -287,13 +251,10 @@ def test_a_run_that_ends_meanwhile_waits_for_me(hands: Any) -> None:
     """Its time is up and somebody stops it elsewhere: my shell stays mine, and the screen goes when I leave it."""
     terminal = stuck(hands, FOLLOWS, "--budget", "time=8s")
     into_the_shell(terminal)
-    log = hands.folder() / "events.jsonl"
-    while '"type":"budget"' not in log.read_text(encoding="utf-8"):
-        os.sched_yield()
+    until_recorded(hands, '"type": "budget"')
     gate = next(row["gate"] for row in hands.rows() if row.get("type") == "budget")
     assert hands.unstuck("answer", gate, "stop").returncode == 0
-    while '"run_ended"' not in log.read_text(encoding="utf-8"):
-        os.sched_yield()
+    until_recorded(hands, '"run_ended"')
     terminal.write("echo still''here\n")
     terminal.until("stillhere")
     terminal.write("exit\n")
