@@ -71,12 +71,11 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.set_keymap(dict(self.settings.keys))
-        self.push_screen(self.main_screen())
         if self.view.recovery is not None:
             self.run_worker(self._recover(self.view.recovery), group="recovery")
 
-    def main_screen(self) -> MainScreen:
-        """What is shown first."""
+    def get_default_screen(self) -> MainScreen:
+        """What is shown first; Textual's own, below it, would be styled and laid out with it."""
         return MainScreen(self.view, self.tracker, self.asker, self.outward)
 
     def over(self) -> None:

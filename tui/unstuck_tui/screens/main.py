@@ -45,7 +45,24 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     AREAS: ClassVar[tuple[Area, ...]] = ("main", "table", "attention", "detail")
     OWN: ClassVar[tuple[Area, ...]] = ("main",)
     BINDINGS = bindings_of("main")
-    CSS_PATH = "main.tcss"
+    DEFAULT_CSS = """
+    MainScreen {
+        layout: vertical;
+        #filter { display: none; height: 1; border: none; padding: 0 1; }
+    }
+    MainScreen.-filtering #filter { display: block; }
+    /* Below 84 columns or 30 lines the detail takes the table's place when it is opened. */
+    MainScreen.-stacked {
+        Detail { display: none; }
+        #story { layout: vertical; }
+        #pages { width: 100%; }
+        #facts { width: 100%; border-left: none; border-top: dashed $foreground 30%; }
+    }
+    MainScreen.-stacked.-opened {
+        Detail { display: block; height: 1fr; }
+        #tasks, #heading { display: none; }
+    }
+    """
 
     def __init__(self, view: RunView, tracker: Tracker, asker: Asker, outward: Outward) -> None:
         super().__init__()

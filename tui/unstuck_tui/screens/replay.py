@@ -164,5 +164,5 @@ class ReplayApp(UnstuckApp):
         super().__init__(run, settings)
         self._run = run
 
-    def main_screen(self) -> MainScreen:
+    def get_default_screen(self) -> MainScreen:
         return ReplayScreen(self._run, self.tracker, self.asker, self.outward)
