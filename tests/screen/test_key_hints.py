@@ -1,40 +1,62 @@
-"""The footer follows the keys that mean something where the cursor is, and stands still while they are the same."""
+"""The footer follows the keys that mean something where the cursor is, and a click on one of them presses it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from textual import events
+from textual.command import CommandPalette
 from textual.widgets import Input
-from textual.widgets._footer import FooterKey
 
 from unstuck_tui.widgets.key_hints import KeyHints
-
-
-def hints(footer: KeyHints) -> list[FooterKey]:
-    """The hints as they are now."""
-    return list(footer.query(FooterKey))
+from unstuck_tui.widgets.task_table import TaskTable
 
 
 async def test_hints_change_with_what_has_the_keys(showing: Any) -> None:
-    """While words are typed into the filter the footer offers other keys, and afterwards those of the tasks again."""
+    """While words are typed into the filter the footer offers other keys, and afterwards those of the tasks again.
+
+    Asking for the same keys again, as every change of focus does, leaves the very same hints there.
+    """
     async with showing(story=True, pops=False) as stage:
         footer = stage.main.query_one(KeyHints)
-        before = [hint.description for hint in hints(footer)]
-        await stage.pilot.press("slash")
-        await stage.settled()
-        assert isinstance(stage.app.focused, Input)
-        assert [hint.description for hint in hints(footer)] != before
-        await stage.pilot.press("escape")
-        await stage.settled()
-        assert [hint.description for hint in hints(footer)] == before
-
-
-async def test_hints_that_stay_the_same_are_not_made_anew(showing: Any) -> None:
-    """Asking for the same keys again, as every change of focus does, leaves the very same hints on the screen."""
-    async with showing(story=True, pops=False) as stage:
-        footer = stage.main.query_one(KeyHints)
-        before = hints(footer)
+        before = footer.hints
         assert before
         stage.main.refresh_bindings()
         await stage.settled()
-        assert hints(footer) == before
+        assert footer.hints is before
+        await stage.pilot.press("slash")
+        await stage.settled()
+        assert isinstance(stage.app.focused, Input)
+        assert footer.hints != before
+        await stage.pilot.press("escape")
+        await stage.settled()
+        assert footer.hints == before
+
+
+async def test_a_click_presses_the_key(showing: Any) -> None:
+    """Each hint takes the mouse, and says more below it; where they do not all fit the wheel leads to the others."""
+    async with showing(size=(60, 16), story=True, pops=False) as stage:
+        footer = stage.main.query_one(KeyHints)
+
+        async def over(word: str) -> int:
+            """Where it stands in the footer, with the mouse over it."""
+            column = stage.rows()[-1].index(word)
+            await stage.pilot.hover(KeyHints, offset=(column, 0))
+            await stage.pilot.pause()
+            return column
+
+        column = await over("s sort")
+        assert footer.tooltip == next(hint.tooltip for hint in footer.hints if hint.label == "sort")
+        sorting = stage.main.query_one(TaskTable).sorting
+        await stage.pilot.click(KeyHints, offset=(column, 0))
+        await stage.settled()
+        assert stage.main.query_one(TaskTable).sorting != sorting
+        assert "q quit" not in stage.rows()[-1]
+        for wheel, word in ((events.MouseScrollDown, "q quit"), (events.MouseScrollUp, "s sort")):
+            for _ in range(8):
+                footer.post_message(wheel(footer, 0, 0, 0, 0, 0, False, False, False))
+            await stage.settled()
+            assert word in stage.rows()[-1]
+        await stage.pilot.click(KeyHints, offset=(await over("palette"), 0))
+        await stage.settled()
+        assert isinstance(stage.app.screen, CommandPalette)

@@ -103,7 +103,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         yield RowsHeading(self._list)
         yield self._list
         yield Page(from_end=False, id="about")
-        yield KeyHints(show_command_palette=True)
+        yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
     def on_mount(self) -> None:

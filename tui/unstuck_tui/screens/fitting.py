@@ -49,6 +49,16 @@ class SteadyScreen(Screen[ScreenResultType]):
             return False
         return super().check_message_enabled(message)
 
+    def _screen_resized(self, size: Size) -> None:
+        """Textual lays everything out anew for the size that it has just been laid out for, at each start and dialog."""
+        if self.outer_size != size:
+            super()._screen_resized(size)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Textual styles each widget anew, also at the first time, when all have just been styled."""
+        if not self.stack_updates:
+            event.refresh_styles = False
+
 
 class FittingScreen(SteadyScreen[ScreenResultType]):
     """Its ``compose`` yields a SmallNotice, the one thing that is shown below the ``LEAST`` size."""

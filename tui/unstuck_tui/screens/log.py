@@ -87,7 +87,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         yield LineField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
-        yield KeyHints(show_command_palette=True)
+        yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
     def on_mount(self) -> None:

@@ -80,7 +80,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield LineField(
             placeholder=f"words to look for, or !words to hide; enter keeps, {spoken('view.back')} forgets", id="filter"
         )
-        yield KeyHints(show_command_palette=True)
+        yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
     def compose_more(self) -> ComposeResult:

@@ -69,7 +69,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         yield _Title(self)
         yield self._list
         yield Page(from_end=False, id="about")
-        yield KeyHints(show_command_palette=True)
+        yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
     def on_mount(self) -> None:

@@ -1,31 +1,147 @@
-"""The footer's key hints, made anew only where they have changed."""
+"""The footer's key hints: one line. With a widget for each of a dozen keys they were a tenth of what a screen costs."""
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer
-from textual.widgets._footer import FooterKey
+from textual.widget import Widget
 
-__all__ = ["KeyHints"]
+__all__ = ["Hint", "KeyHints"]
+
+_KEY = "bold $footer-key-foreground on $footer-key-background"
+_LABEL = "$footer-description-foreground on $footer-description-background"
+_HOVERED = "on $block-hover-background"
 
 
-class KeyHints(Footer):
-    """A footer that stays as it is while its keys do: making a dozen widgets anew costs more than most frames."""
+class Hint(NamedTuple):
+    """A key as Textual calls it, as people write it, and what it does."""
 
-    _shown: object = None
+    key: str
+    shown: str
+    label: str
+    enabled: bool
+    tooltip: str
 
-    def compose(self) -> ComposeResult:
-        """The keys as they are to be: Textual makes each compact first, then not, and styles it anew both times."""
-        for each in super().compose():
-            # The one of the palette, on the right, stays as it is made.
-            if isinstance(each, FooterKey) and not each.has_class("-command-palette"):
-                each.set_reactive(FooterKey.compact, self.compact)
-            yield each
+    @property
+    def width(self) -> int:
+        """How many cells it takes."""
+        return cell_len(self.shown) + cell_len(self.label) + 3
 
-    def bindings_changed(self, screen: Screen[object]) -> None:
+    def content(self, *, hovered: bool) -> Content:
+        """How it looks, with a blank before it and one after it."""
+        said = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
+        said = said.stylize_before(_HOVERED) if hovered else said
+        return said if self.enabled else said.stylize("dim")
+
+
+class KeyHints(Widget, can_focus=False):
+    """The keys that mean something where the cursor is, and on the right the one of the palette.
+
+    A click presses the key. Where there is no room for all of them the wheel leads on.
+    """
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    KeyHints { dock: bottom; height: 1; color: $footer-foreground; background: $footer-background; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hints: Sequence[Hint] = ()
+        self._palette: Hint | None = None
+        self._first = 0
+        self._hovered: Hint | None = None
+
+    @property
+    def hints(self) -> Sequence[Hint]:
+        """All hints but that of the palette, from left to right."""
+        return self._hints
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._look)
+
+    def _look(self, screen: Screen[object]) -> None:
         """Somebody has looked at the keys again, as after every change of focus."""
-        shown = [(key, hint.binding, hint.enabled, hint.tooltip) for key, hint in screen.active_bindings.items()]
-        if shown != self._shown and screen.app.app_focus:
-            self._shown = shown
-            super().bindings_changed(screen)
+        if not screen.app.app_focus:
+            return
+        first: dict[str, Hint] = {}
+        palette = None
+        for key, (_, binding, enabled, tooltip) in screen.active_bindings.items():
+            hint = Hint(binding.key, self.app.get_key_display(binding), binding.description, enabled, tooltip)
+            if binding.show:
+                first.setdefault(binding.action, hint)
+            if key == self.app.COMMAND_PALETTE_BINDING:
+                palette = hint._replace(tooltip=binding.tooltip)
+        hints = tuple(first.values())
+        if (hints, palette) != (self._hints, self._palette):
+            self._hints, self._palette = hints, palette
+            self._first, self._hovered = 0, None
+            self.refresh()
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def render(self) -> Content:
+        """The line."""
+        room, width = self._room, self.size.width
+        keys = Content("").join(hint.content(hovered=hint is self._hovered) for hint in self._hints[self._first :])
+        if self._palette is None:
+            return keys.truncate(width)
+        palette = self._palette.content(hovered=self._palette is self._hovered)
+        return keys.truncate(room, pad=True) + Content.styled("▏", "$foreground 20%") + palette[1:]
+
+    @property
+    def _room(self) -> int:
+        """How many cells the keys have beside that of the palette, before which is an edge in place of the blank."""
+        taken = self._palette.width if self._palette is not None else 0
+        return max(0, self.size.width - taken)
+
+    def _places(self) -> Iterator[tuple[int, Hint]]:
+        """Where each hint ends that is in view."""
+        end = 0
+        for hint in self._hints[self._first :]:
+            end += hint.width
+            yield min(end, self._room), hint
+        if self._palette is not None:
+            yield self._room, Hint("", "", "", False, "")  # what is left between them
+            yield self.size.width, self._palette
+
+    # --- the mouse ---------------------------------------------------------------------------------------------------
+
+    def _at(self, x: int) -> Hint | None:
+        """The hint in column ``x``."""
+        found = next((hint for end, hint in self._places() if x < end), None)
+        return found if found is not None and found.key else None
+
+    def _hover(self, hint: Hint | None) -> None:
+        if hint is not self._hovered:
+            self._hovered = hint
+            self.tooltip = hint.tooltip if hint is not None else None
+            self.styles.pointer = "pointer" if hint is not None else "default"
+            self.refresh()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self._hover(self._at(event.x))
+
+    def on_leave(self) -> None:
+        self._hover(None)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        hint = self._at(event.x)
+        if hint is not None and hint.enabled:
+            self.app.simulate_key(hint.key)
+        elif hint is not None:
+            self.app.bell()
+
+    def on_mouse_scroll_down(self) -> None:
+        if sum(hint.width for hint in self._hints[self._first :]) > self._room:
+            self._first += 1
+            self.refresh()
+
+    def on_mouse_scroll_up(self) -> None:
+        self._first = max(0, self._first - 1)
+        self.refresh()
