@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from unstuck.clock.ends import until_over
 from unstuck.processes import end_survivors
-from unstuck.processes.ends import until_over
 
 DEAF_BESIDE_A_CHILD = """
 import os, signal, sys, time

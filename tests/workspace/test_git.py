@@ -126,28 +126,6 @@ async def test_a_cancelled_command_is_dead_afterwards(project, tmp_path):
     assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
 
 
-async def test_a_command_that_is_cancelled_at_its_start_leaves_no_helper_behind(project, tmp_path, monkeypatch):
-    """Called off before we have hold of its pipes it ends all the same, with what it has started."""
-    pipe, connected = tmp_path / "pipe", asyncio.Event()
-    os.mkfifo(pipe)
-    really = asyncio.create_subprocess_exec
-
-    async def slow(*arguments, **options):
-        process = await really(*arguments, **options)
-        await connected.wait()
-        return process
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
-    command = f"echo $$ > {pipe}; exec sleep 1000"
-    working = asyncio.create_task(run_git(project.root, "-c", f"alias.wait=!{command}", "wait"))
-    pid = int(await asyncio.to_thread(pipe.read_text))
-    working.cancel()
-    asyncio.get_running_loop().call_soon(connected.set)
-    with pytest.raises(asyncio.CancelledError):
-        await working
-    assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
-
-
 async def test_without_git_the_home_ignores_itself(plain):
     """The directory we keep in a project without git does not show up in a later one."""
     home = project_home(plain.root, None)

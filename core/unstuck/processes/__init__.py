@@ -6,7 +6,7 @@ clears up behind it even when the supervisor is killed.
 
 from __future__ import annotations
 
-from unstuck.processes.ends import until_over
+from unstuck.clock.ends import until_over
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.inside import working_in
 from unstuck.processes.ours import lives, prompted_from, tree_of, works_elsewhere

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from unstuck.processes.ends import until_over
+from unstuck.clock.ends import until_over
 from unstuck.processes.helpers import Helper, start
 
 __all__ = ["Connection"]

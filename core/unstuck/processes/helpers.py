@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Protocol
 from weakref import WeakSet
 
+from unstuck.clock.ends import readable
 from unstuck.processes import shim
-from unstuck.processes.ends import readable
 
 __all__ = ["SHIM", "Helper", "running", "start"]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import psutil
 
+from unstuck.clock.ends import until_over
 from unstuck.contract import Receipt
-from unstuck.processes.ends import until_over
 from unstuck.processes.shim.attendant import ACCOUNT
 from unstuck.processes.survivors import Identity, end_survivors, family_of, is_over, is_shim
 

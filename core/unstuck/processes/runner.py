@@ -19,10 +19,10 @@ from typing import Any
 import psutil
 
 from unstuck.clock import Clock
+from unstuck.clock.ends import until_over
 from unstuck.contract import Receipt
 from unstuck.errors import AgentNotFound
 from unstuck.processes.connection import Connection
-from unstuck.processes.ends import until_over
 from unstuck.processes.survivors import end_survivors, is_alive, tag_of
 from unstuck.text import known_values
 

@@ -12,8 +12,8 @@ from functools import partial
 
 import psutil
 
+from unstuck.clock.ends import until_over
 from unstuck.contract import Receipt
-from unstuck.processes.ends import until_over
 from unstuck.processes.helpers import SHIM, running
 from unstuck.processes.shim.table import FORKS, TAG
 

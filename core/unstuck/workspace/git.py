@@ -5,22 +5,18 @@ Paths cross this module as ``os.fsdecode`` gives them, so any byte in a name sur
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import re
 import shutil
-import signal
 import sys
-from asyncio import StreamReader
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.errors import GitError, RecordError, WorkspaceError
 from unstuck.text import one_line
+from unstuck.workspace.brief import Brief
 
 __all__ = [
     "Repository",
@@ -70,9 +66,6 @@ _SETTINGS = (
     "submodule.recurse=false",
     "worktree.useRelativePaths=false",
 )
-_CHUNK = 1 << 16
-_PATIENCE = 0.5  # seconds; a git that was killed is gone in a moment
-_LONGEST_START = 30.0  # seconds; a machine may be that busy
 _versions: dict[str | None, str] = {}
 
 
@@ -120,73 +113,37 @@ async def run_git(
     Raises GitError for a non-zero exit (unless ``check`` is off) or where git was killed, which is no answer to any
     question, and WorkspaceError where git cannot be started.
     """
-    process = await _start(
-        cwd, arguments, _environment(environment, user_config), stdin is not None, user_config, inherit
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
+    options = _options(user_config)
     out, err = _Kept(most), _Kept()
     try:
-        is_enough, *_ = await asyncio.gather(
-            _read(process, process.stdout, take or out), _read(process, process.stderr, err), _feed(process, stdin)
+        process = Brief(
+            ("git", *options, *arguments),
+            cwd=cwd,
+            environment=_environment(environment, user_config),
+            stdin=stdin,
+            inherit=inherit,
+            out=take or out,
+            err=err,
         )
-        code = await process.wait()
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise _cannot_start(cwd, error) from None
+    try:
+        code = await process.over()
     except BaseException:
-        await _end(process)
+        await process.end()  # which lets it remove its own lock files
         raise
-    result = Result(0 if is_enough else code, bytes(out.bytes), err.bytes.decode("utf-8", "replace"))
+    finally:
+        process.leave()
+    result = Result(0 if process.was_enough else code, bytes(out.bytes), err.bytes.decode("utf-8", "replace"))
     if result.code < 0 or (check and result.code):
         raise GitError(arguments, code, _complaint(result.err))
     return result
 
 
-async def _start(
-    cwd: Path,
-    arguments: tuple[str, ...],
-    environment: Mapping[str, str],
-    feeds: bool,
-    user_config: bool,
-    inherit: tuple[int, ...],
-) -> Process:
-    settings = [*_SETTINGS]
-    if not user_config:  # whose repository this is was asked of the user's own configuration when it was found
-        settings.append("safe.directory=*")
-    options = [part for setting in settings for part in ("-c", setting)]
-    starting = asyncio.create_task(
-        asyncio.create_subprocess_exec(
-            "git",
-            *options,
-            *arguments,
-            cwd=cwd,
-            env=environment,
-            stdin=PIPE if feeds else DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            pass_fds=inherit,
-            start_new_session=True,  # a Ctrl-C at the terminal must not end git half-way through a restore
-        )
-    )
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        await _give_up(starting)
-        raise
-    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-        raise _cannot_start(cwd, error) from None
-
-
-async def _give_up(starting: asyncio.Task[Process]) -> None:
-    """End a git that is just being started, with its helpers: for that the start has to come to its end first.
-
-    Where the loop is being closed it is called off already, and asyncio waits for its pipes for ever, since nobody
-    connects them any more; only another cancellation ends that.
-    """
-    patience = _PATIENCE if starting.cancelling() else _LONGEST_START
-    for seconds in (patience, patience + _PATIENCE):
-        asyncio.get_running_loop().call_later(seconds, starting.cancel)
-    await asyncio.wait((starting,))
-    if not starting.cancelled() and starting.exception() is None:
-        await _end(starting.result())
+def _options(user_config: bool) -> tuple[str, ...]:
+    """Our settings; whose repository this is was asked of the user's own configuration when it was found."""
+    settings = _SETTINGS if user_config else (*_SETTINGS, "safe.directory=*")
+    return tuple(part for setting in settings for part in ("-c", setting))
 
 
 def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
@@ -211,40 +168,6 @@ class _Kept:
     def __call__(self, chunk: bytes) -> bool:
         self.bytes += chunk[: self._most - len(self.bytes)]
         return len(self.bytes) < self._most
-
-
-async def _read(process: Process, stream: StreamReader, take: Callable[[bytes], bool]) -> bool:
-    """Hand on what comes until ``take`` has enough of it, which ends the process; whether it had."""
-    is_enough = False
-    while chunk := await stream.read(_CHUNK):  # to the end also after a kill: an unread pipe would hold up the wait
-        if not is_enough and not take(chunk):
-            is_enough = True
-            if process.returncode is None:
-                process.kill()
-    return is_enough
-
-
-async def _feed(process: Process, stdin: bytes | None) -> None:
-    if process.stdin is None:
-        return
-    try:
-        process.stdin.write(stdin or b"")
-        await process.stdin.drain()
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # git has ended; its exit code says why
-    process.stdin.close()
-
-
-async def _end(process: Process) -> None:
-    """Ask git to end, which lets it remove its own lock files, and wait until it has."""
-    if process.returncode is None:
-        # With its helpers: one that git has only just started is not yet on git's own list of those to end.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
-    for stream in (process.stdout, process.stderr):
-        while stream is not None and await stream.read(_CHUNK):
-            pass
-    await process.wait()
 
 
 def _complaint(err: str) -> str:
