@@ -9,7 +9,7 @@ import signal
 import time
 from contextlib import suppress
 
-from .child import IGNORED, READY, become, refusal
+from .child import READY, be_deaf, become, refusal
 from .ladder import Ladder
 from .output import Marked, Output
 from .speech import Speech
@@ -36,7 +36,7 @@ class Attendant:
         self.loop, self.reports = Loop(), Reports(1)
         self.launch: dict[str, Any] | None = None
         self.stop: dict[str, float] | None = None
-        self.deserted = self.frozen = self.changed = self.childless = False
+        self.deserted = self.frozen = self.changed = self.childless = self.adopts = False
         self.child = self.gate = self.pipe = 0
         self.tag, self.start = "", 0.0
         self.status: int | None = None
@@ -124,7 +124,7 @@ class Attendant:
 
     def spawn(self, launch: dict[str, Any]) -> None:
         """Fork the child, which then waits at its gate."""
-        process_control(PR_SET_CHILD_SUBREAPER, 1)
+        self.adopts = process_control(PR_SET_CHILD_SUBREAPER, 1)
         self.watch_children()
         self.pipe, output = os.pipe()
         gate, self.gate = os.pipe()
@@ -279,8 +279,7 @@ class Attendant:
 
 def main() -> None:
     """Serve one agent, then end."""
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+    be_deaf()
     attendant = Attendant()
     attendant.serve()
     attendant.reports.drain()

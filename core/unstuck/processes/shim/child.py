@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+from _signal import signal as heed  # type: ignore[import-not-found]  # signal's own makes members of enumerations
 
 from .table import PR_SET_PDEATHSIG, TAG, process_control
 
@@ -14,8 +15,15 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 READY = b"+"
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
-_RESTORED = (*IGNORED, signal.SIGCHLD, signal.SIGXFSZ)
+_DEFAULT, _IGNORE = int(signal.SIG_DFL), int(signal.SIG_IGN)
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+_RESTORED = (*_IGNORED, signal.SIGXFSZ)  # what Python ignores; what has a handler is restored by the exec
+
+
+def be_deaf() -> None:
+    """Ignore what whoever attends an agent has to outlive."""
+    for number in _IGNORED:
+        heed(number, _IGNORE)
 
 
 def become(launch: dict[str, Any], streams: tuple[int, int, int], gate: int, setup: int) -> NoReturn:
@@ -29,18 +37,18 @@ def become(launch: dict[str, Any], streams: tuple[int, int, int], gate: int, set
         os.setsid()
         process_control(PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in _RESTORED:
-            signal.signal(number, signal.SIG_DFL)
+            heed(number, _DEFAULT)
         for target, source in enumerate(streams):
             os.dup2(source, target)
         place = f"working directory {launch['cwd']}: "
         os.chdir(launch["cwd"])
         place = ""
         command, env = launch["command"], launch["env"]
-        _require_program(command[0], env)
+        program = _program(command[0], env)
         os.write(setup, READY)
         if tag := os.read(gate, 1024):
             place = "could not be executed: "
-            os.execvpe(command[0], command, {**env, TAG: tag.decode()})
+            os.execve(program, command, {**env, TAG: tag.decode()})
     except (OSError, ValueError) as error:
         code, message = getattr(error, "errno", None), getattr(error, "strerror", None)
         hint = " (a script needs a first line such as #!/bin/sh)" if code == errno.ENOEXEC else ""
@@ -54,11 +62,16 @@ def refusal(number: int, message: str) -> bytes:
     return json.dumps({"not_started": errno.errorcode.get(number, str(number)), "message": message}).encode()
 
 
-def _require_program(name: str, env: dict[str, str]) -> None:
-    """Raise OSError when ``name`` cannot be run, so that this is known before the agent counts as spawned."""
-    places = [name] if "/" in name else [os.path.join(folder, name) for folder in os.get_exec_path(env)]
-    found = [place for place in places if os.path.isfile(place)]
-    if not found:
-        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT) if "/" in name else "not found on PATH")
-    if not any(os.access(place, os.X_OK) for place in found):
+def _program(name: str, env: dict[str, str]) -> str:
+    """The file of ``name``. Raises OSError where there is none to be run: before the agent counts as spawned."""
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    places = [name] if "/" in name else [os.path.join(folder, name) for folder in folders]
+    found = False
+    for place in places:
+        if os.path.isfile(place):
+            if os.access(place, os.X_OK):
+                return place
+            found = True
+    if found:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    raise OSError(errno.ENOENT, os.strerror(errno.ENOENT) if "/" in name else "not found on PATH")

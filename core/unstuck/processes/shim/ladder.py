@@ -88,7 +88,8 @@ class Ladder:
         self.attendant.reap()
         # Whoever descends from us is below a living child of ours: without one the whole table need not be read.
         alive = {} if self.attendant.childless else descendants(os.getpid())
-        alive = alive or tagged(self.attendant.tag)
+        if not alive and not self.attendant.adopts:  # else orphans would be our children
+            alive = tagged(self.attendant.tag)
         self.attendant.reap()  # after the look, too, so that an agent seen dead has its status
         self.attendant.changed = False
         if self.attendant.status is None or (self.blind and group_exists(self.attendant.child)):

@@ -10,12 +10,14 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing or collections.abc would cost as much as all the rest
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TAG = "UNSTUCK_PROCESS"
 FORKS = "unstuck-forks"  # what forks shims goes by this name: its command line is the same as theirs
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+_CHUNK = 1 << 16
 _PARENT, _GROUP, _START = 1, 2, 19  # positions after the program's name in /proc/PID/stat
+_prctl: Callable[..., int] | None = None  # found once, for whoever is forked later
 
 
 class Row:
@@ -47,12 +49,16 @@ def group_exists(group: int) -> bool:
     return True
 
 
-def process_control(option: int, value: int) -> None:
-    """Call prctl; a system that has none, or refuses, is done without."""
+def process_control(option: int, value: int) -> bool:
+    """Call prctl; False on a system that has none, or refuses."""
+    global _prctl
     with suppress(ImportError, OSError, AttributeError):
-        import ctypes
+        if _prctl is None:
+            import ctypes
 
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+            _prctl = ctypes.CDLL(None).prctl
+        return _prctl(option, value, 0, 0, 0) == 0
+    return False
 
 
 def row_of(pid: int, boot: float | None = None) -> Row | None:
@@ -80,9 +86,9 @@ def descendants(root: int) -> dict[int, Row]:
 
 def tagged(tag: str) -> dict[int, Row]:
     """Every living process that carries ``tag`` in its environment, whoever its parent is by now."""
-    boot, wanted = boot_time(), f"{TAG}={tag}".encode()
-    carriers = (pid for pid in _process_ids() if wanted in _read(f"/proc/{pid}/environ").split(b"\0"))
-    return {pid: row for pid in carriers if (row := row_of(pid, boot)) and row.alive}
+    wanted = f"\0{TAG}={tag}\0".encode()
+    carriers = (pid for pid in _process_ids() if wanted in b"\0" + _read(f"/proc/{pid}/environ"))
+    return {pid: row for pid in carriers if (row := row_of(pid)) and row.alive}
 
 
 def send(pid: int, number: int, *, group: bool = False) -> None:
@@ -103,8 +109,17 @@ def _process_ids() -> Iterator[int]:
 
 
 def _read(path: str) -> bytes:
+    """All of a file; without what Python puts round one, for there are many."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
+    parts = []
+    try:
+        while part := os.read(file, _CHUNK):
+            parts.append(part)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
+    return b"".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
+import select
 import time
 
 TYPE_CHECKING = False
@@ -20,18 +20,22 @@ class Loop:
     """Callbacks for descriptors that can be read."""
 
     def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
+        self._poll = select.poll()
+        self._callbacks: dict[int, Callable[[], None]] = {}
 
     def watch(self, descriptor: int, callback: Callable[[], None]) -> None:
-        self._selector.register(descriptor, selectors.EVENT_READ, callback)
+        self._callbacks[descriptor] = callback
+        self._poll.register(descriptor, select.POLLIN)
 
     def forget(self, descriptor: int) -> None:
-        self._selector.unregister(descriptor)
+        del self._callbacks[descriptor]
+        self._poll.unregister(descriptor)
 
     def turn(self, seconds: float | None) -> None:
         """Wait for at most ``seconds`` (None: for ever) and serve what came."""
-        for key, _ in self._selector.select(None if seconds is None else max(0.0, seconds)):
-            key.data()
+        milliseconds = None if seconds is None else max(0.0, seconds * 1000)
+        for callback in [self._callbacks[descriptor] for descriptor, _ in self._poll.poll(milliseconds)]:
+            callback()
 
 
 class Orders:
