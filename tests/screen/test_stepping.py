@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -126,6 +127,30 @@ async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing
         await become(lambda: not stage.app.screen.is_modal)
         await stage.settled()
         assert "*docs" not in stage.text
+
+
+async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Any) -> None:
+    """What I begin to write for a task waits for me there and nowhere else, and is kept when the screen goes."""
+    async with showing() as stage:
+        for name in ("one", "two"):
+            stage.story.task(name)
+            stage.story.start(name)
+        await stage.settled()
+
+        async def written_for(moves: str, *typed: str) -> str:
+            await stage.pilot.press(moves, "m")
+            await asked(stage)
+            await stage.pilot.press("3", *typed)
+            words = stage.app.screen.query_one("#line", Input).value
+            await stage.pilot.press("escape", "escape")
+            return str(words)
+
+        assert await written_for("g", *"raw") == "raw"
+        assert await written_for("G") == ""
+        assert await written_for("g") == "raw"
+        file = stage.story.core.folder / "unsent.txt"
+        assert str(file) in stage.app.asker.put_down()
+        assert file.read_text() == "--- one, retry\nraw\n\n"
 
 
 async def test_escape_drops_the_marks_and_says_so(showing: Any) -> None:

@@ -19,6 +19,7 @@ from unstuck.escalation.prompts import by_hand
 from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.dialogs.hands import BackDialog
+from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.editing import command_for, editor, located, waited_for
 from unstuck_tui.render.format import span
 from unstuck_tui.terminal import TerminalDriver
@@ -45,10 +46,10 @@ class Hands:
     """
 
     def __init__(
-        self, app: App[Any], tracker: Tracker, view: RunView, *, environ: Mapping[str, str] = os.environ
+        self, app: App[Any], tracker: Tracker, view: RunView, drafts: Drafts, *, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._app, self._tracker, self._view, self._environ = app, tracker, view, environ
-        self._why: dict[str, str] = {}
+        self._drafts = drafts
         self._returning: set[asyncio.Task[Back]] = set()
         self.is_out = self.is_over = False
 
@@ -75,7 +76,7 @@ class Hands:
                 self._app.notify(said, severity="warning", timeout=20, markup=False)
                 return None
             notes += self._meanwhile(asked)
-            dialog = BackDialog(handed, back, notes, self._why, clock=self._tracker.clock)
+            dialog = BackDialog(handed, back, notes, self._drafts, clock=self._tracker.clock)
             chosen = await self._app.push_screen_wait(dialog)
             if chosen is None:
                 return None

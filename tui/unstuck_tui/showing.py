@@ -106,6 +106,8 @@ async def shown_alone(app: UnstuckApp) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
     failure = await _run(app)
+    if unsent := app.asker.put_down():
+        _say(unsent)
     if failure is not None:
         raise UnstuckError(f"the screen failed: {_named(failure)}")
 

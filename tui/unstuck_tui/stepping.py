@@ -13,7 +13,6 @@ from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.deciding import deciding, outcome
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.questions import Jump
-from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.handing import ByHand
 from unstuck_tui.render.words import named
 from unstuck_tui.view import RunView
@@ -27,7 +26,6 @@ class Stepping:
 
     def __init__(self, app: App[None], view: RunView, asker: Asker) -> None:
         self._app, self._view, self._asker = app, view, asker
-        self._drafts: Drafts = {}
         self._is_deciding = False
         self._number = count()
 
@@ -67,7 +65,7 @@ class Stepping:
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:
             question = deciding(self._view.state, tasks)
-            dialog = GateDialog(question, clock=self._view.clock, drafts=self._drafts)
+            dialog = GateDialog(question, clock=self._view.clock, drafts=self._asker.drafts)
             answer = await self._app.push_screen_wait(dialog)
         finally:
             self._is_deciding = False
@@ -78,7 +76,7 @@ class Stepping:
                 said = "Files are handed over one task at a time: select it, without marks."
                 self._app.notify(said, severity="warning", timeout=10, markup=False)
         elif answer is not None:
-            self._drafts.clear()
+            self._asker.forget(question.about)
             decided()
             await self._answer(tasks, answer)
 

@@ -67,7 +67,7 @@ def log_of(desk: Any) -> bytes:
 def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, running: Running) -> None:
     """The question comes up there, too; its answer reaches the agent of the other process, and another gets more time.
 
-    What cannot be done from here says why, and leaving asks nothing.
+    What cannot be done from here says why, and leaving asks nothing and loses no words.
     """
     first = running(str(plan))
     until(first, "gate_opened")
@@ -91,10 +91,17 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, runn
     watching.press(key_of("task.shell"))
     watching.until("this is a second screen")
     before = log_of(desk)
-    watching.press(key_of("app.quit"))
+    watching.press(key_of("task.decide"))
+    watching.until("Decide about works", "esc changes nothing")
+    watching.press(key_of("decide.show_me"))
+    watching.until("ctrl+s sends")
+    watching.write("Not so fast")
+    watching.until("Not so fast")
+    watching.press(key_of("app.interrupt"))
     assert watching.ended() == 0
     assert watching.is_clean()
     assert log_of(desk) == before
+    assert (desk.folder() / "unsent.txt").read_text() == "--- works, show me\nNot so fast\n\n"
     assert first.poll() is None, "the run goes on"
     last = desk.terminal("watch", size=(80, 24))
     last.until("SECOND SCREEN", "1 done", "1 working")

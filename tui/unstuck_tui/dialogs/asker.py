@@ -18,6 +18,7 @@ from unstuck_tui.actions import spoken
 from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.hands import BackDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.dialogs.questions import Jump, question_of
 from unstuck_tui.dialogs.shared import shared_question
@@ -45,11 +46,11 @@ class Asker:
         self._asking, self._pops = Asking(), pops
         self._last_key: float | None = None
         self._gates = tracker.gates
-        self._drafts: Drafts = {}
+        self.drafts: Drafts = {}
         self._sending: set[str] = set()
         self._is_asking = self._is_leaving = False
         self._shown: GateDialog | None = None
-        self.hands = Hands(app, tracker, view)
+        self.hands = Hands(app, tracker, view, self.drafts)
 
     def key(self) -> None:
         """The person has pressed a key."""
@@ -160,7 +161,7 @@ class Asker:
 
     async def _shared_answer(self, rows: Sequence[GateRow]) -> Answer | None:
         question = shared_question(self._tracker.state, rows)
-        answer = await self._app.push_screen_wait(GateDialog(question, clock=self._tracker.clock, drafts={}))
+        answer = await self._app.push_screen_wait(GateDialog(question, clock=self._tracker.clock, drafts=self.drafts))
         if not isinstance(answer, Answer):
             if answer is not None:
                 self._app.notify(_ONE_BY_ONE, severity="warning", timeout=10, markup=False)
@@ -168,7 +169,10 @@ class Asker:
         said = [", ".join(row.gate.task for row in rows), *([answer.text] if answer.text else [])]
         title = f"{answer.choice.replace('_', ' ')}: {len(rows)} questions get this answer"
         dialog = ConfirmDialog(title, said, "Answer all of them", clock=self._tracker.clock)
-        return answer if await self._app.push_screen_wait(dialog) else None
+        if not await self._app.push_screen_wait(dialog):
+            return None
+        self.forget(question.about)
+        return answer
 
     async def _answer_all(self, rows: Sequence[GateRow], answer: Answer) -> None:
         refused = []
@@ -222,7 +226,7 @@ class Asker:
 
     async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | None:
         question = question_of(self._tracker.state, row)
-        self._shown = GateDialog(question, clock=self._tracker.clock, drafts=self._drafts, trouble=trouble)
+        self._shown = GateDialog(question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble)
         try:
             return await self._app.push_screen_wait(self._shown)
         finally:
@@ -240,8 +244,7 @@ class Asker:
         except UnstuckError as error:
             self._app.notify(str(error), severity="error", timeout=20, markup=False)
         else:
-            for draft in [draft for draft in self._drafts if draft[0] == row.gate.task]:
-                del self._drafts[draft]
+            self.forget(row.gate.task)
         finally:
             self._sending.discard(row.id)
         return None
@@ -275,17 +278,22 @@ class Asker:
 
     def _put_down_stranded(self) -> None:
         """Nothing will be asked about a task that has ended: what was written for it goes where it can be found."""
-        writing = self._shown.question.gate.task if self._shown is not None else None
-        for task in {task for task, _ in stranded(self._tracker.state, self._drafts)} - {writing}:
+        writing = {screen.about for screen in self._app.screen_stack if isinstance(screen, GateDialog | BackDialog)}
+        for task in {task for task, _ in stranded(self._tracker.state, self.drafts)} - writing:
             self._tell(task, "has ended.", self.put_down(task))
+
+    def forget(self, about: str) -> None:
+        """What was written about this has been sent."""
+        for draft in [draft for draft in self.drafts if draft[0] == about]:
+            del self.drafts[draft]
 
     def put_down(self, task: str | None = None) -> str:
         """Keep the words that were written for ``task``, or for all of them, and never sent; says where they are."""
-        left = {about: text for about, text in self._drafts.items() if task in (None, about[0]) and text.strip()}
+        left = {about: text for about, text in self.drafts.items() if task in (None, about[0]) and text.strip()}
         if not left:
             return ""
         for about in left:
-            del self._drafts[about]
+            del self.drafts[about]
         try:
             keep(self._unsent, left)
         except OSError as problem:
@@ -295,7 +303,7 @@ class Asker:
 
     def _tell(self, task: str, said: str, more: str = "") -> None:
         row = self._tracker.state.tasks.get(task)
-        kept = any(about == task and draft.strip() for (about, _), draft in self._drafts.items())
+        kept = any(about == task and draft.strip() for (about, _), draft in self.drafts.items())
         if kept and (row is None or row.state != "ended"):
             more = "Your text is kept for the next question about it."
         said = f"{task or 'The run'}: {said} {more}".rstrip()

@@ -30,6 +30,7 @@ def deciding(state: State, tasks: Sequence[str]) -> Question:
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
     return Question(
         gate=gate,
+        about=", ".join(map(one_line, tasks)),
         title=f"Decide about {one_line(tasks[0]) if len(tasks) == 1 else f'{len(tasks)} tasks'}",
         problem=", ".join(shown) + more,
         where="",

@@ -57,7 +57,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
     def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
         self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
         super().__init__(question.title, question.options, clock=clock, hint=question.leaving + self._by_hand)
-        self.question = question
+        self.question, self.about = question, question.about
         self._drafts, self._before = drafts, trouble
         self._chosen: Option | None = None
         self._overtaken = ""
@@ -203,7 +203,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
             self._drafts[self._draft(self._chosen)] = self._typed()
 
     def _draft(self, option: Option) -> tuple[str, str]:
-        return self.question.gate.task, option.name
+        return self.about, option.name
 
 
 def _is_shown(option: Option) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from textual.app import ComposeResult
@@ -16,6 +16,7 @@ from unstuck.text import one_line
 from unstuck_tui.actions import actions_of, bindings_of, key_of, spoken
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.render.story import changes_lines
 from unstuck_tui.widgets.fields import LineField
 
@@ -24,13 +25,14 @@ __all__ = ["WHY_LIMIT", "BackDialog", "Said"]
 WHY_LIMIT = 4_000
 _DIFF_LINES = 400
 _WIDTH = 100
+_WHY = "why"
 Said = tuple[Literal["tell", "again"], str]
 
 
 class BackDialog(Dialog[Said, Listed]):
     """Returns what to do, with the words for the agent; None where the question stays open.
 
-    ``why`` keeps what was typed beyond the dialog's life, under ``handed.gate``. ``notes`` are lines about it.
+    ``drafts`` keeps what was typed beyond the dialog's life. ``notes`` are lines about it.
     """
 
     BINDINGS = bindings_of("hands")
@@ -41,9 +43,10 @@ class BackDialog(Dialog[Said, Listed]):
     """
 
     def __init__(
-        self, handed: Handed, back: Back, notes: Sequence[str], why: MutableMapping[str, str], *, clock: Clock
+        self, handed: Handed, back: Back, notes: Sequence[str], drafts: Drafts, *, clock: Clock
     ) -> None:
-        self._handed, self._back, self._notes, self._why = handed, back, notes, why
+        self._handed, self._back, self._notes, self._drafts = handed, back, notes, drafts
+        self.about = handed.task
         does = {
             "tell": "what you changed, and why, begins its next step" if back.files else "what to do, in your words",
             "again": "you go on working in its files",
@@ -81,14 +84,14 @@ class BackDialog(Dialog[Said, Listed]):
             return
         self.add_class("-typing")
         line = self.query_one("#line", Input)
-        line.value = self._why.get(self._handed.gate, "")
+        line.value = self._drafts.get((self.about, _WHY), "")
         self.set_focus(line)
         self.say(f"enter sends · {spoken('dialog.back')} back to the choices, your text is kept")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self.has_class("-typing"):
-            self._why[self._handed.gate] = event.value
+            self._drafts[self.about, _WHY] = event.value
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -62,9 +62,10 @@ class Jump:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A gate as a person reads it. ``facts`` are pairs of a label and a text."""
+    """A gate as a person reads it. ``facts`` are pairs of a label and a text, ``about`` whom an answer is for."""
 
     gate: Gate
+    about: str
     title: str
     problem: str
     where: str
@@ -78,6 +79,7 @@ def question_of(state: State, row: GateRow) -> Question:
     gate = row.gate
     return Question(
         gate=gate,
+        about=gate.task,
         title=_title(gate),
         problem=_problem(gate),
         where=one_line(str(gate.context.get("location") or "")),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unstuck.record.state import GateRow, State
+from unstuck_tui.actions import spoken
 from unstuck_tui.dialogs.questions import Option, Question, question_of
 
 __all__ = ["shared_question"]
@@ -18,10 +19,11 @@ def shared_question(state: State, rows: Sequence[GateRow]) -> Question:
     options = tuple(found for option in first.options if (found := _common(option, questions)) is not None)
     return replace(
         first,
+        about=", ".join(tasks),
         title=f"One answer for {len(rows)} questions",
         facts=(("Tasks", ", ".join(tasks)), *first.facts),
         options=options,
-        leaving="esc leaves all of them open",
+        leaving=f"{spoken('dialog.back')} leaves all of them open",
     )
 
 
