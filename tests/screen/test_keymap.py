@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,13 @@ import pytest
 
 from unstuck.errors import SettingsError
 from unstuck_tui.actions import actions_of, key_of, keys_of, remap, spoken
+from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keymap import KeysProblem, checked_keys
+from unstuck_tui.past.index import LogIndex
 from unstuck_tui.preferences import preferences
+from unstuck_tui.render.browse.columns import tab_cells
+from unstuck_tui.render.scrubber import scrubber_cells
+from unstuck_tui.render.story import page_names
 from unstuck_tui.widgets.task_table import TaskTable
 
 
@@ -40,6 +46,11 @@ def test_keys_are_taken_as_people_write_them() -> None:
         ({"task.open": "o", "table.sort": "o"}, "o is the key of table.sort (sort) already"),
         ({"stuck.skip": "1"}, "1 is the key of stuck.show_me (Show me how) already"),
         ({"stuck.skip": "ctrl+c"}, "ctrl+c is the key of app.interrupt"),
+        ({"question.skip": "2"}, "2 is the key of what a question offers itself already"),
+        ({"stuck.skip": "0"}, "0 is the key of what a question offers itself already"),
+        ({"detail.down": "o"}, "o is the key of graph.holder (what it waits for) already"),
+        ({"logs.follow": "G"}, "G is the key of detail.last (end) already"),
+        ({"detail.down": "f"}, "f is the key of logs.follow (follow) already"),
     ],
 )
 def test_what_cannot_be_a_key_is_said(keys: dict[str, str], said: str) -> None:
@@ -62,8 +73,9 @@ def test_a_key_may_mean_something_else_where_it_cannot_be_met() -> None:
 def test_every_key_there_is_could_have_been_set() -> None:
     """No action's own keys are refused when somebody sets them as they are."""
     ids = actions_of(
-        "app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog", "standstill"
-    )
+        "app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog", "standstill",
+        "graph", "browse", "rows", "checkpoints", "question", "loop",
+    )  # fmt: skip
     assert checked_keys({action.id: action.keys for action in ids})
 
 
@@ -85,6 +97,42 @@ def test_what_names_a_key_names_the_one_that_works(tmp_path: Path) -> None:
     preferences({}, file)
     assert (key_of("task.open"), spoken("app.help")) == ("o", "H")
     assert ("o", "Show the selected task's attempts, failure and output.") in keys_of(actions_of("table"))
+
+
+def test_every_line_that_names_a_key_names_the_one_that_works(tmp_path: Path) -> None:
+    """The pages of a task, the tabs, the line of a replay and the question whether I am sure say my own keys."""
+    file = tmp_path / "config.yaml"
+    mine = {
+        "page.ladder": "f6",
+        "browse.memory": "M",
+        "replay.failure": "F",
+        "replay.faster": "f9",
+        "confirm.yes": "J,f7",
+        "dialog.back": "f4",
+    }
+    file.write_text(f"keys: {json.dumps(mine)}\n", encoding="utf-8")
+    preferences({}, file)
+    assert page_names(("timeline", "ladder"), "timeline", 80) == "[1 timeline]  f6 ladder  "
+    assert "M memory" in "".join(cell.text for cell in tab_cells(("signatures", "memory"), "signatures", "", 80))
+    cells, _, _ = scrubber_cells(LogIndex(tmp_path), 0, time="", speed=1, plays=False, width=90)
+    assert "F failure  g question  space plays  f9/- speed" in "".join(cell.text for cell in cells)
+
+
+async def test_a_question_says_and_takes_my_own_keys(showing: Any, tmp_path: Path) -> None:
+    """Each choice shows its first key, however long that is called, and all of them choose it; so does a yes."""
+    file = tmp_path / "config.yaml"
+    file.write_text('keys: {stuck.skip: "f7,Z", confirm.yes: "J,f7", dialog.back: f4}\n', encoding="utf-8")
+    async with showing(story=True, settings=preferences({}, file)) as stage:
+        await stage.pass_time(0.3)
+        assert "f7  Skip this part for now" in stage.text
+        await stage.pilot.press("Z")
+        await stage.settled()
+        assert not stage.app.screen.is_modal
+        sure = ConfirmDialog("Sure?", ["It goes."], "Do it", clock=stage.story.clock)
+        await stage.app.push_screen(sure)
+        await stage.pass_time(0.3)
+        assert "J  Do it" in stage.text
+        assert "f4 leaves it as it is" in stage.text
 
 
 async def test_a_key_of_ones_own_works_and_the_old_one_does_not(showing: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
 from unstuck.settings import ScreenSettings
-from unstuck_tui.actions import Area, bindings_of, key_of
+from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.copying import copy
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.gate import GateDialog
@@ -164,7 +164,7 @@ class UnstuckApp(App[None], inherit_bindings=False):
         if self.view.goes_on:
             self.notify(
                 "The run would stand still, and nobody would watch its agents. Leave the screen instead: "
-                f"{key_of('app.quit')} can leave them at work.",
+                f"{spoken('app.quit')} can leave them at work.",
                 severity="warning",
                 markup=False,
             )

@@ -18,13 +18,14 @@ _WITH = re.compile(r"(?:(?:ctrl|shift|alt)\+)*")
 _TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "cut_off", "deletion")
 _SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
     "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
-    "main": ("table", "attention", "detail"), "log": ("logs",), "logs": ("log",),
-    "browse": ("rows", *_TABS), "rows": ("browse", "graph", *_TABS), "graph": ("rows", "detail"),
-    "signatures": ("browse", "rows"), "checkpoints": ("browse", "rows"), "memory": ("browse", "rows"),
-    "cut_off": ("browse", "rows"), "deletion": ("browse", "rows"),
-    "dialog": ("choices",), "choices": ("dialog",),
+    "logs": ("log", "detail"), "graph": ("rows", "detail"), "browse": ("rows", "detail", *_TABS),
+    "signatures": ("rows", "detail"), "checkpoints": ("rows", "detail"), "memory": ("rows", "detail"),
+    "cut_off": ("rows", "detail"), "deletion": ("rows", "detail"),
+    "dialog": ("choices",),
 }  # fmt: skip
-"""Beside which areas the keys of an area work, but for its own and those that work everywhere."""
+"""Beside which areas the keys of an area work, and theirs beside it, but for its own and what works everywhere."""
+_OFFERED: Mapping[Area, str] = {"question": "123456789", "stuck": "09", "loop": "09"}
+"""The keys in a dialog of what comes with the question: an agent's own options, and the answer that worked before."""
 
 
 class KeysProblem(ValueError):
@@ -93,10 +94,14 @@ def _is_name(key: str) -> bool:
 
 def _refuse_conflict(action: Action, remapped: Mapping[str, str]) -> None:
     own = remapped[action.id].split(",")
+    if offered := [key for key in own if key in _OFFERED.get(action.area, "")]:
+        raise KeysProblem(action.id, f"{offered[0]} is the key of what a question offers itself already")
     for other in ACTIONS:
         if other.id == action.id or not _meet(action, other):
             continue
-        shared = [key for key in remapped.get(other.id, other.keys).split(",") if key in own]
+        by_default = {*action.keys.split(",")} & {*other.keys.split(",")}  # whatever has the focus comes first
+        theirs = remapped.get(other.id, other.keys).split(",")
+        shared = [key for key in theirs if key in own and key not in by_default]
         if shared:
             also = "" if other.id in remapped else f"; give {other.id} another one as well"
             raise KeysProblem(action.id, f"{shared[0]} is the key of {other.id} ({other.label}) already{also}")
@@ -112,4 +117,5 @@ def _meet(one: Action, other: Action) -> bool:
         return is_dialog or areas == {"recovery", "standstill"}
     if "app" in areas:
         return not is_dialog and "standstill" not in areas
-    return other.area in _SEEN_WITH.get(one.area, ())
+    theirs = () if other.area == "replay" else _SEEN_WITH.get(other.area, ())
+    return other.area in _SEEN_WITH.get(one.area, ()) or one.area in theirs

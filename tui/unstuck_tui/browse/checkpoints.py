@@ -14,6 +14,7 @@ from unstuck.settings import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
+from unstuck_tui.actions import spoken
 from unstuck_tui.browse.tab import Line, Tab, World
 from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
@@ -172,7 +173,8 @@ def _cut_off(place: Project, root: Path | None) -> str:
     last = store_of(place, root, Settings()).last_restore() if root is not None and root.is_dir() else None
     if last is None or last.done:
         return ""
-    return f"a restore to {last.target} was cut off: r on it ends it, u takes it back"
+    ends, undoes = spoken("checkpoints.restore"), spoken("checkpoints.undo")
+    return f"a restore to {last.target} was cut off: {ends} on it ends it, {undoes} takes it back"
 
 
 def _receipt(done: Restored) -> str:
@@ -180,4 +182,5 @@ def _receipt(done: Restored) -> str:
     if not count:
         return "Nothing to do: the files are the same."
     files = f"{count} {'file is' if count == 1 else 'files are'}"
-    return f"{files} set back; what was there is saved as {done.safety.id}, and u takes it back."
+    undoes = spoken("checkpoints.undo")
+    return f"{files} set back; what was there is saved as {done.safety.id}, and {undoes} takes it back."

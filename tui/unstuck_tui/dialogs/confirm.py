@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
-from unstuck_tui.actions import actions_of, bindings_of
+from unstuck_tui.actions import actions_of, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.widgets.fields import LineField
@@ -33,11 +33,11 @@ class ConfirmDialog(Dialog[bool, Listed]):
         self._said, self._typed = said, typed
         labels = {"yes": (yes, hint), "no": ("Leave it as it is", "")}
         choices = [
-            Listed(name=name, key=action.keys, label=labels[name][0], touches=labels[name][1])
+            Listed(name=name, key=spoken(action.id), label=labels[name][0], touches=labels[name][1])
             for action in actions_of("confirm")
             if (name := action.id.partition(".")[2])
         ]
-        super().__init__(title, choices, clock=clock, hint="esc leaves it as it is")
+        super().__init__(title, choices, clock=clock, hint=_leaves())
 
     def compose_reading(self) -> ComposeResult:
         yield Static(Content("\n".join(self._said)), classes="text", markup=False)
@@ -53,7 +53,7 @@ class ConfirmDialog(Dialog[bool, Listed]):
         else:
             self.add_class("-typing")
             self.set_focus(self.query_one("#line", Input))
-            self.say(f"Type {self._typed} and press enter · esc leaves it as it is")
+            self.say(f"Type {self._typed} and press enter · {_leaves()}")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -61,3 +61,7 @@ class ConfirmDialog(Dialog[bool, Listed]):
             self.finish(True)
         else:
             self.complain(f"That is not {self._typed}: nothing is done.")
+
+
+def _leaves() -> str:
+    return f"{spoken('dialog.back')} leaves it as it is"

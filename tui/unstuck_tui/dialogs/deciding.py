@@ -8,7 +8,7 @@ from unstuck.contract import Answer, Choice, Gate
 from unstuck.record.state import State
 from unstuck.supervision.possible import RUNGS, why_not
 from unstuck.text import one_line
-from unstuck_tui.actions import actions_of, key_of, spoken
+from unstuck_tui.actions import actions_of, keys_now, spoken
 from unstuck_tui.dialogs.questions import Jump, Option, Question, Takes
 from unstuck_tui.render.words import named, word_of
 
@@ -51,7 +51,8 @@ def _options(state: State, tasks: Sequence[str]) -> list[Option]:
         options.append(
             Option(
                 name=name,
-                key=key_of(action.id),
+                key=spoken(action.id),
+                keys=keys_now(action),
                 label=action.label,
                 touches=action.help if fits == len(tasks) else f"{action.help} For {fits} of {len(tasks)}.",
                 choice=choice,

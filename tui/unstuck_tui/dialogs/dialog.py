@@ -105,8 +105,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             with Reading(id="reading", can_focus=False):
                 yield from self.compose_reading()
             yield Static("", id="more", markup=False)
+            keys = max((cell_len(option.key) for option in self._options), default=1)
             width = _widest(self._options)
-            yield Choices(*(Line(_line(option, width), id=option.name) for option in self._options), id="choices")
+            yield Choices(*(Line(_line(option, keys, width), id=option.name) for option in self._options), id="choices")
             yield from self.compose_fields()
             yield Static("", id="trouble", markup=False)
             yield Static("", id="hint", markup=False)
@@ -218,10 +219,10 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
 
 
-def _line(choice: Listed, width: int) -> Table:
+def _line(choice: Listed, keys: int, width: int) -> Table:
     """Key, name and what it would touch, each in a column of its own; a name without more takes all the room."""
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    row.add_column(width=1)
+    row.add_column(width=max(1, keys))
     label = Text(choice.label, style="dim" if choice.refused else "bold")
     more = choice.refused or choice.touches
     if more:

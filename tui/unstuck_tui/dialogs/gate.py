@@ -62,8 +62,8 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         self._chosen: Option | None = None
         self._overtaken = ""
         for option in question.options:
-            if option.key:
-                self._bindings.bind(option.key, f"choose('{option.name}')", option.label, show=False)
+            if option.keys:
+                self._bindings.bind(option.keys, f"choose('{option.name}')", option.label, show=False)
 
     def compose_reading(self) -> ComposeResult:
         question = self.question

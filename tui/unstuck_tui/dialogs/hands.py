@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from unstuck.clock import Clock
 from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
-from unstuck_tui.actions import actions_of, bindings_of, key_of, spoken
+from unstuck_tui.actions import actions_of, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.dialogs.unsent import Drafts
@@ -42,9 +42,7 @@ class BackDialog(Dialog[Said, Listed]):
     BackDialog.-typing #choices { display: none; }
     """
 
-    def __init__(
-        self, handed: Handed, back: Back, notes: Sequence[str], drafts: Drafts, *, clock: Clock
-    ) -> None:
+    def __init__(self, handed: Handed, back: Back, notes: Sequence[str], drafts: Drafts, *, clock: Clock) -> None:
         self._handed, self._back, self._notes, self._drafts = handed, back, notes, drafts
         self.about = handed.task
         does = {
@@ -52,7 +50,7 @@ class BackDialog(Dialog[Said, Listed]):
             "again": "you go on working in its files",
         }
         choices = [
-            Listed(name=name, key=key_of(action.id), label=action.label, touches=does[name])
+            Listed(name=name, key=spoken(action.id), label=action.label, touches=does[name])
             for action in actions_of("hands")
             if (name := action.id.partition(".")[2])
         ]

@@ -9,7 +9,7 @@ __all__ = ["Listed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A choice by its ``name``: its ``key``, what it ``touches``; ``refused`` says why it cannot be."""
+    """A choice by its ``name``: its ``key`` as people write it, what it ``touches``; ``refused``: why it cannot be."""
 
     name: str
     key: str

@@ -14,7 +14,7 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.supervision.possible import NextRung
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
-from unstuck_tui.actions import Area, actions_of, key_of, spoken
+from unstuck_tui.actions import Area, actions_of, keys_now, spoken
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.render.format import span, time_of_day
 
@@ -43,8 +43,12 @@ _MEANWHILE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option(Listed):
-    """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` on the ladder."""
+    """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` on the ladder.
 
+    ``keys`` are those that choose it, with a comma between.
+    """
+
+    keys: str
     choice: Choice
     text: str = ""
     takes: Takes = ""
@@ -280,7 +284,8 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
             continue  # an agent that is still at work is another question than one that is not
         yield Option(
             name=name,
-            key=key_of(action.id),
+            key=spoken(action.id),
+            keys=keys_now(action),
             label=action.label,
             touches=_touches(state, row, name) or _does(gate, name) or action.help,
             choice=choice,
@@ -300,7 +305,15 @@ def _offered(gate: Gate) -> Iterable[Option]:
     """The options that came with a question; those after the ninth have no key and are chosen by cursor."""
     for number, option in enumerate(_each(gate.context.get("options"), limit=300), 1):
         key = str(number) if number < 10 else ""
-        yield Option(name=f"option_{number}", key=key, label=option, touches="", choice="choose", number=float(number))
+        yield Option(
+            name=f"option_{number}",
+            key=key,
+            keys=key,
+            label=option,
+            touches="",
+            choice="choose",
+            number=float(number),
+        )
 
 
 def _learnt(gate: Gate) -> Iterable[Option]:
@@ -314,11 +327,18 @@ def _learnt(gate: Gate) -> Iterable[Option]:
     again: Choice = "show_me" if choice == "show_me" else "retry"
     touches = f"{_spoken(choice)}: {one_line(text, 200)}"
     yield Option(
-        name="as_before", key="0", label=f"As on {_day(before)}: it worked", touches=touches, choice=again, text=text
+        name="as_before",
+        key="0",
+        keys="0",
+        label=f"As on {_day(before)}: it worked",
+        touches=touches,
+        choice=again,
+        text=text,
     )
     yield Option(
         name="always",
         key="9",
+        keys="9",
         label="The same, and from now on",
         touches="told by itself when this failure comes again, for as long as it helps",
         choice=again,

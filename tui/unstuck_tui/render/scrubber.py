@@ -9,13 +9,13 @@ from typing import Protocol
 
 from rich.cells import cell_len
 
+from unstuck_tui.actions import spoken
 from unstuck_tui.render.format import fit
 from unstuck_tui.render.rows import Cell
 
 __all__ = ["Track", "place_at", "scrubber_cells"]
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-_HINTS = ("n failure  g question  space plays  +/- speed", "n failure  g question", "")
 _LEAST = 12
 
 
@@ -39,7 +39,7 @@ def scrubber_cells(
     head = f" {'▶' if plays else '‖'} "
     told = f" {time}  {seq}/{len(track)}  ×{speed} "
     hints = next(
-        (hint for hint in _HINTS if width - cell_len(head + told) - cell_len(hint) - 1 >= _LEAST or not hint), ""
+        (hint for hint in _hints() if width - cell_len(head + told) - cell_len(hint) - 1 >= _LEAST or not hint), ""
     )
     room = max(0, width - cell_len(head) - cell_len(told) - (cell_len(hints) + 1 if hints else 0))
     cells = (Cell(head, "work" if plays else "wait"), *_strip(track, seq, room), Cell(told))
@@ -49,6 +49,15 @@ def scrubber_cells(
     if length > width:
         return (Cell(fit("".join(cell.text for cell in whole), width)),), cell_len(head), room
     return whole, cell_len(head), room
+
+
+def _hints() -> tuple[str, ...]:
+    """What the keys do, the longest first."""
+    failure, gate, play, faster, slower = (
+        spoken(f"replay.{name}") for name in ("failure", "gate", "play", "faster", "slower")
+    )
+    short = f"{failure} failure  {gate} question"
+    return f"{short}  {play} plays  {faster}/{slower} speed", short, ""
 
 
 def place_at(x: int, begin: int, width: int) -> float | None:

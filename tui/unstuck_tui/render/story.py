@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from unstuck.record.load import load_of
 from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
+from unstuck_tui.actions import spoken
 from unstuck_tui.history import Moment, Seen
 from unstuck_tui.render.format import fit, span, time_of_day, wrapped
 from unstuck_tui.render.header import spent_of
@@ -45,7 +46,8 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still:
 
 def page_names(names: Sequence[str], shown: str, room: int) -> str:
     """The pages with their keys, the one that is ``shown`` in brackets; only that one where there is no room."""
-    said = [f"[{place} {name}]" if name == shown else f" {place} {name} " for place, name in enumerate(names, 1)]
+    keyed = [(name, f"{spoken(f'page.{name}')} {name}") for name in names]
+    said = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
     for text in (" ".join(said), f"[{shown}]"):
         if cell_len(text) + 1 <= room:
             return f"{text} "

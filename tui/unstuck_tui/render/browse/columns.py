@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from unstuck_tui.actions import spoken
 from unstuck_tui.render.format import fit, width_of, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone
@@ -85,13 +86,13 @@ def spark(times: Sequence[float], begin: float, end: float, width: int) -> str:
 
 
 def tab_cells(names: Sequence[str], shown: str, note: str, width: int) -> tuple[Cell, ...]:
-    """The tabs by their numbers, the shown one in brackets and, where there is little room, it alone by its name."""
+    """The tabs by their keys, the shown one in brackets and, where there is little room, it alone by its name."""
     cells = []
     room = width
     is_narrow = sum(len(name) + _AROUND for name in names) + _LEAST_NOTE > width
-    for number, name in enumerate(names, 1):
-        is_shown = name == shown
-        text = f" [{number} {name}]" if is_shown else f"  {number} " if is_narrow else f"  {number} {name} "
+    for name in names:
+        is_shown, key = name == shown, spoken(f"browse.{name}")
+        text = f" [{key} {name}]" if is_shown else f"  {key} " if is_narrow else f"  {key} {name} "
         text = text if width_of(text) <= room else fit(text, room)
         cells.append(Cell(text, "work" if is_shown else "quiet"))
         room -= width_of(text)
