@@ -181,6 +181,21 @@ async def test_one_finds_a_record_and_reads_all_of_it(showing: Any) -> None:
         assert not isinstance(stage.app.screen, LogScreen)
 
 
+async def test_a_log_that_goes_away_is_said_and_comes_back(showing: Any) -> None:
+    """Its run is deleted while I look for words: the title says so, and what there is again is looked through."""
+    async with showing(story=True, pops=False) as stage:
+        await opened(stage)
+        log = stage.story.core.journal.path
+        log.rename(log.with_suffix(".away"))
+        await stage.pilot.press("slash", *"web")
+        await settled(stage)
+        assert "the log cannot be read: No such file or directory" in stage.text
+        log.with_suffix(".away").rename(log)
+        await settled(stage)
+        assert "cannot be read" not in stage.text
+        assert "task_added" in stage.text
+
+
 async def test_hostile_text_in_a_record_stays_text(showing: Any) -> None:
     """What an agent has said moves no cursor and is no markup, neither in the list nor in the whole record."""
     async with showing() as stage:

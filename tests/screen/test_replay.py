@@ -123,6 +123,22 @@ async def test_single_steps_lead_there_and_back(past_log: Path) -> None:
         assert player.run.seq == 0
 
 
+async def test_a_record_that_has_gone_is_said(past_log: Path, tmp_path: Path) -> None:
+    """The run is deleted while I look at it again: what is shown stays, and says why nothing else can be."""
+    log = tmp_path / "events.jsonl"
+    log.write_bytes(past_log.read_bytes())
+    async with replaying(log) as player:
+        await player.press("replay.failure")
+        seq = player.run.seq
+        log.unlink()
+        for action in ("replay.end", "replay.gate", "replay.on", "replay.play"):
+            await player.press(action)
+        await player.app.screen._play_on()
+        assert (player.run.seq, player.app.screen._scrubber.plays) == (seq, False)
+        said = {notice.message for notice in player.app._notifications}
+        assert said == {f"{log}: cannot be read: No such file or directory"}
+
+
 async def test_playing_goes_on_by_itself_and_stands_still_at_the_end(past_log: Path) -> None:
     """space lets time pass, faster with +, until everything is over or another key takes the line in hand."""
     async with replaying(past_log) as player:

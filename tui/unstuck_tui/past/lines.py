@@ -34,7 +34,7 @@ class LogLines:
         return len(self._begins) - 1
 
     def grow(self) -> None:
-        """Look for lines that have come. What a repair has cut off is forgotten. Raises OSError, RecordError."""
+        """Look for lines that have come. What a repair has cut off is forgotten. Raises OSError."""
         with open_for_reading(self.path) as file:
             size = file.seek(0, 2)
             while len(self._begins) > 1 and self._begins[-1] > size:

@@ -59,7 +59,7 @@ class Occurrences:
         return self._searched >= len(self._lines)
 
     def look(self, most: int = _PIECE) -> dict[str, Seen]:
-        """What there is in at most so many lines more. Raises OSError, RecordError."""
+        """What there is in at most so many lines more. Raises OSError."""
         self._lines.grow()
         begin = min(self._searched, len(self._lines))
         end = min(begin + most, len(self._lines))

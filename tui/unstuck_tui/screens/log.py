@@ -11,7 +11,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from unstuck.errors import RecordError
 from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.copying import copy, record_text
 from unstuck_tui.past.lines import LogLines
@@ -74,7 +73,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._view, self._selected_task, self._seq = view, task, seq
         self._lines = LogLines(view.log)
         self._list = LogList(self._lines, id="log")
-        self._words, self._problem = words, ""
+        self._words, self._problem, self._unread = words, "", ""
         self._one_task = self._without_me = False
         self._found: array[int] = array("L")
         self._searched = 0
@@ -117,7 +116,13 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
             notes.append("looking")
         run = self._view.state.run.id
         return title_cells(
-            run, len(self._lines), shown, words=self._words, notes=notes, problem=self._problem, width=width
+            run,
+            len(self._lines),
+            shown,
+            words=self._words,
+            notes=notes,
+            problem=self._problem or self._unread,
+            width=width,
         )
 
     def _grow(self) -> None:
@@ -128,15 +133,16 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     async def _look_for_more(self) -> None:
         try:
             await asyncio.to_thread(self._lines.grow)
-        except (OSError, RecordError) as problem:
-            self._problem = str(problem)
+            self._unread = ""
+        except OSError as problem:
+            self._unread = _unread(problem)
         finally:
             self._growing = False
         self._renew()
         if self._seq and len(self._lines):
             self._list.place_on(self._seq)
             self._seq = 0
-        if self._list.found is not None and not self._problem and self._searched < len(self._lines):
+        if self._list.found is not None and not (self._problem or self._unread) and self._searched < len(self._lines):
             self._search_on()
 
     def _renew(self) -> None:
@@ -167,7 +173,12 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         """Piece by piece, so that the first ones are there at once and another wish ends it."""
         while self._searched < len(self._lines) and found is self._found:
             begin, end = self._searched, min(len(self._lines), self._searched + _PIECE)
-            more = await asyncio.to_thread(list, self._lines.matching(query, begin, end))
+            try:
+                more = await asyncio.to_thread(list, self._lines.matching(query, begin, end))
+            except OSError as problem:
+                self._unread = _unread(problem)
+                self._renew()
+                return
             if found is self._found:
                 found.extend(more)
                 self._searched = end
@@ -249,3 +260,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
             self._look_anew()
         else:
             self.dismiss()
+
+
+def _unread(problem: OSError) -> str:
+    return f"the log cannot be read: {problem.strerror or problem}"

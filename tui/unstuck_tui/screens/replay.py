@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
+from unstuck.errors import RecordError
 from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.app import UnstuckApp
@@ -76,11 +77,15 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         start(self, "moving", self._move, seq, point)
 
     async def _move(self, seq: int, point: bool) -> None:
-        await self._run.go_to(seq)
+        try:
+            await self._run.go_to(seq)
+            pointed = [record.task for record in self._run.index.records(seq - 1, seq)] if point else []
+        except RecordError as lost:
+            self._say_lost(lost)
+            return
         self.frame()
-        if point:
-            for record in self._run.index.records(seq - 1, seq):
-                self._table.select(record.task)
+        for task in pointed:
+            self._table.select(task)
 
     def action_play(self) -> None:
         """Let time pass, or stand still."""
@@ -107,10 +112,19 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._let_pass(self._scrubber.plays)
 
     async def _play_on(self) -> None:
-        if not await self._player.play(self._scrubber.speed):
+        try:
+            goes_on = await self._player.play(self._scrubber.speed)
+        except RecordError as lost:
+            goes_on = False
+            self._say_lost(lost)
+        if not goes_on:
             self._set_playing(False)
         self.tick()
         self._scrubber.refresh()
+
+    def _say_lost(self, lost: RecordError) -> None:
+        """The record has gone meanwhile, such as with its run: what is shown stays as it is."""
+        self.notify(str(lost), severity="warning", timeout=10, markup=False)
 
     def action_step(self, by: int) -> None:
         """Some records on or back."""
