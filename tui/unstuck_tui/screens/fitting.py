@@ -50,7 +50,7 @@ class SteadyScreen(Screen[ScreenResultType]):
         return super().check_message_enabled(message)
 
     def _screen_resized(self, size: Size) -> None:
-        """Textual lays everything out anew for the size that it has just been laid out for, at each start and dialog."""
+        """Textual lays all out anew for the size that it has just been laid out for, at each start and dialog."""
         if self.outer_size != size:
             super()._screen_resized(size)
 
