@@ -54,7 +54,7 @@ class SteadyScreen(Screen[ScreenResultType]):
         if self.outer_size != size:
             super()._screen_resized(size)
 
-    def on_screen_resume(self, event: events.ScreenResume) -> None:
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Textual styles each widget anew, also at the first time, when all have just been styled."""
         if not self.stack_updates:
             event.refresh_styles = False
