@@ -215,14 +215,14 @@ class Detail(Vertical):
             for one in (page, failure, output):
                 one.fill((), anew=True)
             return
-        page.fill(self._lines(row, _inner(page)), anew=anew)
+        page.fill(self._lines(row, page.room), anew=anew)
         signature = row.diagnosis.signature if row.diagnosis else None
         seen = None
         if signature is not None:
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
-        failure.fill(failure_lines(state, row, seen, width=_inner(failure)), anew=anew)
+        failure.fill(failure_lines(state, row, seen, width=failure.room), anew=anew)
         note = self._tail.note if self._tail.attempt else "no output yet"
-        output.fill(output_lines(self._tail.text, width=_inner(output), note=note), anew=anew)
+        output.fill(output_lines(self._tail.text, width=output.room, note=note), anew=anew)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         """What stands on the page that is shown."""
@@ -280,10 +280,6 @@ class Detail(Vertical):
                     self.draw()
         finally:
             self._reading = False
-
-
-def _inner(page: Page) -> int:
-    return max(20, page.scrollable_content_region.width)
 
 
 def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) -> _Tail:
