@@ -45,6 +45,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     AREAS: ClassVar[tuple[Area, ...]] = ("main", "table", "attention", "detail")
     OWN: ClassVar[tuple[Area, ...]] = ("main",)
     BINDINGS = bindings_of("main")
+    AUTO_FOCUS = "#tasks"
     DEFAULT_CSS = """
     MainScreen {
         layout: vertical;
@@ -89,7 +90,6 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     async def on_mount(self) -> None:
         self._stepping = Stepping(self.app, self._view, self._asker)
-        self._table.focus()
         loop = asyncio.get_running_loop()
         self._pace = Pace(lambda is_full: self.call_next(self._draw, is_full), loop)
         self._tracker.wake = self._pace.wake

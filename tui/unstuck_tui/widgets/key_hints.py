@@ -64,14 +64,15 @@ class KeyHints(Widget, can_focus=False):
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._look)
+        self.app.screen_change_signal.subscribe(self, self._look)
 
-    def _look(self, screen: Screen[object]) -> None:
-        """Somebody has looked at the keys again, as after every change of focus."""
-        if not screen.app.app_focus:
+    def _look(self, changed: Screen[object]) -> None:
+        """The keys may be others, as after every change of focus. Under a dialog nobody can say which they are."""
+        if self.app.screen is not self.screen or not self.app.app_focus:
             return
         first: dict[str, Hint] = {}
         palette = None
-        for key, (_, binding, enabled, tooltip) in screen.active_bindings.items():
+        for key, (_, binding, enabled, tooltip) in self.screen.active_bindings.items():
             hint = Hint(binding.key, self.app.get_key_display(binding), binding.description, enabled, tooltip)
             if binding.show:
                 first.setdefault(binding.action, hint)
