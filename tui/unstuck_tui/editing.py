@@ -7,12 +7,13 @@ import re
 import shlex
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from textual.app import App, SuspendNotSupported
+from textual.app import App
 
+from unstuck.errors import UsageError
 from unstuck_tui.copying import take_along
 from unstuck_tui.view import RunView
 
@@ -102,11 +103,17 @@ def has_window(command: Sequence[str]) -> bool:
     return Path(command[0]).name in _WAITS
 
 
-async def opened(app: App[Any], view: RunView, place: Place, environ: Mapping[str, str]) -> str:
+async def opened(
+    app: App[Any],
+    view: RunView,
+    place: Place,
+    environ: Mapping[str, str],
+    lend: Callable[[Sequence[str], Path], Awaitable[None]],
+) -> str:
     """Show ``place`` without holding up a run: what became of it, in a line.
 
     An editor with a window opens there; one for a terminal opens in a pane of tmux, or in this terminal where no run
-    goes on meanwhile. Else the place is copied.
+    goes on meanwhile: ``lend`` gives it to a program in a folder. Else the place is copied.
     """
     command = command_for(environ, place)
     if not command:
@@ -119,19 +126,13 @@ async def opened(app: App[Any], view: RunView, place: Place, environ: Mapping[st
             await asyncio.to_thread(_start, ["tmux", "split-window", *map(_for_tmux, command)])
             return f"{place} is opened in another pane."
         if not view.goes_on:
-            _hand_over(app, command)
+            await lend(command, place.file.parent)
             return f"{place} was opened in {Path(command[0]).name}."
-    except SuspendNotSupported:
+    except UsageError:
         return _copied(app, view, place, "This terminal cannot be handed over")
     except OSError as problem:
         return _copied(app, view, place, f"{command[0]} cannot be started ({problem.strerror or problem})")
     return _copied(app, view, place, f"{Path(command[0]).name} would hold up the run in this terminal")
-
-
-def _hand_over(app: App[Any], command: Sequence[str]) -> None:
-    """Let an editor have this terminal; nothing goes on in this process meanwhile."""
-    with app.suspend():
-        subprocess.run(command, check=False)
 
 
 def _for_tmux(argument: str) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from textual.app import App
@@ -58,9 +59,7 @@ class Hands:
 
         None where the question stays open, or has gone meanwhile. Raises UnstuckError where it cannot be done.
         """
-        driver = self._app._driver
-        if not isinstance(driver, TerminalDriver):
-            raise UsageError("this terminal cannot be handed over")
+        driver = self._terminal()
         if program == "editor" and not editor(self._environ):
             raise UsageError("neither VISUAL nor EDITOR names an editor")
         while True:
@@ -84,6 +83,26 @@ class Hands:
             if what == "tell":
                 text = by_hand(why, back.changes, back.diff, files=back.files, others=handed.others)
                 return handed.gate, Answer(choice="show_me", text=text)
+
+    async def lend(self, command: Sequence[str], folder: Path) -> None:
+        """Let ``command`` have the terminal until it ends, for nothing that an agent would be told.
+
+        Raises OSError where it cannot be started, UsageError where there is no terminal to be had.
+        """
+        driver = self._terminal()
+        self.is_out = True
+        try:
+            await driver.lend(command, folder=folder, environ=self._environ, said="")
+        finally:
+            self.is_out = False
+        if self.is_over:
+            self._app.exit()
+
+    def _terminal(self) -> TerminalDriver:
+        driver = self._app._driver
+        if not isinstance(driver, TerminalDriver):
+            raise UsageError("this terminal cannot be handed over")
+        return driver
 
     async def _lent(self, driver: TerminalDriver, handed: Handed, program: Program) -> tuple[Back, list[str]]:
         """Lend the terminal and take it back; what is different then, and what is to be said about it."""

@@ -94,7 +94,8 @@ def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
 def test_a_program_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Path) -> None:
     """My editor begins at the failing place; killed with mouse, paste and its own screen on, it leaves none of that.
 
-    A shell that there is not is a clear line, and the screen is there as before.
+    A shell that there is not is a clear line, and the screen is there as before. Once the run is over the editor opens
+    from the list of failures, too, and ctrl+c there is its own.
     """
     (hands.root / "app.py").write_text("one\ntwo\nthree\n", encoding="utf-8")
     editor = tmp_path / "vi"
@@ -116,9 +117,18 @@ def test_a_program_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Pa
     terminal.press("escape")
     terminal.gone("cannot be started")
     terminal.until("needs you", "waits for you")
-    terminal.kill(signal.SIGTERM)
-    assert terminal.ended() in (3, 130)
-    assert terminal.is_clean()
+    editor.write_text("#!/bin/sh\necho from the list\nexec cat\n", encoding="utf-8")
+    terminal.press(key_of("gate.answer"))
+    terminal.until(OPEN)
+    terminal.press(key_of("stuck.abandon"))
+    terminal.until("not every task succeeded")
+    terminal.press(key_of("view.browse"))
+    terminal.until("identity")
+    terminal.press(key_of("signatures.edit"))
+    terminal.until("from the list")
+    terminal.press("ctrl+c")
+    terminal.until("was opened in vi")
+    assert leave(terminal) == 1
 
 
 AGENT = """case $UNSTUCK_TASK in

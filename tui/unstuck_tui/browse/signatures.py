@@ -80,7 +80,8 @@ class SignaturesTab(Tab[Failure]):
             said = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
             self.world.screen.tell(said, trouble=True)
             return
-        self.world.screen.tell(await opened(self.world.screen.app, self.world.view, place, self.world.environ))
+        screen = self.world.screen
+        screen.tell(await opened(screen.app, self.world.view, place, self.world.environ, screen.lend))
 
     def _trees(self, row: Failure) -> list[Path]:
         """Where its tasks work, the last one first."""

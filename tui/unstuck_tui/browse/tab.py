@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import App
@@ -49,6 +50,9 @@ class Shows(Protocol):
 
     async def answer_all(self, gates: Sequence[str]) -> None:
         """Give these gates one answer, as the person chooses it."""
+
+    async def lend(self, command: Sequence[str], folder: Path) -> None:
+        """Let ``command`` have the terminal until it ends. Raises OSError, UsageError."""
 
     def scroll_to_next(self, begin: str) -> None:
         """To the next line about the row that begins so."""

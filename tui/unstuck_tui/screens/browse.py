@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from textual import events, on
@@ -236,6 +237,10 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         dialog = ConfirmDialog(title, said, yes, clock=clock, typed=typed, hint=hint)
         said_yes = await self.app.push_screen_wait(dialog)
         return said_yes is True
+
+    async def lend(self, command: Sequence[str], folder: Path) -> None:
+        """Let ``command`` have the terminal until it ends."""
+        await self._asker.hands.lend(command, folder)
 
     async def answer_all(self, gates: Sequence[str]) -> None:
         """Give these gates one answer, as the person chooses it."""
