@@ -98,6 +98,18 @@ async def test_made_tiny_and_large_again(showing: Showing, opened: bool) -> None
         assert stage.app.focused is before
 
 
+async def test_keys_do_nothing_to_what_is_not_seen(showing: Showing) -> None:
+    """In a window that is too small no key opens, sorts or mutes; with room again the hints are all there."""
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
+        before = stage.text
+        await stage.pilot.resize_terminal(50, 10)
+        await stage.pilot.press("s", "U", "b", "l", "d", "m", "2")
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settled()
+        assert stage.app.screen is stage.main
+        assert stage.text == before
+
+
 async def test_rows_follow_what_happens(showing: Showing) -> None:
     """A task that is added, started and done is shown so within a frame, without a key."""
     async with showing() as stage:

@@ -170,7 +170,8 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What another tab can do is not offered on this one."""
-        return action != "act" or parameters[:1] == (self._tab.name,)
+        is_own = action != "act" or parameters[:1] == (self._tab.name,)
+        return is_own and super().check_action(action, parameters)
 
     def scroll_to_next(self, begin: str) -> None:
         """To the next line about the row that begins so, and from the last to the first."""

@@ -80,15 +80,21 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         """Whether there is too little room to show anything but the notice."""
         return self.has_class("-small")
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is done to what nobody sees."""
+        return not self.is_small and super().check_action(action, parameters)
+
     def on_resize(self, event: events.Resize) -> None:
         """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
         if not self.is_whole:
             return
         size, least = event.size, self.LEAST
-        small = is_below(size, least)
-        if small and not self.is_small:
+        small, was_small = is_below(size, least), self.is_small
+        if small and not was_small:
             self._focused_before = self.focused
         self.set_class(small, "-small")
+        if small != was_small:
+            self.refresh_bindings()
         self.query_one(SmallNotice).tell(size, least)
         if not small and self._focused_before is not None:
             self.call_after_refresh(self._focus_again)

@@ -166,6 +166,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What leads nowhere at the moment is not offered in the footer."""
+        if self.is_small:
+            return False
         table = self._table
         at_table = table.has_focus and not self.has_class("-opened")
         if action == "back":
