@@ -10,16 +10,17 @@ from rich.cells import cell_len
 from unstuck.contract import Gate, Task
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
+from unstuck_tui.outward import Muted
 from unstuck_tui.render.header import attention_cells, attentions, header_line
 
 COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
 
 
-def header(width: int, **run: Any) -> str:
+def header(width: int, muted: str = "", **run: Any) -> str:
     row = RunRow(id="20261121-214500", project="shop", state="running", started="x")
     for name, value in run.items():
         object.__setattr__(row, name, value)
-    return "".join(cell.text for cell in header_line(row, COUNTS, elapsed=761, width=width))
+    return "".join(cell.text for cell in header_line(row, COUNTS, elapsed=761, width=width, muted=muted))
 
 
 def gate(kind: Any = "stuck", task: str = "web", **context: Any) -> State:
@@ -48,6 +49,20 @@ def test_the_header_fits(width: int, cost: float) -> None:
     assert cell_len(header(width, cost=cost)) <= width
     assert "! 1" in header(width, cost=cost)
     assert "12:41" in header(width, cost=cost)
+
+
+@pytest.mark.parametrize("width", range(60, 160, 7))
+def test_what_is_muted_leaves_room_for_what_needs_the_person(width: int) -> None:
+    """However long the name of a muted task, the counts and the time stay in the line; so does how a run ended."""
+    muted = Muted(lambda: 0.0)
+    muted.turn(["a-very-long-name-of-a-task.with_dots_" * 2, "b"])
+    said = header(width, muted=muted.said)
+    assert cell_len(said) <= width
+    assert ("! 1 needs you" if width > 60 else "! 1 ") in said
+    assert "12:41  muted: a-" in said
+    assert "muted: a-very-long-name-of… +1 60m" in muted.said or width < 80
+    assert "12:41  ended" in header(width, state="ended", exit_reason="incomplete")
+    assert "! 1" in header(width, state="ended", exit_reason="incomplete")
 
 
 @pytest.mark.parametrize(

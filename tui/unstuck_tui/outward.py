@@ -14,6 +14,7 @@ from unstuck.record.state import State
 from unstuck.settings import ScreenSettings
 from unstuck.text import one_line
 from unstuck_tui.paging import Alarm, Page, Pager, alarms_of, run_over
+from unstuck_tui.render.format import fit, width_of
 from unstuck_tui.signals import notification
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
@@ -27,6 +28,7 @@ MUTED_S = 3600.0
 _EVERYTHING = ""
 _PROGRAM_S = 10.0
 _LONGEST = 200
+_NAMED = 20
 
 
 class Hand(Protocol):
@@ -81,7 +83,7 @@ class Muted:
         if muted[0] == _EVERYTHING:
             return f"muted{self._left(_EVERYTHING)}"
         more = f" +{len(muted) - 1}" if len(muted) > 1 else ""
-        return f"muted: {muted[0]}{more}{self._left(muted[0])}"
+        return f"muted: {fit(muted[0], min(_NAMED, width_of(muted[0])))}{more}{self._left(muted[0])}"
 
     def _left(self, what: str) -> str:
         left = self._until[what] - self._now()

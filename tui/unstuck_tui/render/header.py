@@ -48,7 +48,10 @@ def header_line(
     cost = (Cell("   "), Cell(spent)) if spent else ()
     plain = tuple(_countings(counts))
     ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
-    right = next((cells for cells in ways if _length(cells) <= width - _LEAST_NAME), ways[-1])
+    state, _ = _run_state(run)
+    said = sum(cell_len(part) + 2 for part in (clock(elapsed), state, muted))
+    least = max(_LEAST_NAME, min(said + 3, 2 * width // 5))
+    right = next((cells for cells in ways if _length(cells) <= width - least), ways[-1])
     left = _name(run, name or run.project, elapsed, max(0, width - _length(right) - 3), muted)
     blank = Cell(" " * max(2, width - _length(left) - _length(right) - 1))
     return _cut((*left, blank, *right), width)
@@ -68,7 +71,13 @@ def spent_of(used: RunRow | Usage) -> str:
 def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:
     """Ways to say how many tasks are in which state, the longest first; what needs the person keeps its word."""
     groups = [(word, counts.get(word, 0), *told) for word, told in GROUPS.items() if counts.get(word, 0) > 0]
-    for gap, spoken in (("   ", tuple(GROUPS)), ("  ", tuple(GROUPS)), ("  ", _SPOKEN), ("  ", ())):
+    for gap, spoken in (
+        ("   ", tuple(GROUPS)),
+        ("  ", tuple(GROUPS)),
+        ("  ", _SPOKEN),
+        ("  ", ("needs you",)),
+        ("  ", ()),
+    ):
         cells: list[Cell] = []
         for word, count, glyph, tone in groups:
             said = f"{glyph} {count} {word}" if word in spoken else f"{glyph} {count}"
@@ -92,6 +101,7 @@ def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tupl
     )
     said = "".join(f"  {part}" for part in (state, muted) if part)
     way = next((way for way in ways if cell_len(way + said) <= room), ways[-1])
+    said = fit(said, min(cell_len(said), max(0, room - cell_len(way))))  # a task's name may be as long as it likes
     return (Cell(way), Cell(said, tone)) if said else (Cell(way),)
 
 
