@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.widgets import Input
 
-from unstuck.record.envelope import decode
+from unstuck.record import events as e
+from unstuck.record.envelope import Record, decode
 from unstuck.record.reader import RunReader, Wanted
 from unstuck_tui.past.lines import LogLines
 from unstuck_tui.past.query import Query, QueryProblem, query_of
+from unstuck_tui.render.log import record_lines
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.widgets.log_list import LogList
 
@@ -77,6 +80,17 @@ def test_what_there_is_not_is_said(text: str) -> None:
     """An event or somebody that there is not is not looked for: the words say why."""
     with pytest.raises(QueryProblem, match=r"nothing_like_it|nobody is called"):
         query_of(text)
+
+
+def test_all_that_stands_in_a_record_is_there() -> None:
+    """Wide signs take more lines, not less text; blanks of any kind keep the JSON in its place, two columns in."""
+    said = "漢字" * 40 + "\u00a0! end"
+    event = e.RunStarted(project=said)
+    time = "2027-01-15T08:00:00+00:00"
+    record = Record(seq=1, time=time, mono=0.0, run="r", actor="policy", event=event, name=event.name)
+    lines = ["".join(cell.text for cell in line) for line in record_lines(record, 60)]
+    assert all(line.startswith("  ") and cell_len(line) <= 60 for line in lines)
+    assert said.replace("\u00a0", " ") in "".join(line[2:] for line in lines)
 
 
 def test_lines_come_and_go(tmp_path: Path, past_log: Path) -> None:

@@ -182,6 +182,16 @@ def test_steps_told_to_the_supervisor_are_left_out_of_the_output() -> None:
     assert [line[0].text.strip() for line in lines] == ["Reading", 'UNSTUCK {"signal": "complete"}']
 
 
+def test_what_an_agent_wrote_keeps_its_blanks_and_its_place() -> None:
+    """Tabs and blanks of any kind stay as wide as they are; the first two columns are never an agent's."""
+    diff = "diff --git a/x b/x\n--- a/x\n+++ b/a name\t\n@@ -1 +1,3 @@\n+\tif x:\n+\t\treturn\u00a0\u30001\n"
+    told = [line[0].text for line in changes_lines("chk", diff, note="", width=60)][1:]
+    assert told[2:] == ["  +++ b/a name", "  @@ -1 +1,3 @@", "  +       if x:", "  +               return   1"]
+    printed = [line[0].text.rstrip() for line in output_lines("done\n\u3000\t! web needs you", width=60)]
+    assert printed == ["  done", "          ! web needs you"]
+    assert all(line[0].text.startswith("  ") for line in [*changes_lines("chk", diff, note="", width=60)])
+
+
 def test_a_diff_that_is_shortened_claims_no_total() -> None:
     """What was left out of a long diff is not counted, and the line above it says so."""
     diff = "diff --git a/a b/a\n" + "+one\n" * 10_000

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from unstuck.text import sanitise
 from unstuck_tui.render.amounts import span
 
-__all__ = ["bar", "clock", "fit", "flat", "span", "time_of_day", "width_of", "wrapped"]
+__all__ = ["bar", "clock", "fit", "flat", "laid_out", "pieces", "span", "time_of_day", "width_of", "wrapped"]
 
 
 def clock(seconds: float) -> str:
@@ -37,6 +37,14 @@ def flat(text: str) -> str:
     return text if text.isprintable() else " ".join(sanitise(text).split())
 
 
+def laid_out(text: str) -> str:
+    """A line of ``text`` with its blanks as they stand: tabs go to their stops, and what has no sign is as wide."""
+    if text.isprintable():
+        return text
+    signs = sanitise(text).replace("\n", " ")
+    return "".join(sign if sign == "\t" or sign.isprintable() else " " * cell_len(sign) for sign in signs).expandtabs()
+
+
 def width_of(text: str) -> int:
     """The cells that a ``text`` without control characters takes."""
     return len(text) if text.isascii() else cell_len(text)
@@ -53,6 +61,20 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
         return set_cell_size(set_cell_size(text, width - 1) + "…", width)
     padding = " " * (width - length)
     return padding + text if right else text + padding
+
+
+def pieces(text: str, width: int) -> list[str]:
+    """``text`` cut into pieces of at most ``width`` cells, so that nothing of it is left out."""
+    if text.isascii():
+        return [text[at : at + width] for at in range(0, len(text), width)] or [""]
+    found, piece, room = [], "", width
+    for sign in text:
+        size = cell_len(sign)
+        if size > room and piece:
+            found.append(piece)
+            piece, room = "", width
+        piece, room = piece + sign, room - size
+    return [*found, piece]
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
-from unstuck_tui.render.format import fit, time_of_day
+from unstuck_tui.render.format import fit, laid_out, pieces, time_of_day
 from unstuck_tui.render.lines import said_of
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone
@@ -88,11 +88,8 @@ def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
     data = whole.pop("data")
     lines = [f"{name}: {value}" for name, value in whole.items() if value not in ("", 0)]
     lines += json.dumps(data, indent=2, ensure_ascii=False).splitlines()
-    return [(Cell(fit(f"  {piece}", width).rstrip()),) for line in lines for piece in _pieces(line, max(10, width - 2))]
-
-
-def _pieces(line: str, room: int) -> Sequence[str]:
-    return [line[at : at + room] for at in range(0, len(line), room)] or [""]
+    room = max(10, width - 2)
+    return [(Cell(f"  {piece}".rstrip()),) for line in lines for piece in pieces(laid_out(line), room)]
 
 
 def title_cells(

@@ -12,7 +12,7 @@ from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
 from unstuck_tui.actions import spoken
 from unstuck_tui.history import Moment, Seen
-from unstuck_tui.render.format import fit, span, time_of_day, wrapped
+from unstuck_tui.render.format import fit, laid_out, span, time_of_day, wrapped
 from unstuck_tui.render.header import spent_of
 from unstuck_tui.render.rows import Cell, error_name
 from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
@@ -25,6 +25,7 @@ _STEP = 'UNSTUCK {"step"'
 
 Line = tuple[Cell, ...]
 
+_SET_IN = "  "
 _LABEL = 13
 _SECONDS = 8
 _NAME = 10
@@ -61,7 +62,7 @@ def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]
     lines = diff.splitlines()
     least = "at least " if _CUT.search(diff) else ""  # what was left out in its middle cannot be counted
     said = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
-    told: list[Line] = [(Cell(fit(f"  {line}", width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
+    told: list[Line] = [(Cell(_set_in(line, width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
     return [(Cell(fit(said, width), "quiet"),), *told]
 
 
@@ -143,7 +144,12 @@ def _asked(state: State, row: TaskRow) -> str:
 
 
 def _block(text: str, width: int, most: int, tone: Tone = "plain") -> list[Line]:
-    return [(Cell(f" {line}", tone),) for line in wrapped(text, max(1, width - 2), most)]
+    return [(Cell(f"{_SET_IN}{line}", tone),) for line in wrapped(text, max(1, width - len(_SET_IN) - 1), most)]
+
+
+def _set_in(line: str, width: int) -> str:
+    """A line of what an agent wrote: no sign of ours stands where its own begin."""
+    return _SET_IN + fit(laid_out(line), width - len(_SET_IN))
 
 
 def _field(name: str, text: object, width: int, most: int, tone: Tone = "plain") -> list[Line]:
@@ -161,7 +167,7 @@ def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
     The steps that an agent tells its supervisor are left out: the timeline and the loop warning speak of them.
     """
     told = (line for line in text.splitlines() if not line.startswith(_STEP))
-    lines: list[Line] = [(Cell(" " + fit(line.expandtabs(), width - 1), "plain"),) for line in told]
+    lines: list[Line] = [(Cell(_set_in(line, width)),) for line in told]
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
