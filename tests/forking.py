@@ -97,6 +97,14 @@ def _stream(number: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(binary, encoding or "utf-8", errors, line_buffering=lines, write_through=at_once)
 
 
+def imported_for(arguments: list[str]) -> None:
+    """What takes long and one command only needs, once it is first asked for."""
+    if arguments[1:] == ["mcp"] and "mcp" not in sys.modules:
+        for name in ("mcp.server.stdio", "unstuck.agents.mcp.server"):
+            importlib.import_module(name)
+        gc.freeze()
+
+
 def serve() -> None:
     """Fork for every message; returns in each child, and ends this process when nobody is there any more."""
     with socket.socket(fileno=0) as asking:
@@ -104,13 +112,15 @@ def serve() -> None:
             message, streams, _, _ = socket.recv_fds(asking, _LONGEST, 3)
             if not message:
                 os._exit(0)
+            order = json.loads(message)
+            imported_for(order["arguments"])
             number = fork_sibling()
             if not number:
                 break
             for stream in streams:
                 os.close(stream)
             asking.send(b"%d" % number)
-    become(json.loads(message), streams)
+    become(order, streams)
 
 
 def _end(code: Any) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Inside
 from tests.mcp.conftest import PATIENCE, Watched
 
 from unstuck.agents.mcp import server as served
@@ -66,7 +67,7 @@ class Raw:
 def raw(repo: Path, start: Any) -> Iterator[Raw]:
     """A server in the project."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    one = Raw(start("mcp", installed=True, cwd=repo, **pipes))
+    one = Raw(start("mcp", cwd=repo, **pipes))
     yield one
     one.process.kill()
     with suppress(BrokenPipeError):
@@ -128,9 +129,13 @@ async def test_waiting_is_kept_alive_and_can_be_given_up(watched: Watched, monke
         await calls.supervised.close()
 
 
-def test_lines_that_are_no_messages(raw: Raw) -> None:
-    """Each gets an error that says what is wrong with it, and the server goes on; 20 MB in one text are refused in a
-    result that says so, and so is a tool that there is not."""
+def test_every_line_gets_an_answer(raw: Raw) -> None:
+    """What is no message gets an error that says what is wrong with it, and the server goes on; 20 MB in one text are
+    refused in a result that says so, and so is a tool that there is not.
+
+    Half a character of a text that was cut off does no harm, and what cannot be understood is refused under its own id
+    where it has one: an agent would wait for a day. What wants no answer gets none.
+    """
     raw.send(hello("1999-01-01"))
     about = raw.receive()["result"]
     assert about["protocolVersion"].startswith("20")  # its own: the client says whether it can speak that
@@ -140,30 +145,17 @@ def test_lines_that_are_no_messages(raw: Raw) -> None:
         error = raw.receive()
         assert (error["id"], error["error"]["code"]) == (None, -32700)
         assert words in error["error"]["message"]
-    raw.send(call(2, "report_failure", error="x" * 20_000_000))
-    found = raw.receive()
-    assert found["id"] == 2
-    assert found["result"]["isError"]
-    assert "has 20,000,000 characters, at most 1,000,000 are possible" in found["result"]["content"][0]["text"]
-    raw.send(call(3, "order_pizza"))
-    assert "there is no tool 'order_pizza'" in raw.receive()["result"]["content"][0]["text"]
-    raw.send(call(4, "ask_human", question="x"))
-    assert "Nobody watches this project" in raw.receive()["result"]["content"][0]["text"]
-    raw.send(b'{"jsonrpc": "2.0", "id": 5, "meth')
-    code, out, errors = raw.end()
-    assert code == 0
-    assert "the input ends within a message" in out
-    assert "Traceback" not in errors
-
-
-def test_every_request_gets_an_answer(raw: Raw) -> None:
-    """Half a character of a text that was cut off does no harm, and what cannot be understood is refused under its own
-    id where it has one: an agent would wait for a day. What wants no answer gets none."""
-    raw.send(hello())
-    raw.receive()
-    raw.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    raw.send(call(2, "report_progress", message="half \ud83d"))
-    assert "Nobody watches this project" in raw.receive()["result"]["content"][0]["text"]
+    for number, tool, given, words in (
+        (2, "report_failure", {"error": "x" * 20_000_000}, "has 20,000,000 characters, at most 1,000,000 are possible"),
+        (3, "order_pizza", {}, "there is no tool 'order_pizza'"),
+        (4, "ask_human", {"question": "x"}, "Nobody watches this project"),
+        (5, "report_progress", {"message": "half \ud83d"}, "Nobody watches this project"),
+    ):
+        raw.send(call(number, tool, **given))
+        found = raw.receive()
+        assert found["id"] == number
+        assert found["result"]["isError"] is (number < 5)
+        assert words in found["result"]["content"][0]["text"]
     deep = b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":' + b"[" * 300 + b"]" * 300 + b"}}\n"
     for line, id in (
         (deep, 3),
@@ -178,6 +170,11 @@ def test_every_request_gets_an_answer(raw: Raw) -> None:
     raw.send({"jsonrpc": "2.0", "id": 99, "result": 7})
     raw.send({"jsonrpc": "2.0", "id": 7, "method": "ping"})
     assert raw.receive() == {"jsonrpc": "2.0", "id": 7, "result": {}}
+    raw.send(b'{"jsonrpc": "2.0", "id": 8, "meth')
+    code, out, errors = raw.end()
+    assert code == 0
+    assert "the input ends within a message" in out
+    assert "Traceback" not in errors
 
 
 def test_a_line_without_an_end(raw: Raw) -> None:
@@ -205,30 +202,24 @@ def test_an_interrupt_ends_it_at_once(raw: Raw) -> None:
     assert b"Traceback" not in raw.process.stderr.read()
 
 
-async def test_an_agent_that_dies_leaves_nothing_behind(watched: Watched, repo: Path) -> None:
+async def test_an_agent_that_dies_leaves_nothing_behind(watched: Watched, raw: Raw) -> None:
     """Its input ends while a call waits: the server ends at once, and the question, which nobody waits for, goes."""
     async with watched() as world:
-        process = await asyncio.create_subprocess_exec(
-            "unstuck", "mcp", cwd=repo, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert process.stdin is not None
         first = call(2, "report_progress", message="here I am")
-        for message in (hello(), {"jsonrpc": "2.0", "method": "notifications/initialized"}, first):
-            process.stdin.write(json.dumps(message).encode() + b"\n")
+        raw.send(hello(), {"jsonrpc": "2.0", "method": "notifications/initialized"}, first)
         await world.until(lambda: world.of(e.StepRecorded))
-        process.stdin.write(json.dumps(call(3, "ask_human", question="Which port?")).encode() + b"\n")
+        raw.send(call(3, "ask_human", question="Which port?"))
         (gate,) = await world.until(world.open)
-        process.stdin.close()
-        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        code, _, _ = await asyncio.to_thread(raw.end)
+        assert code == 0
         await world.until(lambda: world.of(e.TaskEnded))
         assert world.supervisor.core.head.gates[gate.id].status == "withdrawn"
 
 
-def test_without_its_package(repo: Path) -> None:
+def test_without_its_package(repo: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says what to install, for the server and for its installation; nothing is written."""
-    program = "import sys; sys.modules['mcp'] = None; from unstuck_tui.cli import main; sys.argv[1:] = {}; main()"
+    monkeypatch.setitem(sys.modules, "mcp", None)
     for arguments in (["mcp"], ["mcp", "install", "claude", "--yes"]):
-        command = [sys.executable, "-c", program.format(arguments)]
-        done = subprocess.run(command, cwd=repo, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == 'unstuck: the Model Context Protocol needs the package mcp: pip install "unstuck[mcp]"\n'
+        code, out, errors = inside(repo, *arguments)
+        assert (code, out) == (2, "")
+        assert errors == 'unstuck: the Model Context Protocol needs the package mcp: pip install "unstuck[mcp]"\n'
