@@ -1,4 +1,4 @@
-"""A busy hour of a made-up run on a real terminal, in which time stands still: ``still_run.py live|replay``.
+"""A busy hour of a made-up run on a real terminal, in which time stands still; once that is left, the run again.
 
 Its records are written one by one as in the tests without a terminal, so every time, id and number is always the same.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -43,18 +42,16 @@ def story_of(supervisor: Supervisor, clock: ManualClock) -> Any:
 
 
 async def main() -> None:
-    """Show the run, or once it is over show it again."""
+    """Show the run, and show it again."""
     clock, start = StillClock(), e.RunStarted(project="shop", kind="plan")
     settings = preferences(os.environ)
-    place = Path.cwd().parent / sys.argv[1]
+    place = Path.cwd().parent / "still"
     place.mkdir()
     async with Supervisor.open(place, clock=clock, person=True, start=start) as supervisor:
         story, log = story_of(supervisor, clock), supervisor.core.journal.path
         await story.shop()
         await story.core.journal.committed()
-        if sys.argv[1] == "live":
-            await shown_alone(UnstuckApp(LiveRun(supervisor), settings))
-            return
+        await shown_alone(UnstuckApp(LiveRun(supervisor), settings))
     await shown_alone(ReplayApp(PastRun(indexed(log)), settings))
 
 

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from unstuck_tui.actions import key_of
 
 OPEN = "esc leaves it open"
@@ -46,9 +44,15 @@ def test_show_me_how_reaches_the_agent(desk: Any) -> None:
 
 
 def test_another_approach_reaches_the_agent(desk: Any) -> None:
-    """Stuck: the approach that the person gives stands in the agent's next prompt, and it gets there."""
+    """Stuck: the approach that the person gives stands in the agent's next prompt, and it gets there.
+
+    Esc leaves the question open, in the list of what needs the person; the answer key brings it back.
+    """
     terminal = run(desk, agent='grep -q "by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     terminal.until("task is stuck", OPEN)
+    terminal.press("escape")
+    terminal.gone(OPEN)
+    asked(terminal, "task is stuck", OPEN)
     terminal.press(key_of("stuck.retry"))
     terminal.until("enter sends")
     terminal.write("Make it by hand")
@@ -60,33 +64,31 @@ def test_another_approach_reaches_the_agent(desk: Any) -> None:
     assert "by hand" not in first
 
 
-@pytest.mark.parametrize(("choice", "again"), [("skip", True), ("abandon", False)])
-def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Any, choice: str, again: bool) -> None:
+def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Any) -> None:
     """Stuck: skipped or abandoned, the agent hears no more of it and the next one does its part.
 
     Only what was skipped is offered to the agent again when the run is gone on with.
     """
     agent = desk.agent("true")
-    plan = {
-        "max_parallel": 1,
-        "agents": {"coder": {"command": ["sh", agent]}},
-        "tasks": [
-            {"id": "web", "prompt": "The web part", "verify": "sh check.sh", "after_skip": "run"},
-            {"id": "docs", "prompt": "The docs", "verify": "true", "needs": ["web"]},
-        ],
-    }
+    given_up = ("web", "api")
+    tasks = [{"id": name, "prompt": name, "verify": "sh check.sh", "after_skip": "run"} for name in given_up]
+    tasks.append({"id": "docs", "prompt": "The docs", "verify": "true", "needs": given_up})
     file = desk.root / "plan.yaml"
+    plan = {"max_parallel": 1, "agents": {"coder": {"command": ["sh", agent]}}, "tasks": tasks}
     file.write_text(json.dumps(plan), encoding="utf-8")
     terminal = desk.terminal("run", str(file))
     terminal.until("web is stuck", OPEN)
-    terminal.press(key_of(f"stuck.{choice}"))
+    terminal.press(key_of("stuck.skip"))
+    terminal.until("! api     stuck")
+    asked(terminal, "api is stuck", OPEN)
+    terminal.press(key_of("stuck.abandon"))
     terminal.until("not every task succeeded")
     assert leave(terminal) == 1
-    assert len(desk.prompts("web")) == 1
     (told,) = desk.prompts("docs")
     assert "The docs" in told
+    assert [len(desk.prompts(name)) for name in given_up] == [1, 1]
     desk.unstuck("run", "--resume", "last", "--headless")
-    assert len(desk.prompts("web")) == (2 if again else 1)
+    assert [len(desk.prompts(name)) for name in given_up] == [2, 1]
 
 
 def asked(terminal: Any, *words: str) -> str:
@@ -125,48 +127,30 @@ def test_a_loop_is_waved_on(desk: Any) -> None:
     assert (desk.seen / "directive").read_text(encoding="utf-8") == "go_on"
 
 
-QUESTION = """grep -q "{word}" "$UNSTUCK_PROMPT_FILE" && touch done && exit 0
-echo 'UNSTUCK {{"signal": "needs_guidance", "question": "Which port?", "options": ["port 80", "port 8080"]}}'"""
+QUESTION = """grep -q "port 8080" "$UNSTUCK_PROMPT_FILE" && touch done && exit 0
+question="Which port?"
+grep -q "a free port" "$UNSTUCK_PROMPT_FILE" && question="Free is which?"
+echo 'UNSTUCK {"signal": "needs_guidance", "question": "'$question'", "options": ["port 80", "port 8080"]}'"""
 
 
-def test_a_question_is_answered_by_option(desk: Any) -> None:
-    """The agent asks which: the option whose key was pressed stands in its next prompt."""
-    terminal = run(desk, agent=QUESTION.format(word="port 8080"))
+def test_a_question_is_answered_in_own_words_or_by_option(desk: Any) -> None:
+    """The agent asks which: what the person writes instead is what it is told, and so is the option whose key they
+    press when it asks again."""
+    terminal = run(desk, agent=QUESTION)
     asked(terminal, "task asks", "Which port?", "port 8080", OPEN)
-    terminal.press("2")
-    terminal.until("every task succeeded")
-    assert leave(terminal) == 0
-    assert "port 8080" in desk.prompts()[1]
-
-
-def test_a_question_is_answered_in_own_words(desk: Any) -> None:
-    """The agent asks which: the person answers with something else, and the agent is told it."""
-    terminal = run(desk, agent=QUESTION.format(word="a free port"))
-    asked(terminal, "task asks", OPEN)
     terminal.press(key_of("question.show_me"))
     terminal.until("ctrl+s sends")
     terminal.write("Take a free port")
     terminal.press("ctrl+s")
+    terminal.until("! task    Free is which?")
+    asked(terminal, "task asks", "Free is which?", OPEN)
+    terminal.press("2")
     terminal.until("every task succeeded")
     assert leave(terminal) == 0
-    assert "Take a free port" in desk.prompts()[1]
-
-
-def test_a_question_left_open_is_answered_later(desk: Any) -> None:
-    """Esc leaves the question open, in the list of what needs the person; the answer key brings it back."""
-    terminal = run(desk, agent='grep -q "by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true')
-    terminal.until("task is stuck", OPEN)
-    terminal.press("escape")
-    terminal.gone(OPEN)
-    terminal.until("needs you", "waits for you")
-    terminal.press(key_of("gate.answer"))
-    terminal.until("task is stuck", OPEN)
-    terminal.press(key_of("stuck.retry"))
-    terminal.until("enter sends")
-    terminal.write("by hand")
-    terminal.press("enter")
-    terminal.until("every task succeeded")
-    assert leave(terminal) == 0
+    first, second, third = desk.prompts()
+    assert "Take a free port" in second
+    assert "port 8080" in third
+    assert "port" not in first
 
 
 def test_an_answer_from_elsewhere_closes_the_dialog(desk: Any) -> None:

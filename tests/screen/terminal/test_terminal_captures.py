@@ -37,6 +37,9 @@ class Seen(Protocol):
     def leave(self, *words: str) -> None:
         """Press escape, and see ``words`` go."""
 
+    def see(self, *words: str) -> None:
+        """Wait for ``words`` to stand there."""
+
     def show(self, name: str, *words: str) -> None:
         """Compare what stands there, once all ``words`` do, with the capture of this name."""
 
@@ -81,8 +84,11 @@ class Emulated:
         self.press("escape")
         self.terminal.gone(*words)
 
-    def show(self, name: str, *words: str) -> None:
+    def see(self, *words: str) -> None:
         self.terminal.until(*words)
+
+    def show(self, name: str, *words: str) -> None:
+        self.see(*words)
         compared(f"{self.label}-{name}", lambda: self.terminal.text + "\n", self._more)
 
     def _more(self) -> bool:
@@ -117,9 +123,12 @@ class Tmux:
         while any(word in self.text for word in words):
             assert self._more(), f"{words} stay:\n{self.text}"
 
-    def show(self, name: str, *words: str) -> None:
+    def see(self, *words: str) -> None:
         while not all(word in self.text for word in words):
             assert self._more(), f"{words} never stood there:\n{self.text}"
+
+    def show(self, name: str, *words: str) -> None:
+        self.see(*words)
         compared(f"{self.label}-{name}", lambda: self.text, self._more)
 
     def _more(self) -> bool:
@@ -135,23 +144,23 @@ def still(desk: Any) -> Any:
 
 
 @pytest.fixture
-def in_tmux(still: Any, tmp_path: Path) -> Iterator[Callable[[str], Tmux]]:
-    """Windows of a tmux of the test's own, 80 by 24."""
+def in_tmux(still: Any, tmp_path: Path) -> Iterator[Callable[[], Tmux]]:
+    """A window of a tmux of the test's own, 80 by 24."""
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
     server = ("tmux", "-S", f"{os.environ['UNSTUCK_RUNTIME_DIR']}/tmux", "-f", str(tmp_path / "tmux.conf"))
     (tmp_path / "tmux.conf").write_text("set -g status off\nset -g escape-time 0\n", encoding="utf-8")
     opened: list[int] = []
 
-    def window(kind: str) -> Tmux:
-        go, news = still.pipe(f"go-{kind}"), still.pipe(f"news-{kind}")
+    def window() -> Tmux:
+        go, news = still.pipe("go"), still.pipe("news")
         opened.append(os.open(news, os.O_RDWR))
-        made = Tmux(server, opened[-1], kind)
+        made = Tmux(server, opened[-1], "still")
         environment = [f"{name}={value}" for name, value in still.environment.items()]
-        command = f"read go < {go}; exec env -u NO_COLOR {' '.join(environment)} {sys.executable} {PROGRAM} {kind}"
+        command = f"read go < {go}; exec env -u NO_COLOR {' '.join(environment)} {sys.executable} {PROGRAM}"
         size = ("-x", "80", "-y", "24")
-        made.tmux("new-session", "-d", *size, "-s", kind, "-c", str(still.root), command)
-        made.tmux("pipe-pane", "-t", kind, f"exec cat > {news}")
+        made.tmux("new-session", "-d", *size, "-s", made.window, "-c", str(still.root), command)
+        made.tmux("pipe-pane", "-t", made.window, f"exec cat > {news}")
         go.write_text("go\n", encoding="utf-8")
         return made
 
@@ -161,28 +170,29 @@ def in_tmux(still: Any, tmp_path: Path) -> Iterator[Callable[[str], Tmux]]:
         os.close(end)
 
 
-def tour(window: Callable[[str], Seen]) -> Seen:
+def tour(window: Seen) -> None:
     """The main screen with a question, the failures, the log, and the run again up to its first failure."""
     written.clear()
-    live = window("live")
-    live.show("main", "webhook is stuck", "leaves it open")
-    live.leave("leaves it open")
-    live.press(key_of("view.browse"))
-    live.show("browse", "SEEN", "seen")
-    live.leave("SEEN")
-    live.press(key_of("view.log"))
-    live.show("log", "look for")
-    again = window("replay")
-    again.show("replay", "REPLAY", "n failure")
-    again.press(key_of("replay.failure"))
-    again.show("failure", "✗ ")
+    window.show("main", "webhook is stuck", "leaves it open")
+    window.leave("leaves it open")
+    window.press(key_of("view.browse"))
+    window.show("browse", "SEEN", "seen")
+    window.leave("SEEN")
+    window.press(key_of("view.log"))
+    window.show("log", "look for")
+    window.leave("look for")
+    window.press(key_of("app.quit"))
+    window.see("Leave the screen?", "esc stays")
+    window.press(key_of("quit.leave"))
+    window.show("replay", "REPLAY", "n failure")
+    window.press(key_of("replay.failure"))
+    window.show("failure", "✗ ")
     assert not written, "these were not there and have been written: look at them"
-    return live
 
 
-def emulated(still: Any, size: tuple[int, int], label: str) -> Callable[[str], Emulated]:
-    """Windows of that size whose screen is emulated."""
-    return lambda kind: Emulated(still.terminal(PROGRAM, kind, program=sys.executable, size=size), label)
+def emulated(still: Any, size: tuple[int, int], label: str) -> Emulated:
+    """A window of that size whose screen is emulated."""
+    return Emulated(still.terminal(PROGRAM, program=sys.executable, size=size), label)
 
 
 def lightness(raw: bytes) -> list[int]:
@@ -190,11 +200,11 @@ def lightness(raw: bytes) -> list[int]:
     return [sum(map(int, found)) // 3 for found in re.findall(rb"[;\[]48;2;(\d+);(\d+);(\d+)", raw)]
 
 
-def test_80_by_24_dark_in_tmux(in_tmux: Callable[[str], Tmux]) -> None:
+def test_80_by_24_dark_in_tmux(in_tmux: Callable[[], Tmux]) -> None:
     """In a real tmux at 80 by 24 every screen is whole, and light on dark."""
-    live = tour(in_tmux)
-    assert isinstance(live, Tmux)
-    greys = GREYS.findall(live.tmux("capture-pane", "-e", "-p", "-t", live.window))
+    window = in_tmux()
+    tour(window)
+    greys = GREYS.findall(window.tmux("capture-pane", "-e", "-p", "-t", window.window))
     assert greys
     assert max(map(int, greys)) < 244, "the 24 greys of a terminal begin with 232, which is nearly black"
 

@@ -42,7 +42,7 @@ def foreign(raw: bytes) -> list[str]:
 
 @pytest.fixture
 def hostile(desk: Any) -> Any:
-    """Plans in which every text is hostile: one agent prints the worst and fails, the other one asks with it."""
+    """A plan in which every text is hostile: the agent prints the worst, asks with it, and then fails."""
     nasty = NASTY[:3_000]  # a signal is one short line
     said = {
         "signal": "needs_guidance", "question": "ASKED " + nasty, "options": ["ONE " + nasty, "TWO " + nasty],
@@ -53,35 +53,33 @@ def hostile(desk: Any) -> Any:
     signal.write_text(f"UNSTUCK {json.dumps(said)}\n", encoding="utf-8")
     (desk.root / "failure").write_text(f"E   AssertionError: FAILED {NASTY}\n", encoding="utf-8")
     (desk.root / "check.sh").write_text("cat failure; exit 1\n", encoding="utf-8")
-    printed = {"stuck": f"cat {output}", "question": f"cat {output} {signal}"}
-
-    def plan(gate: str) -> str:
-        agent = {"command": ["sh", desk.agent(printed[gate])], "type": "[/type]"}
-        task = {"id": "web", "prompt": "PROMPT " + NASTY, "verify": "sh check.sh"}
-        file = desk.root / "plan.yaml"
-        file.write_text(json.dumps({"agents": {"coder": agent}, "tasks": [task]}), encoding="utf-8")
-        return str(file)
-
-    desk.plan = plan
+    once = f"cat {output}; case $UNSTUCK_ATTEMPT in *.1) cat {signal};; esac"
+    agent = {"command": ["sh", desk.agent(once)], "type": "[/type]"}
+    task = {"id": "web", "prompt": "PROMPT " + NASTY, "verify": "sh check.sh"}
+    desk.plan = desk.root / "plan.yaml"
+    desk.plan.write_text(json.dumps({"agents": {"coder": agent}, "tasks": [task]}), encoding="utf-8")
     return desk
 
 
-@pytest.mark.parametrize(("gate", "title"), [("stuck", "web is stuck"), ("question", "web asks")])
-def test_hostile_texts_are_only_text(hostile: Any, gate: str, title: str) -> None:
+def test_hostile_texts_are_only_text(hostile: Any) -> None:
     """Escapes, controls, directions, markup and links in every text: the terminal gets none of them but as letters.
 
-    Through the dialog, the list of what waits, the table, the detail with its output, the filter, help, a tooltip, a
+    Through both dialogs, the list of what waits, the table, the detail with its output, the filter, help, a tooltip, a
     notification, and what the person pastes.
     """
-    terminal = hostile.terminal("run", hostile.plan(gate))
-    if gate != "stuck":
-        terminal.until("waits for you")
-        terminal.press(key_of("gate.answer"))
-    shown = terminal.until(title, "esc leaves it open")
+    terminal = hostile.terminal("run", str(hostile.plan), size=(120, 40))
+    terminal.until("waits for you", "ASKED [/nope]", "yyyyyyy")
+    terminal.press(key_of("gate.answer"))
+    shown = terminal.until("web asks", "ONE [/nope]", "esc leaves it open")
+    assert shown.count("[/nope] [@click=app.exit]out[/]") > 2
+    terminal.press("1")
+    terminal.until("! web     stuck")
+    terminal.press(key_of("gate.answer"))
+    shown = terminal.until("web is stuck", "esc leaves it open")
     assert "[/nope] [@click=app.exit]out[/]" in shown
     terminal.press("escape")
     terminal.gone("esc leaves it open")
-    terminal.until("waits for you", "LAST [/line]" if gate == "stuck" else "yyyyyyy")
+    terminal.until("waits for you", "LAST [/line]")
     terminal.press(key_of("task.open"))
     terminal.until("esc back")
     terminal.press("escape")
@@ -104,8 +102,8 @@ def test_hostile_texts_are_only_text(hostile: Any, gate: str, title: str) -> Non
     terminal.write(f"\x1b[<35;{column};{row}M")
     terminal.until("begin with ! to hide them")
     terminal.press(key_of("gate.answer"))
-    terminal.until(title, "esc leaves it open")
-    terminal.press(key_of(f"{gate}.show_me"))
+    terminal.until("web is stuck", "esc leaves it open")
+    terminal.press(key_of("stuck.show_me"))
     terminal.until("ctrl+s sends")
     terminal.write(f"\x1b[200~PASTED {MARKUP}\x9b31m\x07{INVISIBLE}\x1b]0;pwned\x07 end\x1b[201~")
     terminal.until("PASTED [/nope]", "end")

@@ -66,47 +66,30 @@ def test_quitting_asks_and_stops_the_agents(work: Any) -> None:
     assert not (work.root / "done").exists()
 
 
-def test_quitting_can_leave_the_agents_at_work(work: Any) -> None:
-    """Quit and leave them: the terminal is free of the screen, a line says how to get back, the agent ends its work."""
-    terminal = at_work(work)
-    terminal.press(key_of("app.quit"))
-    terminal.until("Leave the screen?", "esc stays")
-    terminal.press(key_of("quit.leave"))
-    until_closed(terminal)
-    assert terminal.is_clean()
-    goes_on(work, terminal)
-    assert "goes on without it" in terminal.after
-    assert f"unstuck run --resume {work.folder().name}" in terminal.after
-    assert "succeeded" in terminal.after
-
-
 def test_quitting_can_be_taken_back(work: Any) -> None:
-    """Quit and stay: the screen is there as before."""
+    """Quit and stay: the screen is there as before. Ctrl+Z while an agent works: a line says why not and what instead.
+
+    Once the run has succeeded TERM takes its screen away, and the exit code is the run's.
+    """
     terminal = at_work(work)
     terminal.press(key_of("app.quit"))
     terminal.until("Leave the screen?", "esc stays")
     terminal.press(key_of("quit.stay"))
     terminal.gone("Leave the screen?")
-    work.go.write_text("on", encoding="utf-8")
-    terminal.until("every task succeeded")
-    terminal.press(key_of("app.quit"))
-    assert terminal.ended() == 0
-    assert terminal.is_clean()
-
-
-def test_suspending_is_refused_while_agents_work(work: Any) -> None:
-    """Ctrl+Z while an agent works: a line says why not and what instead, and the agent ends its work."""
-    terminal = at_work(work)
     terminal.press(key_of("app.suspend"))
     terminal.until("The run would stand still", "TASK")
     work.go.write_text("on", encoding="utf-8")
     terminal.until("every task succeeded")
-    terminal.press(key_of("app.quit"))
+    terminal.kill(signal.SIGTERM)
     assert terminal.ended() == 0
+    assert terminal.is_clean()
 
 
 def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Any) -> None:
-    """Ctrl+Z where only a question waits: a clean terminal; resumed, the whole screen is there and takes keys."""
+    """Ctrl+Z where only a question waits: a clean terminal; resumed, the whole screen is there and takes keys.
+
+    Left while the question is open the run is parked with 3, and says which question waits.
+    """
     terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
     terminal.until("task is stuck", "esc leaves it open")
     terminal.press(key_of("dialog.back"))
@@ -124,15 +107,6 @@ def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Any) -> Non
     terminal.until("TASK", "1 needs you", "? help")
     terminal.press(key_of("gate.answer"))
     terminal.until("task is stuck", "esc leaves it open")
-    terminal.kill(signal.SIGTERM)
-    assert terminal.ended() in (3, 130)
-    assert terminal.is_clean()
-
-
-def test_a_screen_left_with_a_question_parks_the_run(desk: Any) -> None:
-    """Left while only a question is open: the run is parked with 3 and says which question waits."""
-    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
-    terminal.until("task is stuck", "esc leaves it open")
     terminal.press("escape")
     terminal.gone("esc leaves it open")
     terminal.press(key_of("app.quit"))
@@ -144,39 +118,35 @@ def test_a_screen_left_with_a_question_parks_the_run(desk: Any) -> None:
     assert "goes on without it" not in terminal.after
 
 
-def test_what_gets_stuck_after_the_screen_has_gone_parks_the_run(desk: Any) -> None:
-    """Nobody watches any more: an agent that gets stuck then is asked about in the lines, and the run ends with 3."""
+def test_quitting_can_leave_the_agents_at_work(desk: Any) -> None:
+    """Quit and leave them: the terminal is free of the screen, a line says how to get back, and the agent works on.
+
+    Nobody watches any more: one that gets stuck then is asked about in the lines, and the run ends with 3.
+    """
     desk.up, go = desk.pipe("up"), desk.pipe("go")
-    script = desk.agent(f"echo up > {desk.up}; cat {go}")
+    script = desk.agent(f'echo $$ > "$SEEN/pid"; echo up > {desk.up}; cat {go}')
     terminal = at_work(desk, "run", "--verify", "sh check.sh", "--", "sh", script)
     terminal.press(key_of("app.quit"))
     terminal.until("Leave the screen?", "esc stays")
     terminal.press(key_of("quit.leave"))
     until_closed(terminal)
+    assert terminal.is_clean()
+    assert is_alive(desk)
     go.write_text("on", encoding="utf-8")
     assert terminal.ended() == 3
+    assert "goes on without it" in terminal.after
+    assert f"unstuck run --resume {desk.folder().name}" in terminal.after
     assert "I am stuck and need help" in terminal.after
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_the_run_and_leaves_a_clean_terminal(work: Any, number: signal.Signals) -> None:
-    """Told to end from outside: the agent is stopped, the terminal is as it was, and the way on is named."""
+def test_a_signal_stops_the_run_and_leaves_a_clean_terminal(work: Any) -> None:
+    """Interrupted from outside: the agent is stopped, the terminal is as it was, and the way on is named."""
     terminal = at_work(work)
-    terminal.kill(number)
+    terminal.kill(signal.SIGINT)
     assert terminal.ended() == 130
     assert terminal.is_clean()
     assert f"unstuck run --resume {work.folder().name}" in terminal.after
     assert not is_alive(work)
-
-
-def test_a_run_that_is_over_leaves_on_term(work: Any) -> None:
-    """The run has succeeded and its screen still stands: TERM takes the screen away, and the exit code is the run's."""
-    terminal = at_work(work)
-    work.go.write_text("on", encoding="utf-8")
-    terminal.until("every task succeeded")
-    terminal.kill(signal.SIGTERM)
-    assert terminal.ended() == 0
-    assert terminal.is_clean()
 
 
 def test_a_hang_up_leaves_a_run_without_a_screen(work: Any) -> None:

@@ -71,7 +71,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, runn
     """
     first = running(str(plan))
     until(first, "gate_opened")
-    watching = desk.terminal("watch")
+    watching = desk.terminal("watch", size=(120, 40))
     watching.until("SECOND SCREEN", "asks is stuck", "esc leaves it open")
     watching.press(key_of("stuck.show_me"))
     watching.until("ctrl+s sends")

@@ -216,7 +216,7 @@ def walk(desk: Any, tmp_path: Path) -> Walk:
     desk.environment["UNSTUCK_FAILURE_HANDLER__MAX_RESEARCH"] = "0"
     folder = tmp_path / "demo"
     scenarios = [word for name in QUESTIONS for word in ("--scenario", name)]
-    terminal = desk.terminal("demo", "--speed", "10", "--keep", str(folder), *scenarios, size=(120, 70))
+    terminal = desk.terminal("demo", "--speed", "10", "--keep", str(folder), *scenarios, size=(120, 40))
     return Walk(Person(terminal), folder)
 
 
@@ -281,7 +281,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Any) -> None:
     # The machine goes down while an agent is at work; whoever comes back is asked about it.
     person.terminal.kill(signal.SIGKILL)
     assert person.terminal.ended() == -signal.SIGKILL
-    person = Person(shop.terminal())
+    person = Person(shop.terminal(size=(120, 40)))
     person.see("was cut off: 1 task was at work", "hangs-silently", "enter: do it all")
     person.press(re.search(r"(\d) Go back and redo", person.terminal.text)[1])  # type: ignore[index]
     person.see("go back, redo")
@@ -298,7 +298,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Any) -> None:
     assert not list((shop.root / "shop" / "pages").glob("page*.py"))
 
     # How did it begin?
-    person = Person(shop.terminal("replay", "last"))
+    person = Person(shop.terminal("replay", "last", size=(120, 40)))
     person.see("REPLAY")
     person.press(person.bar("failure"))
     person.see(f" {first_failure(shop)}/")

@@ -7,7 +7,6 @@ import signal
 from typing import Any
 
 import psutil
-import pytest
 
 from unstuck_tui.actions import key_of
 
@@ -26,7 +25,7 @@ def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
     """One agent prints a million lines: keys work, it is said how much is kept, and in memory it is little."""
     up, go = desk.pipe("up"), desk.pipe("go")
     agent = desk.agent(f"seq -f 'this is line number %.0f of them all' 1000000; echo up > {up}; cat {go}; touch done")
-    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent)
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent, size=(120, 40))
     terminal.until("TASK", "1 working")
     look_around(terminal)
     before = psutil.Process(terminal.process.pid).memory_info().rss
@@ -42,29 +41,32 @@ def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
     assert terminal.ended() == 0
 
 
-@pytest.mark.parametrize("dead", ["agent", "helper"])
-def test_one_dead_agent_of_ten_holds_up_no_key(desk: Any, dead: str) -> None:
-    """One of ten agents, or the process beside it, answers nothing any more: every key does what it does at once."""
-    up, go = desk.pipe("up"), desk.pipe("go")
+def test_dead_agents_among_ten_hold_up_no_key(desk: Any) -> None:
+    """One of ten agents, and the process beside another, answer nothing any more: every key does what it does at
+    once."""
+    ups, go = [desk.pipe(f"up{number}") for number in range(2)], desk.pipe("go")
+    script = f"up={desk.seen.parent}/up${{UNSTUCK_TASK#task}}; test -p $up && echo $$ > $up; exec cat {go}"
     plan = {
         "max_parallel": 10,
-        "agents": {"coder": {"command": ["sh", desk.agent(f"echo $$ > {up}; exec cat {go}")]}},
+        "agents": {"coder": {"command": ["sh", desk.agent(script)]}},
         "tasks": [{"id": f"task{number}", "prompt": "Wait.", "verify": "true"} for number in range(10)],
     }
     file = desk.seen.parent / "plan.yaml"
     file.write_text(json.dumps(plan), encoding="utf-8")
     terminal = desk.terminal("run", str(file), size=(120, 40))
     terminal.until("10 working")
-    agent = psutil.Process(int(up.read_text(encoding="utf-8").split()[0]))
-    stopped = agent if dead == "agent" else agent.parent()
-    assert stopped is not None
-    assert stopped.pid != terminal.process.pid
-    stopped.send_signal(signal.SIGSTOP)
+    agent, other = (psutil.Process(int(up.read_text(encoding="utf-8"))) for up in ups)
+    helper = other.parent()
+    assert helper is not None
+    assert helper.pid != terminal.process.pid
+    for stopped in (agent, helper):
+        stopped.send_signal(signal.SIGSTOP)
     for number in range(1, 10):
         terminal.press(key_of("table.down"))
         terminal.until(f"\n task{number} · working")
     look_around(terminal)
-    stopped.send_signal(signal.SIGCONT)
+    for stopped in (agent, helper):
+        stopped.send_signal(signal.SIGCONT)
     terminal.press(key_of("app.quit"))
     terminal.until("Leave the screen?", "esc stays")
     terminal.press(key_of("quit.stop"))
