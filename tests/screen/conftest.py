@@ -17,6 +17,7 @@ from textual._context import visible_screen_stack
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
@@ -165,6 +166,12 @@ class Story:
         )
 
 
+def has_more(screen: Screen[Any]) -> bool:
+    """Whether it is to be laid out or drawn, or to do something once that has been done."""
+    todo = (screen._layout_required, screen._scroll_required, screen._repaint_required, screen._recompose_required)
+    return any(todo) or bool(screen._dirty_widgets or screen._callbacks)
+
+
 class Stage:
     """The screen on that run, and the person before it."""
 
@@ -188,17 +195,15 @@ class Stage:
     async def settled(self) -> None:
         """Everything recorded so far is durable and on the screen, and the screen has come to rest."""
         await self.story.core.journal.committed()
-        before: list[str] = []
+        self.main.frame()
+        self.main.tick()
         while True:
-            self.main.frame()
-            self.main.tick()
             await self.pilot.pause()
             detail = self.main.query_one(Detail)
             await asyncio.gather(*(worker.wait() for worker in self.app.workers if worker.node is detail))
-            await self.pilot.pause()
-            if (now := self.rows()) == before:
+            await self.pilot._wait_for_screen()
+            if not has_more(self.app.screen):
                 return
-            before = now
 
     async def pass_time(self, seconds: float) -> None:
         await self.story.clock.advance(seconds)
