@@ -8,10 +8,11 @@ from typing import Generic, Literal, TypeVar
 from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
@@ -31,6 +32,7 @@ QUIET_S = 0.3
 _LABEL = 32
 _FRAME = 2
 _LEAST = 3
+_LOW = 30
 _READING_SHARE = 0.34
 Result = TypeVar("Result")
 Choice = TypeVar("Choice", bound=Listed)
@@ -40,6 +42,16 @@ class Choices(OptionList):
     """The choices, one a line: by key, by cursor and enter, or by mouse."""
 
     BINDINGS = bindings_of("choices")
+
+    def __init__(self, *lines: Line, id: str | None = None) -> None:
+        super().__init__(*lines, id=id)
+        self._height_at: dict[int, int] = {}
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Kept for each width: Textual asks whenever anything in the dialog has another size, and the lines stay."""
+        if width not in self._height_at:
+            self._height_at[width] = super().get_content_height(container, viewport, width)
+        return self._height_at[width]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         screen = self.screen
@@ -91,7 +103,6 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     Dialog.-short #trouble { max-height: 2; }
     Dialog.-short.-trouble #hint { display: none; }
     """
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012
 
     def __init__(self, title: str, options: Sequence[Choice], *, clock: Clock, hint: str) -> None:
         super().__init__()
@@ -100,6 +111,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
 
     def compose(self) -> ComposeResult:
+        # Before there is anything below it: all of it would be styled anew.
+        self._fit_to(self.app.size.height)
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title", markup=False)
             with Reading(id="reading", can_focus=False):
@@ -124,6 +137,12 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def on_mount(self) -> None:
         self.query_one(Choices).focus()
         start(self, "wake", self._wake)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit_to(event.size.height)
+
+    def _fit_to(self, height: int) -> None:
+        self.set_class(height < _LOW, "-short")
 
     async def _wake(self) -> None:
         await self._clock.sleep(QUIET_S)
