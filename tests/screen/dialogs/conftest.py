@@ -130,16 +130,16 @@ class World:
         self.work(agent, name)
         return agent
 
-    def reports(self, *reports: Report) -> Agent:
+    def reports(self, *reports: Report, name: str = "web") -> Agent:
         """Work a task whose agent ends with these reports, one an attempt."""
         agent = Agent(*reports, fails=0)
-        self.work(agent)
+        self.work(agent, name)
         return agent
 
-    def loops(self, rounds: int) -> Looping:
+    def loops(self, rounds: int, name: str = "web") -> Looping:
         """Work a task whose agent repeats itself."""
         agent = Looping(rounds)
-        self.work(agent)
+        self.work(agent, name)
         return agent
 
     async def until(self, seen: Callable[[], object]) -> None:
@@ -235,7 +235,8 @@ class World:
         return [notice.message for notice in self.app._notifications]
 
     async def done(self) -> Outcome:
-        return await asyncio.wait_for(self.working[0], PATIENCE)
+        """How the task ended that was begun last."""
+        return await asyncio.wait_for(self.working[-1], PATIENCE)
 
 
 Opening = Callable[..., AbstractAsyncContextManager[World]]

@@ -108,17 +108,17 @@ async def test_a_loop_is_waved_on_once(opening: Opening) -> None:
     assert agent.heard == ["go_on", "go_on"]
 
 
-@pytest.mark.parametrize("action", ["loop.continue__pattern", "loop.continue__task"])
-async def test_a_loop_is_waved_on_for_good(opening: Opening, action: str) -> None:
+async def test_a_loop_is_waved_on_for_good(opening: Opening) -> None:
     """For this pattern, or for this task: it is not asked about again, however often it comes."""
     async with opening() as world:
-        agent = world.loops(rounds=12)
-        await world.asked()
-        await world.awake()
-        await world.choose(action)
-        await world.done()
-        assert len(world.supervisor.state.gates) == 1
-    assert agent.heard == ["go_on"]
+        for asked, action in enumerate(("loop.continue__pattern", "loop.continue__task"), 1):
+            agent = world.loops(rounds=12, name=f"web-{asked}")
+            await world.asked()
+            await world.awake()
+            await world.choose(action)
+            await world.done()
+            assert len(world.supervisor.state.gates) == asked
+            assert agent.heard == ["go_on"]
 
 
 async def test_a_looping_agent_is_shown_how(opening: Opening) -> None:
@@ -147,16 +147,16 @@ async def test_a_looping_agent_gets_another_approach(opening: Opening) -> None:
     assert agent.heard == ["deny Try again with a different approach: use decimal"]
 
 
-@pytest.mark.parametrize(("action", "status"), [("loop.skip", "skipped"), ("loop.abandon", "abandoned")])
-async def test_a_looping_task_ends(opening: Opening, action: str, status: str) -> None:
+async def test_a_looping_task_ends(opening: Opening) -> None:
     """The agent is told to stop and the task has ended."""
     async with opening() as world:
-        agent = world.loops(rounds=9)
-        await world.asked()
-        await world.awake()
-        await world.choose(action)
-        assert (await world.done()).status == status
-    assert len(agent.told) == 1
+        for action, status in (("loop.skip", "skipped"), ("loop.abandon", "abandoned")):
+            agent = world.loops(rounds=9, name=status)
+            await world.asked()
+            await world.awake()
+            await world.choose(action)
+            assert (await world.done()).status == status
+            assert len(agent.told) == 1
 
 
 # A question
@@ -207,16 +207,16 @@ async def test_a_question_is_answered_in_own_words(opening: Opening) -> None:
     assert "both\nEUR first" in agent.told[1].text
 
 
-@pytest.mark.parametrize(("action", "status"), [("question.skip", "skipped"), ("question.abandon", "abandoned")])
-async def test_a_question_ends_the_task(opening: Opening, action: str, status: str) -> None:
+async def test_a_question_ends_the_task(opening: Opening) -> None:
     """Neither option: the task is left out, or given up."""
     async with opening() as world:
-        agent = world.reports(asks("1", "2"))
-        await world.asked()
-        await world.awake()
-        await world.choose(action)
-        assert (await world.done()).status == status
-    assert len(agent.told) == 1
+        for action, status in (("question.skip", "skipped"), ("question.abandon", "abandoned")):
+            agent = world.reports(asks("1", "2"), name=status)
+            await world.asked()
+            await world.awake()
+            await world.choose(action)
+            assert (await world.done()).status == status
+            assert len(agent.told) == 1
 
 
 # Leaving the screen
