@@ -71,25 +71,27 @@ def decided(stage: Stage) -> dict[str, str]:
     return {row.gate.task: row.answer.choice for row in gates if row.gate.type == "recovery" and row.answer}
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_recovery_screen_as_it_is_kept(showing: Showing, size: tuple[int, int]) -> None:
+async def test_the_recovery_screen_as_it_is_kept(showing: Showing) -> None:
     """The facts of each task, what is to become of it, and why something cannot be: character by character."""
     cut_off = CutOff()
-    async with showing(size=size, before=cut_off) as stage:
+    async with showing(size=(80, 24), before=cut_off) as stage:
         await awake(stage)
         await stage.pilot.press("j", "j", "5", "k", "4")
-        await stage.pilot.pause()
-        kept = GOLDENS / f"recovery-{size[0]}x{size[1]}.txt"
-        if not kept.exists():
-            kept.write_text(stage.text + "\n", encoding="utf-8")
-            pytest.fail(f"{kept} was not there; it has been written: look at it")
-        assert stage.text + "\n" == kept.read_text(encoding="utf-8")
+        for size in ((80, 24), (120, 40)):
+            await stage.pilot.resize_terminal(*size)
+            await stage.pilot.pause()
+            kept = GOLDENS / f"recovery-{size[0]}x{size[1]}.txt"
+            if not kept.exists():
+                kept.write_text(stage.text + "\n", encoding="utf-8")
+                pytest.fail(f"{kept} was not there; it has been written: look at it")
+            assert stage.text + "\n" == kept.read_text(encoding="utf-8")
         assert decided(stage) == {}
 
 
-async def test_its_keys_are_told_there(showing: Showing) -> None:
-    """? says what the keys of this screen do, and of no other; esc leads back, with nothing decided."""
-    async with showing(before=CutOff()) as stage:
+async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Showing) -> None:
+    """? says what the keys of this screen do, and of no other; below its least size none can be chosen unseen."""
+    cut_off = CutOff()
+    async with showing(before=cut_off) as stage:
         screen = await awake(stage)
         await stage.pilot.press("question_mark")
         await stage.pilot.pause()
@@ -100,7 +102,11 @@ async def test_its_keys_are_told_there(showing: Showing) -> None:
         await stage.pilot.press("escape")
         await stage.pilot.pause()
         assert stage.app.screen is screen
+        await stage.pilot.resize_terminal(50, 10)
+        await stage.pilot.press("3", "enter")
+        await stage.pilot.pause()
         assert decided(stage) == {}
+        assert not cut_off.waiting.done()
 
 
 async def test_nothing_happens_before_enter_and_then_all_of_it(showing: Showing) -> None:
@@ -207,18 +213,6 @@ async def test_a_key_stops_what_would_answer_by_itself(showing: Showing) -> None
         assert stage.story.core.head.gates[first.id].gate.acts_at is not None
         await stage.pilot.press("j")
         assert stage.story.core.head.gates[first.id].gate.acts_at is None
-
-
-async def test_below_its_least_size_it_takes_no_key(showing: Showing) -> None:
-    """A terminal that is too small shows no choices, so none can be chosen unseen."""
-    cut_off = CutOff()
-    async with showing(before=cut_off) as stage:
-        await awake(stage)
-        await stage.pilot.resize_terminal(50, 10)
-        await stage.pilot.press("3", "enter")
-        await stage.pilot.pause()
-        assert decided(stage) == {}
-        assert not cut_off.waiting.done()
 
 
 def test_the_words_of_a_task_cannot_act_on_the_screen() -> None:

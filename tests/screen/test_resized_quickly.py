@@ -12,7 +12,7 @@ from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.log import LogScreen
 
 FITS = FittingScreen.on_resize
-SMALL, LARGE = Size(1, 1), Size(100, 30)
+SMALL, LARGE, WIDE = Size(1, 1), Size(100, 30), Size(150, 40)
 
 
 async def test_sizes_that_follow_each_other_come_to_rest(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,19 +35,20 @@ async def test_sizes_that_follow_each_other_come_to_rest(showing: Any, monkeypat
         assert stage.app.screen.size == LARGE
 
 
-@pytest.mark.parametrize("opens", ["view.plan", "view.browse", "view.log"])
-async def test_a_screen_that_is_left_is_not_drawn_any_more(showing: Any, opens: str) -> None:
+async def test_a_screen_that_is_left_is_not_drawn_any_more(showing: Any) -> None:
     """Left with a new size, or an opened record, still on its way: that shows nothing, and ends nothing."""
     async with showing(story=True) as stage:
         await stage.set_aside()
-        await stage.press(opens)
-        screen = stage.app.screen
-        assert screen is not stage.main
-        stage.app._size = LARGE
-        left = screen.dismiss()
-        screen.post_message(events.Resize(LARGE, LARGE))
-        if isinstance(screen, LogScreen):
-            screen.action_open()
-        await left
-        await stage.settled()
-        assert stage.app.failure is None
+        for size, opens in zip((LARGE, WIDE, LARGE), ("view.plan", "view.browse", "view.log"), strict=True):
+            await stage.press(opens)
+            screen = stage.app.screen
+            assert screen is not stage.main
+            stage.app._size = size
+            left = screen.dismiss()
+            screen.post_message(events.Resize(size, size))
+            if isinstance(screen, LogScreen):
+                screen.action_open()
+            await left
+            await stage.settled()
+            assert stage.app.failure is None
+            assert stage.app.screen is stage.main
