@@ -133,12 +133,11 @@ def test_examples_do_what_the_readme_shows(top: str, tmp_path: Path) -> None:
         assert missing == [], said
 
 
-def test_the_record_can_be_checked_by_hand(tmp_path: Path) -> None:
+def test_the_record_can_be_checked_by_hand(tmp_path: Path, inside: Any) -> None:
     """The README's few lines of Python accept a run's record and refuse it once a single byte differs."""
     program = tmp_path / "check.py"
     program.write_text(block("check: events.jsonl"), encoding="utf-8")
-    run = ["unstuck", "run", "--verify", "true", "--", "true"]
-    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    assert inside(tmp_path, "run", "--verify", "true", "--", "true")[0] == 0
     (log,) = (tmp_path / ".unstuck" / "runs").glob("*/events.jsonl")
 
     def accepts() -> bool:
@@ -149,7 +148,7 @@ def test_the_record_can_be_checked_by_hand(tmp_path: Path) -> None:
     assert accepts()
     log.write_bytes(log.read_bytes().replace(b"run_started", b"run_startet", 1))
     assert not accepts()
-    assert subprocess.run(["unstuck", "verify"], cwd=tmp_path, capture_output=True, check=False).returncode == 6
+    assert inside(tmp_path, "verify")[0] == 6
 
 
 def test_answer_rules_can_be_read(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -221,6 +222,7 @@ def _random_facts(data: st.DataObject, climb: Climb) -> Facts:
     )
 
 
+@cache
 def _named(name: str) -> Diagnosis:
     found = diagnose(f"ValueError: {name}", exit_code=1)
     assert found is not None

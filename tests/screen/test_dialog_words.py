@@ -14,7 +14,7 @@ from unstuck_tui.actions import ACTIONS
 from unstuck_tui.asking import TYPING_S, Asking, next_to_answer
 from unstuck_tui.dialogs.questions import Option, Question, question_of, to_answer
 
-HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 100_000
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 10_000
 
 
 def gate(kind: Any, task: str = "web", attempt: str | None = None, **context: Any) -> GateRow:

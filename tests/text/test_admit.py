@@ -79,11 +79,11 @@ def test_a_ten_megabyte_line_is_cut_before_it_is_cleaned() -> None:
 def test_a_secret_on_the_edge_of_the_cut_is_not_half_shown() -> None:
     """Where a huge text is cut through a key, neither half of the key is kept."""
     key = "ghp_" + "a1B2" * 9
-    bound = 4 * 200_000 + 65_536
+    bound = 4 * 20_000 + 65_536
     for shift in range(0, 40, 3):
         head = "\x1b[0m" * ((bound // 2 - shift) // 4 - 10)
-        raw = head + "x " * 18 + key + " " + "\x1b[0m" * 200_000
-        assert "a1B2" not in admit(raw, limit=200_000)
+        raw = head + "x " * 18 + key + " " + "\x1b[0m" * 40_000
+        assert "a1B2" not in admit(raw, limit=20_000)
 
 
 @pytest.mark.parametrize("limit", range(12))

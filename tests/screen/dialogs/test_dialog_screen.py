@@ -18,7 +18,7 @@ from unstuck.supervision.asking import open_gate
 from unstuck_tui.actions import Area, actions_of, key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
-HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 100_000
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 10_000
 
 
 async def asks(world: Any, kind: Any, *, task: str = "web", **context: Any) -> str:
@@ -303,7 +303,7 @@ async def test_nothing_to_answer(opening: Opening) -> None:
 
 
 async def test_hostile_text_is_only_text(opening: Opening) -> None:
-    """Escapes, markup, links, invisible characters and 100 KB in every field: only printable cells are drawn."""
+    """Escapes, markup, links, invisible characters and 10 KB in every field: only printable cells are drawn."""
     names = "agent_id problem location analysis checkpoint question started_at error_signature tree branch check"
     context: dict[str, Any] = dict.fromkeys(names.split(), HOSTILE)
     context |= {name: [HOSTILE, HOSTILE] for name in ("insights", "approaches", "options", "paths")}
