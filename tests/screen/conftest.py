@@ -242,8 +242,14 @@ def drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     And a style sheet is parsed once for all apps. Every frame of an app is drawn in tests/screen/terminal.
     """
 
+    parsed: dict[int, tuple[object, LRUCache[object, object]]] = {}
+
     def shared(sheet: Stylesheet) -> LRUCache[object, object]:
-        return _PARSED.setdefault(tuple(sorted(sheet._variables.items())), LRUCache(4096))
+        variables, cache = parsed.get(id(sheet), (None, None))
+        if cache is None or variables is not sheet._variables:
+            cache = _PARSED.setdefault(tuple(sorted(sheet._variables.items())), LRUCache(4096))
+            parsed[id(sheet)] = sheet._variables, cache
+        return cache
 
     monkeypatch.setattr(Stylesheet, "_parse_cache", property(shared, lambda sheet, own: None), raising=False)
     monkeypatch.setattr(Compositor, "render_update", lambda self, **_: self._dirty_regions.clear())
