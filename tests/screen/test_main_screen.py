@@ -243,8 +243,10 @@ async def test_every_key_of_an_action_moves_the_cursor(showing: Showing) -> None
 
 
 async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
-    """Moving to another task shows its attempts, its failure and where it failed."""
+    """Moving to another task shows its attempts, also those before the screen was there, its failure and its place."""
     async with showing(story=True, pops=False) as stage:
+        timeline = stage.app.tracker.history.of("webhook")
+        assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "pivot 1/3", "asked"]
         await stage.press("table.down")
         assert "retry 2/3     ✗ same · raw body" in stage.text
         assert "tests/test_webhook.py:42" in stage.text
@@ -252,13 +254,6 @@ async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
         await stage.press("table.down")
         assert "▶ use Decimal" in stage.text
         assert "raw body" not in stage.text
-
-
-async def test_what_happened_before_the_screen_was_there(showing: Showing) -> None:
-    """A screen that is opened on a run with a past has the whole timeline."""
-    async with showing(story=True, pops=False) as stage:
-        timeline = stage.app.tracker.history.of("webhook")
-        assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "pivot 1/3", "asked"]
 
 
 async def test_open_and_back_on_a_small_terminal(showing: Showing) -> None:
@@ -277,7 +272,10 @@ async def test_open_and_back_on_a_small_terminal(showing: Showing) -> None:
 
 
 async def test_filter_shows_and_hides(showing: Showing) -> None:
-    """`/` narrows the table while one types; ! inverts; what is hidden is counted; esc shows everything."""
+    """`/` narrows the table while one types; ! inverts; what is hidden is counted; esc shows everything.
+
+    While one types, q does not quit and a does not answer.
+    """
     async with showing(story=True, pops=False) as stage:
         await stage.press("table.filter")
         await stage.write("backend")
@@ -294,6 +292,10 @@ async def test_filter_shows_and_hides(showing: Showing) -> None:
         assert stage.shown == ["search", "migrate", "rates", "docs"]
         await stage.press("view.back")
         assert len(stage.shown) == 8
+        await stage.press("table.filter")
+        await stage.write("qa?s")
+        assert stage.main.query_one("#filter", Input).value == "qa?s"
+        assert stage.app.screen is stage.main
 
 
 async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
@@ -310,15 +312,6 @@ async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
         assert "web" not in stage.text
         await stage.press("view.back")
         assert "web · ready" in stage.text
-
-
-async def test_letters_typed_into_the_filter_do_nothing_else(showing: Showing) -> None:
-    """While one types, q does not quit and a does not answer."""
-    async with showing(story=True, pops=False) as stage:
-        await stage.press("table.filter")
-        await stage.write("qa?s")
-        assert stage.main.query_one("#filter", Input).value == "qa?s"
-        assert stage.app.screen is stage.main
 
 
 async def test_keys_that_come_in_one_go_mean_what_they_mean_one_by_one(showing: Showing) -> None:
@@ -369,7 +362,11 @@ async def test_sorting_keeps_the_cursor_on_its_task(showing: Showing) -> None:
 
 
 async def test_the_end_of_the_output_is_read_and_followed(showing: Showing) -> None:
-    """The detail shows the last lines of what the agent prints, and new ones as they come."""
+    """The detail shows the last lines of what the agent prints, and new ones as they come.
+
+    Escapes, eight-bit controls and half characters are gone, secrets are hidden, markup is text.
+    """
+    hostile = b"\xc3" * 3 + b"\x1b]0;title\x07\x1b[2Jred \x9b31m [@click=app.quit]x[/] AKIAIOSFODNN7EXAMPLE\r\nend\n"
     async with showing(size=(120, 40)) as stage:
         stage.story.task("web")
         stage.story.start("web")
@@ -381,16 +378,7 @@ async def test_the_end_of_the_output_is_read_and_followed(showing: Showing) -> N
             file.write(b"and then this\n")
             await stage.settled()
             assert "and then this" in stage.text
-
-
-async def test_output_cannot_act_on_the_terminal(showing: Showing) -> None:
-    """Escapes, eight-bit controls and half characters in the output are gone, secrets are hidden, markup is text."""
-    hostile = b"\xc3" * 3 + b"\x1b]0;title\x07\x1b[2Jred \x9b31m [@click=app.quit]x[/] AKIAIOSFODNN7EXAMPLE\r\nend\n"
-    async with showing(size=(120, 40)) as stage:
-        stage.story.task("web")
-        stage.story.start("web")
-        with output_of(stage, "web.1") as file:
-            file.write(b"x\n" * 20_000 + hostile)
+            file.write(hostile)
             await stage.settled()
         assert "red" in stage.text
         assert "[@click=app.quit]x[/]" in stage.text

@@ -294,14 +294,6 @@ async def test_the_next_question_does_not_wait_for_an_answer_on_its_way(
         assert (await world.answered(first)).choice == "abandon"
 
 
-async def test_nothing_to_answer(opening: Opening) -> None:
-    """The `answer` key says so."""
-    async with opening() as world:
-        world.app.asker.ask_next()
-        await world.pilot.pause()
-        assert world.notices == ["Nothing needs an answer."]
-
-
 async def test_hostile_text_is_only_text(opening: Opening) -> None:
     """Escapes, markup, links, invisible characters and 10 KB in every field: only printable cells are drawn."""
     names = "agent_id problem location analysis checkpoint question started_at error_signature tree branch check"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-import pytest
 from textual.widgets import Input, TextArea
 
 from unstuck import Answer, Task, admit
@@ -40,27 +39,31 @@ async def test_another_approach_reaches_the_agent(stuck: Opening) -> None:
     assert agent.told[2].approach == "use decimal"
 
 
-@pytest.mark.parametrize(("action", "status"), [("stuck.skip", "skipped"), ("stuck.abandon", "abandoned")])
-async def test_skip_and_abandon(stuck: Opening, action: str, status: str) -> None:
-    """2 and 3 end the task in their own way, and no further attempt is made."""
+async def test_skip_and_abandon_by_key_cursor_and_mouse(stuck: Opening) -> None:
+    """2 and 3 end the task in their own way, and no further attempt is made; so do the cursor's lines and a click."""
     async with stuck() as (world, agent):
-        await world.choose(action)
-        assert (await world.done()).status == status
-        answered = next(iter(world.supervisor.state.gates.values()))
-    assert len(agent.told) == 2
-    assert answered.by == "human"
 
+        async def ends(status: str) -> None:
+            assert (await world.done()).status == status
+            assert len(agent.told) == 2
+            assert {gate.by for gate in world.supervisor.state.gates.values()} == {"human"}
 
-async def test_by_cursor_and_by_mouse(stuck: Opening) -> None:
-    """j and enter choose the second line; a click on the third does it too: keys are never the only way."""
-    async with stuck() as (world, _):
-        await world.choose("choices.down")
-        await world.press("enter")
-        assert (await world.done()).status == "skipped"
-    async with stuck() as (world, _):
-        await world.pilot.click(offset=world.place_of("Abandon the task"))
-        await world.pilot.pause()
-        assert (await world.done()).status == "abandoned"
+        await world.choose("stuck.skip")
+        await ends("skipped")
+        for name in ("keyed", "clicked", "moved"):
+            agent = world.fails(name)
+            await world.asked()
+            await world.reopen()
+            assert f"{name} is stuck" in world.shown()
+            if name == "keyed":
+                await world.choose("stuck.abandon")
+            elif name == "clicked":
+                await world.pilot.click(offset=world.place_of("Abandon the task"))
+                await world.pilot.pause()
+            else:
+                await world.choose("choices.down")
+                await world.press("enter")
+            await ends("skipped" if name == "moved" else "abandoned")
 
 
 async def test_what_the_stuck_dialog_says(opening: Opening) -> None:
