@@ -34,7 +34,7 @@ class Brief:
         command: Sequence[str],
         *,
         cwd: Path,
-        environment: Mapping[str, str],
+        environment: Mapping[bytes, bytes],
         stdin: bytes | None,
         inherit: tuple[int, ...],
         out: Take,

@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unstuck.errors import GitError
 from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.store import ObjectStore
 
@@ -82,15 +81,10 @@ class Catalogue:
                 file.flush()
                 os.fsync(file.fileno())
             for id in _ids(moment):
-                if self._file(id).exists():
+                if self._file(id).exists() or not await asyncio.to_thread(self._store.refer, _PREFIX + id, tree):
                     continue
-                pinned = await self._store.git("update-ref", _PREFIX + id, tree, "", check=False)
-                if pinned.code == 0:
-                    os.link(fresh, self._file(id))
-                    return self._read(id, {**known, "tree": tree})
-                taken = await self._store.git("rev-parse", "--verify", "--quiet", _PREFIX + id, check=False)
-                if taken.code:
-                    raise GitError(("update-ref", _PREFIX + id), pinned.code, pinned.err.strip())
+                os.link(fresh, self._file(id))
+                return self._read(id, {**known, "tree": tree})
         finally:
             fresh.unlink(missing_ok=True)
         raise AssertionError("ids do not end")

@@ -152,10 +152,15 @@ def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
     return WorkspaceError(f"git cannot work in {cwd}: {error.strerror}")
 
 
-def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[str, str]:
-    kept = "GIT_CONFIG_" if user_config else "\0"
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key.startswith(kept)}
-    return {**inherited, **_ALWAYS, **({} if user_config else _NO_USER_CONFIG), **(extra or {})}
+def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[bytes, bytes]:
+    """In bytes, as they are handed on: there are many, for each git."""
+    kept = b"GIT_CONFIG_" if user_config else b"\0"
+    ours = {**_ALWAYS, **({} if user_config else _NO_USER_CONFIG), **(extra or {})}
+    inherited = os.environb.items()
+    return {
+        **{key: value for key, value in inherited if not key.startswith(b"GIT_") or key.startswith(kept)},
+        **{os.fsencode(key): os.fsencode(value) for key, value in ours.items()},
+    }
 
 
 class _Kept:

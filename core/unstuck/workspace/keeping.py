@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unstuck.text import one_line
 from unstuck.workspace.condition import under_way
@@ -75,7 +75,13 @@ def without(found: Scan, own: str) -> Scan:
     def others(paths: frozenset[str]) -> frozenset[str]:
         return frozenset(path for path in paths if path.split("/")[0] != own)
 
-    return Scan(others(found.removed), others(found.changed), others(found.untracked), others(found.nested))
+    return replace(
+        found,
+        removed=others(found.removed),
+        changed=others(found.changed),
+        untracked=others(found.untracked),
+        nested=others(found.nested),
+    )
 
 
 def _some(paths: list[str]) -> str:

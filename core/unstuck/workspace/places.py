@@ -6,6 +6,7 @@ import asyncio
 import re
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
@@ -147,10 +148,12 @@ class TreePlace:
         trash = self.path.with_name(TRASH + secrets.token_hex(4))
         if self.path.exists():
             self.path.rename(trash)
-        command = ("worktree", "remove", "--force", "--force", str(self.path))
-        removed = await run_git(self._repo.root, *command, check=False)
-        if removed.code and git_dir:
+        if git_dir:
             await asyncio.to_thread(shutil.rmtree, git_dir, True)
+            with suppress(OSError):
+                git_dir.parent.rmdir()  # as git does with the last one
+        else:
+            await run_git(self._repo.root, "worktree", "remove", "--force", "--force", str(self.path), check=False)
         await asyncio.to_thread(shutil.rmtree, trash, True)
 
     async def _clear(self) -> None:

@@ -31,6 +31,7 @@ from unstuck.workspace.coverage import (
     refuse_huge,
 )
 from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
+from unstuck.workspace.noted import noted_tree
 from unstuck.workspace.references import checked_out
 from unstuck.workspace.staging import Scan, stage, survey
 from unstuck.workspace.store import ObjectStore
@@ -43,8 +44,6 @@ _ARGUMENTS = 200
 _FEW = 8
 _BUSY = re.compile("unstable object source|short read|read error while indexing")
 _NO_ROOM = re.compile("[Oo]ut of diskspace|No space left|Disk quota exceeded|File too large")
-# The first line of git's list of folders in an index ("cache tree", gitformat-index): the files below the top one.
-_COUNTED = re.compile(rb"TREE.{4}\0(\d+) \d+\n", re.DOTALL)
 _CUT_OFF = "the restore did not come to its end"
 _AGAIN = "run it again, or take it back with `unstuck checkpoints undo`"
 _HEAD = "HEAD^{commit}"
@@ -87,7 +86,6 @@ class SideRepository:
         self._descriptors: tuple[int, ...] = ()
         self._user_index: Path | None = None
         self._tracked: tuple[tuple[int, ...], frozenset[str]] = ((), frozenset())
-        self._written: tuple[tuple[int, ...], str] = ((), "")
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
@@ -173,18 +171,11 @@ class SideRepository:
     async def save(self, paths: Iterable[str]) -> tuple[str, int]:
         """Put ``paths`` into the index, ignored or large as they may be; the new tree, and how many files it has."""
         await stage(self._saving, present=paths)
-        return await self._write_tree(), await self._count()
+        return await self._write_tree()
 
     async def covered(self) -> frozenset[str]:
         """Every path the index has."""
         return frozenset(split_paths((await self.git("ls-files", "-z")).out))
-
-    async def _count(self) -> int:
-        """How many files the index has; of one whose tree was just written git has noted it."""
-        with suppress(OSError):
-            if noted := _COUNTED.search((self.place / "index").read_bytes()):
-                return int(noted[1])
-        return len(await self.covered())
 
     async def names(self, tree: str, paths: Collection[str]) -> list[str]:
         """The files that ``tree`` has at and below ``paths``."""
@@ -218,14 +209,13 @@ class SideRepository:
 
         Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
-        self._written = (), ""
         await self.reading("update-index", "-q", "--refresh", check=False)
         try:
             await self.reading("read-tree", "-m", "-u", now, goal)
         except GitError as error:
             raise WorkspaceError(f"{_CUT_OFF}: {error.said}; {_AGAIN}") from error
         odd = split_paths((await self.reading("diff-files", "-z", "--name-only")).out)
-        if odd or await self._write_tree() != goal:
+        if odd or (await self._write_tree())[0] != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
             raise WorkspaceError(f"{_CUT_OFF}: {what} not as it was; {_AGAIN}")
 
@@ -250,7 +240,6 @@ class SideRepository:
         """
         directory, base = await self._checked_out()
         self._user_index = directory / "index" if self._store.repo else None
-        self._written = (), ""
         fresh = self.place / "index.fresh"
         fresh.unlink(missing_ok=True)
         self._begin_at(base)  # before it is pinned: who cleans up elsewhere meanwhile reads here what is borrowed
@@ -295,8 +284,10 @@ class SideRepository:
         return Path(directory), "" if asked.code or head == _HEAD else head
 
     async def _snapshot(self) -> Snapshot:
-        seen, tracked = await asyncio.gather(survey(self._surveying), self._tracked_though_ignored())
+        seen = await survey(self._surveying)
         found = seen.scan
+        # Unless we have it already, what was added in spite of an ignore rule is ignored here.
+        tracked = await self._tracked_though_ignored() if seen.ignored or found.removed else frozenset[str]()
         hidden: frozenset[LeftOut] = frozenset()
         if found.unclear:
             gone, hidden = await asyncio.to_thread(lost, self.tree, await self.covered(), seen.closed)
@@ -318,10 +309,8 @@ class SideRepository:
         refused = await self._stage(present)
         repositories = {LeftOut(path, "repository") for path in found.nested}
         everything = tuple(sorted(left_out | repositories | hidden | refused))
-        tree = await self._write_tree()
-        return Snapshot(
-            tree, await self._count(), everything, self._not_covered(seen.ignored | self._replacing(found)), size
-        )
+        tree, files = await self._write_tree()
+        return Snapshot(tree, files, everything, self._not_covered(seen.ignored | self._replacing(found)), size)
 
     async def _stage(self, present: Collection[str]) -> frozenset[LeftOut]:
         """Write ``present`` into the index, but for a few: git does not take every name, nor what is being written."""
@@ -361,22 +350,23 @@ class SideRepository:
 
     async def _saving(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Git that writes what changes in the index into a small file of its own: a large index costs less so."""
-        self._written = (), ""
         return await self.git(*_SPLIT, *arguments, stdin=stdin, check=check)
 
-    async def _write_tree(self) -> str:
-        """The tree of the index, asked of git only where the index is not the one of the last time."""
-        known, tree = self._written
-        if not known or known != self._index_now() or not self._store.has(tree):
+    async def _write_tree(self) -> tuple[str, int]:
+        """The tree of the index, written unless it is, and how many files it has."""
+        tree, files = self._noted()
+        if not tree or not self._store.has(tree):
             tree = (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
-            self._written = self._index_now(), tree
-        return tree
+            known, files = self._noted()
+            files = files if known == tree else len(await self.covered())
+        return tree, files
 
-    def _index_now(self) -> tuple[int, ...]:
-        """What is another once somebody's git has written the index, which it puts in the place of the one before."""
-        with suppress(OSError):
-            return _print_of((self.place / "index").stat())
-        return ()
+    def _noted(self) -> tuple[str, int]:
+        """The tree of the index and its files, as far as git has noted them there."""
+        try:
+            return noted_tree((self.place / "index").read_bytes())
+        except OSError:
+            return "", 0
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""

@@ -5,26 +5,18 @@ Paths are given to git one by one, never as patterns, so a name like ``:(top)*``
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from unstuck.workspace.git import Result, join_paths, split_paths
+from unstuck.workspace.git import Result, join_paths
 
 __all__ = ["Git", "Scan", "Survey", "scan", "stage", "survey"]
 
-_STATUS = (
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--no-renames",
-    "--untracked-files=all",
-    "--ignored=matching",
-    "--ignore-submodules=all",
-)
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
+_UNMERGED = frozenset({b"DD", b"AU", b"UD", b"UA", b"DU", b"AA", b"UU"})
 # A very long one is cut off by git.
 _CLOSED = re.compile(r"^warning: could not open directory '(.+?)(?:/': .*)?$", re.MULTILINE)
 
@@ -39,7 +31,8 @@ class Git(Protocol):
 class Scan:
     """Paths relative to the work tree. ``nested`` are other repositories inside it, each ending in a slash.
 
-    ``unclear`` is on where git could not look at something, such as a file behind a link to itself.
+    ``unclear`` is on where git could not look at something, such as a file behind a link to itself. ``unmerged`` are
+    those of the changed files that a merge has left with both sides.
     """
 
     removed: frozenset[str]
@@ -47,6 +40,7 @@ class Scan:
     untracked: frozenset[str]
     nested: frozenset[str]
     unclear: bool = False
+    unmerged: frozenset[str] = frozenset()
 
     @property
     def present(self) -> frozenset[str]:
@@ -77,36 +71,37 @@ async def survey(git: Git) -> Survey:
     Files that were only touched are looked at once: git may write down that they are the same. What the index has
     beyond HEAD does not matter.
     """
-    told = await git(*_STATUS)
-    found: dict[bytes, set[str]] = {}
-    for row in told.out.split(b"\0")[:-1]:
-        if row[1:2] != b" ":
-            found.setdefault(row[1:2], set()).add(os.fsdecode(row[3:]))
-    strangers = frozenset(found.pop(b"?", ()))
-    ignored = frozenset(found.pop(b"!", ()))
-    nested = frozenset(path for path in strangers if path.endswith("/"))
-    gone = found.pop(b"D", set())
-    changed = frozenset().union(*found.values())
-    replaced = frozenset(path for path in changed if path + "/" in nested)
-    seen = Scan(replaced | gone, changed - replaced, strangers - nested, nested, bool(told.err))
-    return Survey(seen, ignored, frozenset(f"{path}/" for path in _CLOSED.findall(told.err)))
+    told = await git(*_STATUS, "--ignored=matching", "--ignore-submodules=all")
+    found = _read(told)
+    ignored = frozenset(found.get(b"!", ()))
+    return Survey(_scan(found, told), ignored, frozenset(f"{path}/" for path in _CLOSED.findall(told.err)))
 
 
 async def scan(git: Git) -> Scan:
-    """Compare the work tree with the index; ignored files are left out. Changes neither.
+    """Compare the work tree with the index; ignored files are left out. Changes neither."""
+    told = await git(*_STATUS, "--ignore-submodules=none")
+    return _scan(_read(told), told)
 
-    A file that was only touched counts as changed until it is staged or the index is refreshed.
-    """
-    compared, others = await asyncio.gather(
-        git("diff-files", "-z", "--no-renames", "--name-status"),
-        git("ls-files", "-z", "--others", "--exclude-standard"),
-    )
-    fields = compared.out.split(b"\0")[:-1]
-    found = {os.fsdecode(path): status for status, path in zip(fields[::2], fields[1::2], strict=True)}
-    strangers = frozenset(split_paths(others.out))
+
+def _read(told: Result) -> dict[bytes, set[str]]:
+    """Paths by git's letter for how they differ from the index; ``U`` stands for those that are not merged."""
+    found: dict[bytes, set[str]] = {}
+    for row in told.out.split(b"\0")[:-1]:
+        letter = b"U" if row[:2] in _UNMERGED else row[1:2]
+        if letter != b" ":
+            found.setdefault(letter, set()).add(os.fsdecode(row[3:]))
+    return found
+
+
+def _scan(found: dict[bytes, set[str]], told: Result) -> Scan:
+    known = {letter: frozenset(paths) for letter, paths in found.items() if letter not in b"?!"}
+    strangers = frozenset(found.get(b"?", ()))
     nested = frozenset(path for path in strangers if path.endswith("/"))
-    removed = frozenset(path for path, status in found.items() if status == b"D" or path + "/" in nested)
-    return Scan(removed, frozenset(found) - removed, strangers - nested, nested, bool(compared.err))
+    gone = known.pop(b"D", frozenset())
+    changed = frozenset().union(*known.values())
+    replaced = frozenset(path for path in changed if path + "/" in nested)
+    unmerged = known.get(b"U", frozenset())
+    return Scan(replaced | gone, changed - replaced, strangers - nested, nested, bool(told.err), unmerged)
 
 
 async def stage(git: Git, *, removed: Iterable[str] = (), present: Iterable[str] = ()) -> bool:

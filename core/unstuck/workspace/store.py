@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +19,7 @@ from pathlib import Path
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.casing import folds_case
 from unstuck.workspace.git import Repository, Result, run_git, version_of_git
+from unstuck.workspace.references import commit_at
 
 __all__ = ["OLDEST_GIT", "ObjectStore"]
 
@@ -119,7 +121,7 @@ class ObjectStore:
 
     async def pin(self, commit: str) -> None:
         """Keep ``commit``, whose files are borrowed, from the user's own clean-up."""
-        if self.repo is not None:
+        if self.repo is not None and await commit_at(self.repo, _PINS + commit) != commit:
             await run_git(self.repo.common, "update-ref", _PINS + commit, commit)
 
     async def pinned(self) -> set[str]:
@@ -135,6 +137,23 @@ class ObjectStore:
             return
         for commit in commits:
             await run_git(self.repo.common, "update-ref", "-d", _PINS + commit)
+
+    def refer(self, reference: str, id: str) -> bool:
+        """Let a new ``reference`` stand at ``id``, as git writes one; False where there is one of this name."""
+        place = self.directory / reference
+        fresh = place.with_name(f".{secrets.token_hex(8)}.lock")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with fresh.open("x", encoding="ascii") as file:
+                file.write(f"{id}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(fresh, place)
+        except FileExistsError:
+            return False
+        finally:
+            fresh.unlink(missing_ok=True)
+        return True
 
     async def drop(self, references: Iterable[str]) -> None:
         """Delete ``references``."""

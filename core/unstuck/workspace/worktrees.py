@@ -21,7 +21,7 @@ from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, belongs_elsewhere, safe_name, sweep
 from unstuck.workspace.project import Project
 from unstuck.workspace.references import commit_at, head
-from unstuck.workspace.staging import scan, stage
+from unstuck.workspace.staging import Scan, scan, stage
 
 __all__ = ["REMEDIATION", "Worktrees", "kept_trees", "trees_of"]
 
@@ -61,6 +61,7 @@ class Worktrees:
         self._directory = trees_of(home, repo.common) / safe_name(run)
         self._lock = asyncio.Lock()
         self._baselines: set[Path] = set()
+        self._left_clean = False  # the tree in which results are merged, by us
 
     def of(self, run: str) -> Worktrees:
         """Those of another run in the same place."""
@@ -123,11 +124,13 @@ class Worktrees:
         """
         async with self._lock:
             place, tip = self._existing(task), await self.tip()
-            if await self._unresolved(place):  # by a refresh that was killed before it could take its merge back
-                await place.git("merge", "--abort")
             if await self._contains(await place.commit() or tip, tip):
                 return False
-            await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT))
+            found = await scan(place.git)
+            if _unresolved(place, found):  # by a refresh that was killed before it could take its merge back
+                await place.git("merge", "--abort")
+                found = await scan(place.git)
+            await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT), found)
             merged = await place.git("merge", "--quiet", *_MERGE, "-m", f"Bring in {self.branch}", tip, check=False)
             if merged.code:
                 await place.git("merge", "--abort", check=False)
@@ -141,14 +144,12 @@ class Worktrees:
         """
         async with self._lock:
             place, text = self._existing(task), admit(message, limit=_MESSAGE_LIMIT)
-            if unresolved := await self._unresolved(place):
+            found = await scan(place.git)
+            if unresolved := _unresolved(place, found):
                 raise IntegrationConflict(unresolved)
-            commit = await self._commit_all(_own_name(task), place, text)
-            tip = await self.tip()
+            commit = await self._commit_all(_own_name(task), place, text, found)
             if commit == place.start:
                 return None
-            if await self._contains(tip, commit):
-                return tip
             return await self._merge(commit, f"{one_line(text)}\n\nMerge of task {task}\n")
 
     async def left_behind(self, task: str) -> tuple[str, ...]:
@@ -295,10 +296,10 @@ class Worktrees:
         await place.add(start, branch.removeprefix(_BRANCHES))
         return place
 
-    async def _commit_all(self, name: str, place: TreePlace, message: str) -> str:
+    async def _commit_all(self, name: str, place: TreePlace, message: str, seen: Scan) -> str:
         """Everything in the tree as one commit on the task's branch, wherever the agent has left HEAD."""
         await place.unlock()
-        found = without(await scan(place.git), _OWN)
+        found = without(seen, _OWN)
         await stage(place.git, removed=found.removed, present=found.present)
         tree = (await place.git("write-tree")).line
         branch = self._branch(name)
@@ -322,26 +323,23 @@ class Worktrees:
         other = await place.git("rev-parse", "--verify", "--quiet", "MERGE_HEAD", check=False)
         return ("-p", other.line) if other.code == 0 else ()
 
-    @staticmethod
-    async def _unresolved(place: TreePlace) -> tuple[str, ...]:
-        """The files of a merge in the tree that still show both sides."""
-        unmerged = split_paths((await place.git("diff", "--name-only", "--diff-filter=U", "-z")).out)
-        return tuple(path for path in unmerged if _has_markers(place.path / path))
-
     async def _merge(self, commit: str, message: str) -> str:
-        place = await self._tree(_INTEGRATION)
+        place, merging = await self._tree(_INTEGRATION), ("merge", "--quiet", *_MERGE, "-m", message, commit)
         await place.unlock()
         self._unlock(self._branch(_INTEGRATION))
-        # Nobody works in this tree, so whatever a killed merge left in it may go.
-        await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
-        await place.git("clean", "-fdq")
-        merged = await place.git("merge", "--quiet", *_MERGE, "-m", message, commit, check=False)
-        if merged.code == 0:
-            return await self.tip()
-        try:
-            raise await self._conflict(place, merged, commit)
-        finally:
+        if not self._left_clean or (await place.git(*merging, check=False)).code:
+            self._left_clean = False
+            # Nobody works in this tree, so whatever a killed merge left in it may go.
             await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
+            await place.git("clean", "-fdq")
+            merged = await place.git(*merging, check=False)
+            if merged.code:
+                try:
+                    raise await self._conflict(place, merged, commit)
+                finally:
+                    await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
+            self._left_clean = True
+        return await self.tip()
 
     @staticmethod
     async def _conflict(place: TreePlace, merged: Result, commit: str) -> WorkspaceError:
@@ -381,7 +379,8 @@ class Worktrees:
             return reason
         if branch and not await self._contains(tip, branch):
             return f"commits that are not on {self.branch}"
-        if branch and (elsewhere := await self._elsewhere(name)):
+        is_here = place.is_linked and place.is_on(self._branch(name))
+        if branch and not is_here and (elsewhere := await self._elsewhere(name)):
             return f"its tree was moved to {elsewhere}"
         return ""
 
@@ -416,6 +415,11 @@ async def kept_trees(project: Project, home: Path) -> tuple[Kept, ...]:
 
 def _own_name(task: str) -> str:
     return task if task == REMEDIATION else safe_name(task)
+
+
+def _unresolved(place: TreePlace, found: Scan) -> tuple[str, ...]:
+    """The files of a merge in the tree that still show both sides."""
+    return tuple(path for path in sorted(found.unmerged) if _has_markers(place.path / path))
 
 
 def _has_markers(file: Path) -> bool:
