@@ -18,10 +18,9 @@ from unstuck_tui.cli import cli
 if TYPE_CHECKING:
     from conftest import Stage
 
-FULL_LADDER = [
-    *("first", "failed", "retry", "failed", "retry", "failed", "retry", "failed"),
-    *("restored", "pivot", "failed", "restored", "pivot", "failed", "restored", "pivot", "failed"),
-    *("researched", "research", "failed", "researched", "research", "failed", "gate stuck"),
+LADDER = [
+    *("first", "failed", "retry", "failed", "restored", "pivot", "failed"),
+    *("researched", "research", "failed", "gate stuck"),
 ]
 
 
@@ -46,29 +45,29 @@ def test_fixed_on_a_retry(stage: Stage) -> None:
 
 def test_fixed_by_a_pivot(stage: Stage) -> None:
     """A pivot starts from the files as they were, is told an approach, and what failed is not in the result."""
-    stage.limits(max_retries=1)
+    stage.limits(max_retries=0)
     played = stage.play("fixed-by-a-pivot")
-    assert played.path == ["first", "failed", "retry", "failed", "restored", "pivot", "passed", "succeeded"]
-    assert "Take a different one" in played.told(3)
-    assert "\nApproach: " in played.told(3)
+    assert played.path == ["first", "failed", "restored", "pivot", "passed", "succeeded"]
+    assert "Take a different one" in played.told(2)
+    assert "\nApproach: " in played.told(2)
     assert "casefold" in played.file("shop/search.py")
     assert "lower()" not in played.file("shop/search.py")
 
 
 def test_fixed_after_research(stage: Stage) -> None:
     """What research found is handed to the agent, which can only then succeed."""
-    stage.limits(max_retries=0, max_pivots=1)
+    stage.limits(max_retries=0, max_pivots=0)
     played = stage.play("fixed-after-research")
-    path = ["first", "failed", "restored", "pivot", "failed", "researched", "research", "passed", "succeeded"]
-    assert played.path == path
-    assert "GRAMS_PER_OUNCE = 28.349523125" in played.told(3)
+    assert played.path == ["first", "failed", "researched", "research", "passed", "succeeded"]
+    assert "GRAMS_PER_OUNCE = 28.349523125" in played.told(2)
     assert "ounces * GRAMS_PER_OUNCE" in played.file("shop/catalog.py")
 
 
 def test_three_identical_failures(stage: Stage) -> None:
     """The agent hears that it failed in the same way three times; the ladder goes on, and no gate opens."""
+    stage.limits(max_retries=2)
     played = stage.play("three-identical-failures")
-    retries = ["retry", "failed"] * 3
+    retries = ["retry", "failed"] * 2
     assert played.path == ["first", "failed", *retries, "restored", "pivot", "passed", "succeeded"]
     assert "the same failure 3 times in a row" in played.told(4)
     assert played.file("shop/orders.py").endswith("return count + 1000\n")
@@ -111,7 +110,7 @@ def test_hangs_silently(stage: Stage) -> None:
 
 
 def test_busy_but_silent(stage: Stage) -> None:
-    """An agent that computes three times as long as the idle limit is left alone."""
+    """An agent that computes twice as long as the idle limit is left alone."""
     played = stage.play("busy-but-silent", speed="10")
     assert played.path == ["first", "passed", "succeeded"]
     assert "max(sales" in played.file("shop/recommend.py")
@@ -244,20 +243,13 @@ def test_says_done_and_is_not(stage: Stage) -> None:
     assert played.data("attempt_ended")[0]["report"]["signal"] == "complete"
 
 
-def test_truly_stuck_asks_after_the_whole_ladder(stage: Stage) -> None:
-    """Three retries, three pivots, two rounds of research, then the question; a person's way solves it."""
+def test_truly_stuck_asks_after_every_rung(stage: Stage) -> None:
+    """No retry, no pivot and no research helps, so there is the question; a person's way solves it."""
+    stage.limits(max_retries=1, max_pivots=1, max_research=1)
     played = stage.play("truly-stuck", {"gate": "stuck", "answer": "show-me", "text": "sign with: endpoint secret"})
-    assert played.path == [*FULL_LADDER, "answer show_me", "human", "passed", "succeeded"]
-    assert "sign with: endpoint secret" in played.told(10)
+    assert played.path == [*LADDER, "answer show_me", "human", "passed", "succeeded"]
+    assert "sign with: endpoint secret" in played.told(5)
     assert 'SECRET = b"endpoint secret"' in played.file("shop/webhook.py")
-
-
-def test_truly_stuck_waits_for_a_person(stage: Stage) -> None:
-    """Where nobody answers, the run ends with 3 and the question stays open."""
-    stage.limits(max_retries=0, max_pivots=0, max_research=0)
-    played = stage.play("truly-stuck")
-    assert played.path == ["first", "failed", "gate stuck", "parked"]
-    assert played.code == 3
 
 
 def test_floods_the_screen(stage: Stage) -> None:
