@@ -11,7 +11,6 @@ CHECK = "if ! grep -q right made.txt; then echo 'AssertionError: not right yet';
 # Works wrongly until it is told to use the blue one.
 SCRIPT = 'if grep -q "the blue one" "$UNSTUCK_PROMPT_FILE"; then echo right > made.txt; else echo wrong > made.txt; fi'
 SPOKEN = {"show_me": "Take the blue one from the shelf", "retry": "try the blue one"}
-WAYS = ("rule", "offline", "live")
 
 
 def web(bench, ask_at_once, **task):
@@ -63,8 +62,9 @@ def done_tasks(bench):
     return {name: status for name, status in bench.statuses().items() if name != "busy"}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("choice", SPOKEN)
+@pytest.mark.parametrize(
+    ("choice", "way"), [("show_me", "rule"), ("show_me", "live"), ("retry", "rule"), ("retry", "offline")]
+)
 def test_words_reach_the_next_prompt(bench, ask_at_once, choice, way):
     """Show-me and retry: my words are in the agent's next prompt, its files become right, and the rest goes on."""
     done = give(bench, keep_alive(bench, web(bench, ask_at_once), way), way, choice, SPOKEN[choice])
@@ -86,12 +86,9 @@ def test_words_reach_the_next_prompt(bench, ask_at_once, choice, way):
     ("choice", "after_skip", "after", "way"),
     [
         ("skip", "block", None, "rule"),
-        ("skip", "block", None, "offline"),
         ("skip", "run", "succeeded", "live"),
-        ("skip", "skip", "skipped", "rule"),
-        ("abandon", "block", None, "live"),
-        ("abandon", "run", "succeeded", "offline"),
         ("abandon", "skip", "skipped", "rule"),
+        ("abandon", "block", None, "offline"),
     ],
 )
 def test_skip_and_abandon_end_the_task(bench, ask_at_once, choice, after_skip, after, way):
@@ -126,14 +123,13 @@ def test_an_abandoned_run_repeats_its_result(bench, ask_at_once):
     assert (bench.folder / "events.jsonl").read_bytes() == log
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["rule", "offline"])
 def test_a_chosen_option_reaches_the_agent(bench, ask_at_once, way):
     """An agent asks with options; what I choose stands in its next prompt."""
     plan = web(bench, ask_at_once)
     signal = {"signal": "needs_guidance", "question": "Which one?", "options": ["the red one", "the blue one"]}
     question = f"echo 'UNSTUCK {json.dumps(signal)}'"
     bench.agent("worker", f"if [ $n = 1 ]; then {question}; else {SCRIPT}; fi")
-    plan = keep_alive(bench, plan, way)
     if way == "rule":
         answers = bench.answers({"gate": "question", "answer": "choose", "number": 2})
         done = bench.run(plan, "--answers", answers)
