@@ -77,7 +77,7 @@ def line_of(record: Record) -> bytes:
 def test_every_event_comes_back_as_it_was(name: str) -> None:
     """Whatever an event holds, the log gives it back."""
 
-    @settings(max_examples=20)
+    @settings(max_examples=8)
     @given(events(name))
     def comes_back(event: Event) -> None:
         record = a_record(event)

@@ -40,18 +40,18 @@ OLDEST = (2, 36)
 """The first git that lists work trees with any name."""
 
 _ALWAYS = {
-    "GIT_AUTHOR_NAME": "unstuck",
-    "GIT_AUTHOR_EMAIL": "unstuck@localhost",
-    "GIT_COMMITTER_NAME": "unstuck",
-    "GIT_COMMITTER_EMAIL": "unstuck@localhost",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_EDITOR": "true",
-    "LC_ALL": "C",
+    b"GIT_AUTHOR_NAME": b"unstuck",
+    b"GIT_AUTHOR_EMAIL": b"unstuck@localhost",
+    b"GIT_COMMITTER_NAME": b"unstuck",
+    b"GIT_COMMITTER_EMAIL": b"unstuck@localhost",
+    b"GIT_TERMINAL_PROMPT": b"0",
+    b"GIT_OPTIONAL_LOCKS": b"0",
+    b"GIT_EDITOR": b"true",
+    b"LC_ALL": b"C",
     # Else glibc gives the memory for each object back and asks for it again: most of the time of saving many files.
-    "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
+    b"MALLOC_TRIM_THRESHOLD_": b"%d" % (64 * 2**20),
 }
-_NO_USER_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+_NO_USER_CONFIG = {b"GIT_CONFIG_GLOBAL": os.devnull.encode(), b"GIT_CONFIG_SYSTEM": os.devnull.encode()}
 _SETTINGS = (
     f"core.hooksPath={os.devnull}",
     "core.fsmonitor=false",
@@ -155,11 +155,12 @@ def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
 def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[bytes, bytes]:
     """In bytes, as they are handed on: there are many, for each git."""
     kept = b"GIT_CONFIG_" if user_config else b"\0"
-    ours = {**_ALWAYS, **({} if user_config else _NO_USER_CONFIG), **(extra or {})}
     inherited = os.environb.items()
     return {
         **{key: value for key, value in inherited if not key.startswith(b"GIT_") or key.startswith(kept)},
-        **{os.fsencode(key): os.fsencode(value) for key, value in ours.items()},
+        **_ALWAYS,
+        **({} if user_config else _NO_USER_CONFIG),
+        **{os.fsencode(key): os.fsencode(value) for key, value in (extra or {}).items()},
     }
 
 

@@ -34,7 +34,7 @@ from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git,
 from unstuck.workspace.noted import noted_tree
 from unstuck.workspace.references import checked_out
 from unstuck.workspace.staging import Scan, stage, survey
-from unstuck.workspace.store import ObjectStore
+from unstuck.workspace.store import ObjectStore, lock
 
 __all__ = ["SideRepository", "Snapshot"]
 
@@ -98,7 +98,7 @@ class SideRepository:
                 path = self._store.directory.with_name(f"{self.name}.lock")
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 try:
-                    await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+                    await lock(descriptor, fcntl.LOCK_EX)
                     self._descriptors = (shared, descriptor)
                     yield
                 finally:
@@ -300,7 +300,9 @@ class SideRepository:
         # One file in the index from inside another repository would make all that is in there look like our own.
         others = tuple(found.nested)
         candidates = found.present | frozenset(path for path in tracked if not path.startswith(others))
-        left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
+        left_out, size = frozenset[LeftOut](), 0
+        if candidates:
+            left_out, size = await asyncio.to_thread(out_of_reach, self.tree, candidates, self._file_limit)
         names = {entry.path for entry in left_out}
         present = candidates - names - found.removed
         if not self._allowed:

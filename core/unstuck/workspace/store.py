@@ -21,7 +21,7 @@ from unstuck.workspace.casing import folds_case
 from unstuck.workspace.git import Repository, Result, run_git, version_of_git
 from unstuck.workspace.references import commit_at
 
-__all__ = ["OLDEST_GIT", "ObjectStore"]
+__all__ = ["OLDEST_GIT", "ObjectStore", "lock"]
 
 OLDEST_GIT = (2, 32)
 """The first git that leaves the user's configuration out when it is told to (GIT_CONFIG_GLOBAL)."""
@@ -100,7 +100,7 @@ class ObjectStore:
         self.directory.parent.mkdir(parents=True, exist_ok=True)
         descriptor = self._descriptor()
         try:
-            await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_SH)
+            await lock(descriptor, fcntl.LOCK_SH)
             yield descriptor
         finally:
             os.close(descriptor)
@@ -204,6 +204,14 @@ class ObjectStore:
             repo.root, "config", "--type=path", "--get", "core.excludesFile", check=False, user_config=True
         )
         return ("-c", f"core.excludesFile={asked.line}") if asked.code == 0 else ()
+
+
+async def lock(descriptor: int, how: int) -> None:
+    """Take the lock on a file, a ``LOCK_…`` of fcntl; a thread is only needed where somebody has to be waited for."""
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        await asyncio.to_thread(fcntl.flock, descriptor, how)
 
 
 async def _refuse_old_git(place: Path) -> None:
