@@ -118,32 +118,48 @@ class House:
         return self.runs[-1] if cwd is None else ""
 
 
+@pytest.fixture(scope="session")
+def first_house(first_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that every test's own one is copied from."""
+    root = Path(shutil.copytree(first_repo, tmp_path_factory.mktemp("house") / "repo", symlinks=True))
+
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    nobodys = theirs | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    identity = ("-c", "user.name=Ann Example", "-c", "user.email=ann@example.org")
+
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", *identity, *arguments], cwd=root, env=nobodys, check=True, capture_output=True)
+
+    (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    (root / "kept.txt").write_text("kept\n", encoding="utf-8")
+    git("add", "-A")
+    git("commit", "-q", "-m", "More")
+    (root / "kept.txt").write_text("stashed\n", encoding="utf-8")
+    git("stash", "push", "-q")
+    git("branch", "unstuck-like")
+    git("config", "user.note", "mine")
+    (root / "README.md").write_text("# staged\n", encoding="utf-8")
+    git("add", "README.md")
+    (root / "README.md").write_text("# unstaged\n", encoding="utf-8")
+    (root / "new.txt").write_text("untracked\n", encoding="utf-8")
+    (root / "debug.log").write_text("ignored\n", encoding="utf-8")
+    (root / "link").symlink_to("kept.txt")
+    return root
+
+
 @pytest.fixture
 def house(
-    repo: Path,
+    first_house: Path,
     tmp_path: Path,
     inside: Callable[..., tuple[int, str, str]],
     start: Callable[..., subprocess.Popen[bytes]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[House]:
     """A repository with staged, unstaged, untracked and ignored changes, a stash, a branch and a tree of their own."""
+    repo = Path(shutil.copytree(first_house, tmp_path / "repo", symlinks=True))
     for name, value in FAST.items():
         monkeypatch.setenv(name, value)
     house = House(repo, inside, start, tmp_path)
-    (repo / ".gitignore").write_text("*.log\n", encoding="utf-8")
-    (repo / "kept.txt").write_text("kept\n", encoding="utf-8")
-    house.git("add", "-A")
-    house.git("commit", "-q", "-m", "More")
-    (repo / "kept.txt").write_text("stashed\n", encoding="utf-8")
-    house.git("stash", "push", "-q")
-    house.git("branch", "unstuck-like")
-    house.git("config", "user.note", "mine")
-    (repo / "README.md").write_text("# staged\n", encoding="utf-8")
-    house.git("add", "README.md")
-    (repo / "README.md").write_text("# unstaged\n", encoding="utf-8")
-    (repo / "new.txt").write_text("untracked\n", encoding="utf-8")
-    (repo / "debug.log").write_text("ignored\n", encoding="utf-8")
-    (repo / "link").symlink_to("kept.txt")
     yield house
     for process in house.started:
         if process.poll() is None:

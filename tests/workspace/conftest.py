@@ -127,7 +127,7 @@ def plain(tmp_path: Path) -> Project:
 def _prepared(folder: Path) -> Project:
     folder.mkdir()
     project = Project(folder)
-    project.git("init", "-q", "-b", "main")
+    project.git("init", "-q", "-b", "main", "--template=")
     return project
 
 

@@ -224,8 +224,7 @@ async def test_the_users_own_ignore_rules_hold(project, clock, isolated):
     """What a person ignores everywhere, or in this clone only, is not saved."""
     (isolated / "ignore").write_text("*.swp\n")
     (isolated / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
-    (project.root / ".git" / "info" / "exclude").write_text("private\n")
-    project.write({"a.swp": "x", "private": "x", "seen": "x"})
+    project.write({".git/info/exclude": "private\n", "a.swp": "x", "private": "x", "seen": "x"})
     before = (await (await project.store(clock)).create("a", run="r")).files
     assert before == len({"app.py", "lib/util.py", ".gitignore", "seen"})
 
