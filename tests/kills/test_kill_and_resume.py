@@ -158,7 +158,7 @@ def test_an_unkilled_run_keeps_the_promises_too(child: Child, scripted: ModuleTy
     assert {"restore_done", "research_done", "result_integrated", "transient_error_retry"} <= names
 
 
-@pytest.mark.parametrize("first", [9, 27, 43])
+@pytest.mark.parametrize("first", [9, 43])
 def test_a_run_that_is_killed_again_and_again_still_ends(child: Child, scripted: ModuleType, first: int) -> None:
     """Three kills in a row, two of them in the middle of picking up the pieces."""
     assert child.work("--kill-durable", str(first))[0] == -signal.SIGKILL
