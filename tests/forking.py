@@ -159,7 +159,10 @@ def main() -> None:
             _end(sys.modules["unstuck.agents.forwarder"].main())
         elif sys.argv[0] == sys.executable:
             del sys.argv[0]
-            runpy.run_path(sys.argv[0], run_name="__main__")
+            if sys.argv[0] == "-c":
+                exec(sys.argv.pop(1), {"__name__": "__main__"})
+            else:
+                runpy.run_path(sys.argv[0], run_name="__main__")
         else:
             commands.main()
     except SystemExit as ended:

@@ -313,7 +313,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("word", "when"), STEPS)
-async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_path, git_that, word, when):
+async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_path, git_that, start, word, when):
     """kill -9 of the supervisor and its git before, in and after every step: the next try brings all in, once."""
     project.write({"lib/util.py": "mine\n"})
     mine = project.commit("mine")
@@ -322,8 +322,8 @@ async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_
     back = f"{half}; $GIT update-ref refs/heads/main {mine}; {kill}"
     action = {"before": kill, "after": f'$GIT "$@"; {kill}', "half": back}[when]
     wrapper = git_that(word, action)
-    died = subprocess.run([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"], check=False)
-    assert died.returncode == -signal.SIGKILL
+    died = start("-c", SCRIPT, project.root, tmp_path / "state", program=sys.executable)
+    assert died.wait(60) == -signal.SIGKILL
     wrapper.unlink()
     await delivery.deliver("merge")
     assert project.git("rev-parse", "main^1", "main^2").split() == [mine, await trees.tip()]
@@ -336,15 +336,15 @@ async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_
     assert project.git("worktree", "list").count("\n") == 1
 
 
-async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, delivery, tmp_path, git_that):
+async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, delivery, tmp_path, git_that, start):
     """Only the supervisor is killed: its git goes on to the end, and the next one waits for it instead of meddling."""
     door = tmp_path / "door"
     os.mkfifo(door)
     wrapper = git_that("merge --ff-only", f'kill -9 $PPID; : < {door}; exec $GIT "$@"')
-    died = subprocess.run([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"], check=False)
-    assert died.returncode == -signal.SIGKILL
+    program = ("-c", SCRIPT, project.root, tmp_path / "state")
+    assert start(*program, program=sys.executable).wait(60) == -signal.SIGKILL
     wrapper.unlink()
-    again = subprocess.Popen([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"])
+    again = start(*program, program=sys.executable)
     assert project.git("rev-parse", "main").strip() != await trees.tip()
     door.write_bytes(b"")
     assert again.wait(60) == 0
@@ -352,12 +352,12 @@ async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, 
     assert project.git("status", "--porcelain") == ""
 
 
-async def test_an_edit_after_a_kill_is_not_taken_back(project, trees, delivery, tmp_path, git_that):
+async def test_an_edit_after_a_kill_is_not_taken_back(project, trees, delivery, tmp_path, git_that, start):
     """What I changed between the kill and the next try is mine: it is named and stays."""
-    start = project.git("rev-parse", "main").strip()
-    action = f'$GIT "$@"; $GIT update-ref refs/heads/main {start}; kill -9 $PPID; exit 1'
+    first = project.git("rev-parse", "main").strip()
+    action = f'$GIT "$@"; $GIT update-ref refs/heads/main {first}; kill -9 $PPID; exit 1'
     wrapper = git_that("merge --ff-only", action)
-    subprocess.run([sys.executable, "-c", SCRIPT, project.root, tmp_path / "state"], check=False)
+    start("-c", SCRIPT, project.root, tmp_path / "state", program=sys.executable).wait(60)
     wrapper.unlink()
     (project.root / "app.py").write_text("edited since\n")
     with pytest.raises(DeliveryRefused, match=r"uncommitted changes.*app\.py"):

@@ -49,10 +49,10 @@ def slow_git(tmp_path: Path) -> Path:
     return here
 
 
-def start_restore(root: Path, checkpoint: str, slow_git: Path) -> tuple[subprocess.Popen[bytes], int]:
+def start_restore(start, root: Path, checkpoint: str, slow_git: Path) -> tuple[subprocess.Popen[bytes], int]:
     """Start a supervisor that restores; returns it and the process id of its git, both alive."""
     environment = {**os.environ, "PATH": f"{slow_git}{os.pathsep}{os.environ['PATH']}"}
-    supervisor = subprocess.Popen([sys.executable, "-c", RESTORE, str(root), checkpoint], env=environment)
+    supervisor = start("-c", RESTORE, root, checkpoint, program=sys.executable, env=environment)
     return supervisor, int((slow_git / "started").read_text())
 
 
@@ -79,11 +79,11 @@ def lock_is_held(root: Path) -> bool:
     return False
 
 
-async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, slow_git):
+async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, slow_git, start):
     """Supervisor and git are killed while files are being written: nothing is lost, and the next try gets there."""
     store, saved, before = await changed_project(project, clock)
     spoiled = project.files()
-    supervisor, git = await asyncio.to_thread(start_restore, project.root, saved.id, slow_git)
+    supervisor, git = await asyncio.to_thread(start_restore, start, project.root, saved.id, slow_git)
     supervisor.kill()
     supervisor.wait()
     witness = project.root / "many" / f"f{FILES // 2 + 1:04}"
@@ -101,10 +101,10 @@ async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, 
     assert project.files() == spoiled
 
 
-async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, clock, slow_git):
+async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, clock, slow_git, start):
     """The lock stays held until the orphaned git has ended, so two never write the same files at once."""
     store, saved, before = await changed_project(project, clock)
-    supervisor, _git = await asyncio.to_thread(start_restore, project.root, saved.id, slow_git)
+    supervisor, _git = await asyncio.to_thread(start_restore, start, project.root, saved.id, slow_git)
     supervisor.kill()
     supervisor.wait()
     assert lock_is_held(project.root)
@@ -141,7 +141,7 @@ exec {git} "$@"
 """
 
 
-async def test_killed_at_any_moment_it_can_always_be_run_again(project, clock, tmp_path):
+async def test_killed_at_any_moment_it_can_always_be_run_again(project, clock, tmp_path, start):
     """Restores killed again and again, git and all, end where they were to, and nothing of mine was ever touched."""
     rounds = int(os.environ.get("UNSTUCK_KILLS", "0")) or 3
     chance = random.Random(rounds)
@@ -158,8 +158,8 @@ async def test_killed_at_any_moment_it_can_always_be_run_again(project, clock, t
     environment = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
     for _ in range(rounds):
         (here / "pids").write_text("")
-        command = [sys.executable, "-c", SWING, str(project.root), saved.id, other.id]
-        supervisor = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        command = ("-c", SWING, project.root, saved.id, other.id)
+        supervisor = start(*command, program=sys.executable, env=environment, stdout=subprocess.PIPE)
         assert supervisor.stdout is not None
         supervisor.stdout.readline()
         moment = chance.randrange(60)

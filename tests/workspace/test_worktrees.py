@@ -399,6 +399,18 @@ async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(project, trees
     assert kept.reason == "a submodule with commits of its own: part"
 
 
+async def test_whatever_lies_where_results_are_merged_is_no_hindrance(project, trees):
+    """What somebody has left in the tree that nobody works in goes, also between two results of one run."""
+    (await trees.create("a") / "a").write_text("a")
+    (await trees.create("b") / "b").write_text("b")
+    await trees.integrate("a", "A")
+    merging = trees.path("a").with_name("_run")
+    (merging / "b").write_text("in the way")
+    (merging / "app.py").write_text("changed")
+    tip = await trees.integrate("b", "B")
+    assert (show(project, tip, "b"), show(project, tip, "app.py")) == ("b", "one\n")
+
+
 async def test_results_are_let_go_only_where_they_have_arrived(project, trees):
     """When an old run's record goes, the branch with its results goes only if another branch has them."""
     (await trees.create("t") / "new").write_text("x")
@@ -441,7 +453,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("word", ["commit-tree", "update-ref refs/heads/unstuck/r1/t", "merge --quiet --ff"])
-async def test_killed_at_any_step_a_result_comes_in_once(project, trees, tmp_path, git_that, word, when):
+async def test_killed_at_any_step_a_result_comes_in_once(project, trees, tmp_path, git_that, start, word, when):
     """kill -9 before or after the commit, the reference and the merge: the next try has it in, once."""
     (await trees.create("other") / "other.txt").write_text("other\n")
     await trees.integrate("other", "Other")
@@ -450,9 +462,8 @@ async def test_killed_at_any_step_a_result_comes_in_once(project, trees, tmp_pat
     (trees.path("other") / "app.py").write_text("one\n")
     kill = "kill -9 $PPID; exit 1"
     wrapper = git_that(word, kill if when == "before" else f'$GIT "$@"; {kill}')
-    program = (sys.executable, "-c", INTEGRATING, str(project.root), str(tmp_path / "state"))
-    died = await asyncio.create_subprocess_exec(*program)
-    assert await died.wait() == -signal.SIGKILL
+    died = start("-c", INTEGRATING, project.root, tmp_path / "state", program=sys.executable)
+    assert died.wait(60) == -signal.SIGKILL
     wrapper.unlink()
     tip = await trees.integrate("t", "Work")
     assert await trees.integrate("t", "Work") == tip == await trees.tip()
