@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -187,10 +188,10 @@ for number in range(50):
 """
 
 
-def test_runs_at_the_same_time_share_one_memory(tmp_path: Path) -> None:
+def test_runs_at_the_same_time_share_one_memory(tmp_path: Path, start: Callable[..., subprocess.Popen[bytes]]) -> None:
     """Several processes that write at once lose no line and mix none."""
     path = tmp_path / "memory.jsonl"
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, str(who)]) for who in range(4)]
+    writers = [start("-c", WRITER, path, str(who), program=sys.executable) for who in range(4)]
     assert [writer.wait() for writer in writers] == [0] * 4
     memory = reloaded(path)
     assert memory.skipped == 0

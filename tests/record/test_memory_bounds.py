@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,12 +128,13 @@ one.compact(1_800_000_000.0)
 
 
 @pytest.mark.parametrize("point", ["half written", "before its name", "after it"])
-def test_killed_while_it_is_written_anew(tmp_path: Path, point: str) -> None:
+def test_killed_while_it_is_written_anew(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[bytes]], point: str
+) -> None:
     """kill -9 at each step: every line that was worth keeping is there, and the next run writes it anew."""
     path = tmp_path / "memory.jsonl"
     written(path, [RULE, *[failed(number % 10) for number in range(SPARE_LINES + 10)]])
-    killed = subprocess.run([sys.executable, "-c", KILLED, path, point], check=False)
-    assert killed.returncode == -signal.SIGKILL
+    assert start("-c", KILLED, path, point, program=sys.executable).wait(60) == -signal.SIGKILL
     memory = reloaded(path)
     assert (memory.rule("s"), len(memory.failed("s")), memory.skipped) == (RULE, 10, 0)
     memory.remember(failed(11))
@@ -153,12 +155,14 @@ for number in range(200):
 """
 
 
-def test_others_write_while_it_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_write_while_it_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[..., subprocess.Popen[bytes]]
+) -> None:
     """Runs that learn something at that very moment write into the new file: nothing of theirs is lost."""
     path = tmp_path / "memory.jsonl"
     monkeypatch.setattr("unstuck.record.memory.SPARE_LINES", 1)
     memory = written(path, [RULE])
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, str(who)]) for who in range(2)]
+    writers = [start("-c", WRITER, path, str(who), program=sys.executable) for who in range(2)]
     while any(writer.poll() is None for writer in writers):
         memory.compact(NOW)
     assert [writer.wait() for writer in writers] == [0, 0]
