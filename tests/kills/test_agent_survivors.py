@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -37,11 +38,14 @@ def outside(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("with_the_shim", [False, True])
 def test_an_agent_never_works_beside_its_successor(
-    repo: Path, outside: Path, with_the_shim: bool, capsys: pytest.CaptureFixture[str]
+    repo: Path,
+    outside: Path,
+    start: Callable[..., subprocess.Popen[bytes]],
+    with_the_shim: bool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Kill -9 the supervisor (and the helper that would end what is left, too): the resumed run works alone."""
-    command = [sys.executable, str(SCRIPT), str(repo), str(outside)]
-    supervisor = subprocess.Popen(command)
+    supervisor = start(SCRIPT, repo, outside, program=sys.executable)
     assert (outside / "started").read_text() == "started"
     agent = psutil.Process(int((outside / "pid").read_text()))
     victims = [supervisor.pid, agent.ppid()] if with_the_shim else [supervisor.pid]
