@@ -117,7 +117,7 @@ def test_a_program_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Pa
     terminal.press("escape")
     terminal.gone("cannot be started")
     terminal.until("needs you", "waits for you")
-    editor.write_text("#!/bin/sh\necho from the list\nexec cat\n", encoding="utf-8")
+    editor.write_text("#!/bin/sh\nstty sane\necho from the list\nexec cat\n", encoding="utf-8")  # once it is in front
     terminal.press(key_of("gate.answer"))
     terminal.until(OPEN)
     terminal.press(key_of("stuck.abandon"))
