@@ -342,6 +342,31 @@ async def test_much_of_a_tree_needs_a_typed_yes(showing: Any) -> None:
         assert not (core.root / "new7").exists()
 
 
+async def test_whoever_leaves_while_a_plan_is_made_is_not_called_back(
+    showing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I ask for a restore and go back before its plan is there: no dialog comes up where I am, and it is said."""
+    has_left, plan = asyncio.Event(), CheckpointStore.plan
+
+    async def slow(store: CheckpointStore, id: str) -> Any:
+        await has_left.wait()
+        return await plan(store, id)
+
+    monkeypatch.setattr(CheckpointStore, "plan", slow)
+    async with showing() as stage:
+        core = stage.story.core
+        saved = await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        (core.root / "README.md").write_text("mine\n", encoding="utf-8")
+        await opened(stage)
+        await press(stage, "browse.checkpoints")
+        await stage.pilot.press(key_of("checkpoints.restore"), key_of("browse.back"))
+        has_left.set()
+        await settled(stage)
+        assert stage.app.screen is stage.main
+        assert told(stage) == f"Restore {saved.id}? You had left before that could be asked: nothing is changed."
+        assert (core.root / "README.md").read_text(encoding="utf-8") == "mine\n"
+
+
 async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Any) -> None:
     """An answer becomes a rule that holds; whatever is chosen is forgotten after a yes, and only that."""
     async with showing() as stage:

@@ -232,7 +232,13 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.app.notify(said, severity="warning" if trouble else "information", timeout=12, markup=False)
 
     async def agreed(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
-        """Whether the person says yes to this; where ``typed`` is given, by typing it."""
+        """Whether the person says yes to this; where ``typed`` is given, by typing it.
+
+        Nobody who has left meanwhile is called back: what is typed elsewhere by then was meant for that.
+        """
+        if not self.is_whole:
+            self.tell(f"{title} You had left before that could be asked: nothing is changed.", trouble=True)
+            return False
         # In a replay it is the person's time that passes, not the run's.
         clock = SystemClock() if self._view.is_past else self._view.clock
         dialog = ConfirmDialog(title, said, yes, clock=clock, typed=typed, hint=hint)
