@@ -46,6 +46,7 @@ def test_keys_are_taken_as_people_write_them() -> None:
         ({"task.open": "o", "table.sort": "o"}, "o is the key of table.sort (sort) already"),
         ({"stuck.skip": "1"}, "1 is the key of stuck.show_me (Show me how) already"),
         ({"stuck.skip": "ctrl+c"}, "ctrl+c is the key of app.interrupt"),
+        ({"app.interrupt": "W"}, "W is typed in texts, and this works there, too"),
         ({"question.skip": "2"}, "2 is the key of what a question offers itself already"),
         ({"stuck.skip": "0"}, "0 is the key of what a question offers itself already"),
         ({"detail.down": "o"}, "o is the key of graph.holder (what it waits for) already"),

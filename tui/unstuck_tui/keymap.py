@@ -15,6 +15,7 @@ _NAMED = frozenset((
     "down", "left", "right", "comma", *(f"f{number}" for number in range(1, 25)),
 ))  # fmt: skip
 _WITH = re.compile(r"(?:(?:ctrl|shift|alt)\+)*")
+_NO_TEXT = re.compile(r"(?:ctrl|alt)\+|f\d")
 _TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "cut_off", "deletion")
 _SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
     "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
@@ -94,6 +95,8 @@ def _is_name(key: str) -> bool:
 
 def _refuse_conflict(action: Action, remapped: Mapping[str, str]) -> None:
     own = remapped[action.id].split(",")
+    if action.everywhere and action.area == "app" and (typed := [key for key in own if not _NO_TEXT.match(key)]):
+        raise KeysProblem(action.id, f"{typed[0]} is typed in texts, and this works there, too: take one with ctrl+")
     if offered := [key for key in own if key in _OFFERED.get(action.area, "")]:
         raise KeysProblem(action.id, f"{offered[0]} is the key of what a question offers itself already")
     for other in ACTIONS:
