@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from unstuck import Report
 from unstuck.record import events as e
@@ -58,6 +60,24 @@ async def test_everything_is_in_the_palette(showing: Showing) -> None:
         await stage.pilot.press("enter")
         await stage.settled()
         assert stage.shown == ["a", "b"]
+
+
+async def test_keys_that_come_with_the_end_of_a_word_are_keys(showing: Showing) -> None:
+    """A word to look for and what I do then, typed faster than the screen looks: no letter goes astray either way."""
+    async with showing(story=True, pops=False) as stage:
+
+        async def at_once(typed: str) -> None:
+            for sign in typed:
+                named = {"/": "slash", "\r": "enter", "\x1b": "escape"}.get(sign, sign)
+                stage.app.post_message(events.Key(named, sign))
+            await stage.settled()
+
+        field = stage.main.query_one("#filter", Input)
+        await at_once("/s\rjj")
+        assert (field.value, stage.app.focused) == ("s", stage.main.query_one(TaskTable))
+        assert stage.selected == stage.shown[2]
+        await at_once("/\x1bGk")
+        assert (field.value, stage.selected) == ("", stage.shown[-2])
 
 
 async def test_the_palette_needs_room(showing: Showing) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from textual import events, on
@@ -24,17 +26,20 @@ from unstuck_tui.signals import clipboard
 from unstuck_tui.terminal import TerminalDriver
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
+from unstuck_tui.widgets.fields import LineField
 from unstuck_tui.widgets.tones import TONE_CLASSES, TONE_CSS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.command import Provider
+    from textual.message_pump import MessagePump
     from textual.screen import Screen
 
     from unstuck.supervision.standstill import Standstill
 
 __all__ = ["THEMES", "UnstuckApp"]
 
+_HANDLED_S = 0.2
 THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
 """What the setting ``theme`` may be; the last has no colours but the terminal's own sixteen, and none without those."""
 
@@ -132,16 +137,33 @@ class UnstuckApp(App[None], inherit_bindings=False):
         await super().on_event(event)
 
     async def _acts_on(self, key: str) -> bool:
-        """Do at once what ``key`` means, where no text is typed.
+        """Do at once what ``key`` means, where it is no text that is typed.
 
         Textual sends keys to what has the focus and acts when they come back: of keys that come in one go all but the
         first would go to what had the focus before it, and the rest of a word to look for would be commands.
         """
         self.app_focus = True
-        if isinstance(self.focused, Input | TextArea):
+        field = self.focused
+        if isinstance(field, Input | TextArea) and not isinstance(field, LineField):
             return False
         bound = self.screen.active_bindings.get(key)
-        return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
+        if not isinstance(field, LineField):
+            return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
+        if bound is None or not bound.enabled or (bound.node is field and bound.binding.action != "submit"):
+            return False
+        await self._handled(field)  # what was typed before
+        acts = await self.run_action(bound.binding.action, bound.node)
+        await self._handled(*takewhile(lambda node: node is not self, field.ancestors_with_self))
+        return acts
+
+    async def _handled(self, *nodes: MessagePump) -> None:
+        """Wait until each of ``nodes`` has handled what has reached it so far; not long, lest one waits for us."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HANDLED_S):
+                for node in nodes:
+                    done = asyncio.Event()
+                    if node.call_later(done.set):
+                        await done.wait()
 
     def on_resize(self, event: events.Resize) -> None:
         """Close the palette where it has no room for a single line: its list cannot be moved through then."""
