@@ -14,6 +14,7 @@ from unstuck.settings import EvaluatorSettings
 from unstuck.supervision.saving import checkpoint
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import admit
+from unstuck_tui.render.recovery import facts_lines
 from unstuck_tui.screens.recovery import RecoveryScreen
 
 GOLDENS = Path(__file__).parents[1] / "data" / "screens"
@@ -107,6 +108,28 @@ async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Sh
         await stage.pilot.pause()
         assert decided(stage) == {}
         assert not cut_off.waiting.done()
+
+
+async def test_all_that_is_known_can_be_read_on_a_low_screen(showing: Showing) -> None:
+    """At 60 by 16 the screen says how to read on, the facts about each task can be paged through, from their begin."""
+    async with showing(size=(60, 16), before=CutOff()) as stage:
+        await awake(stage)
+        await stage.pilot.pause()
+        assert "page down: read on" in " ".join(stage.text.split())
+        read = stage.text
+        for _ in range(30):
+            await stage.pilot.press("pagedown")
+            await stage.pilot.pause()
+            read += stage.text
+        assert "Cut off" not in stage.text
+        facts = facts_lines(stage.app.screen.query_one("#left").selected, 57)
+        assert [line for line in facts if line.strip() not in read] == []
+        await stage.pilot.press("j")
+        await stage.pilot.pause()
+        assert "Cut off" in stage.text
+        await stage.pilot.press("j")
+        await stage.pilot.pause()
+        assert "refunds  blocked" in stage.text
 
 
 async def test_nothing_happens_before_enter_and_then_all_of_it(showing: Showing) -> None:

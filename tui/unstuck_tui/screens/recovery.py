@@ -86,6 +86,8 @@ class TaskList(Lines, can_focus=True):
     def action_cursor(self, by: int) -> None:
         """Move the cursor."""
         self.cursor = max(0, min(len(self._rows) - 1, self.cursor + by))
+        if self.cursor == len(self._rows) - 1:
+            self.scroll_to_line(self.line_total() - 1)  # what goes on by itself has no cursor to come with
         self.scroll_to_line(self.cursor)
         self.refresh()
         if isinstance(self.screen, RecoveryScreen):
@@ -111,7 +113,12 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         #trouble { height: auto; max-height: 2; color: $text-error; display: none; padding: 0 1; }
         #hint { height: auto; color: $text-muted; padding: 0 1; }
     }
+    RecoveryScreen.-short {
+        TaskList { max-height: 25%; }
+        #choices { border-top: none; }
+    }
     """
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
 
     def __init__(self, standstill: Standstill, *, clock: Clock) -> None:
         super().__init__()
@@ -120,6 +127,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self._chosen: dict[str, RecoveryChoice] = {}
         self._checking: set[str] = set()
         self._shown: object = None
+        self._told = ""
         self._is_over = False
 
     def compose(self) -> ComposeResult:
@@ -179,9 +187,19 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         width = max(20, self.size.width - 3)
         self._say("facts", "\n".join(facts_lines(task, width)) if task is not None else "")
         self._say("choices", "\n".join(choice_lines(task, self.choice_of(task), width)) if task is not None else "")
-        said = self._standstill.evaluating
-        hint = _hint(any(task.proposal for task in facts.tasks))
-        self._say("hint", (f"{said}\n" if said else "") + (hint if self.is_awake else ""))
+        if task is not None and task.task != self._told:
+            self._told = task.task
+            self.query_one("#about").scroll_home(animate=False)
+        self._hint()
+        self.call_after_refresh(self._hint)  # how much there is to read shows only once it has its place
+
+    def _hint(self) -> None:
+        """What the keys do."""
+        if not self.is_whole:
+            return
+        said, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
+        hint = _hint(proposed, self.query_one("#about").max_scroll_y > 0) if self.is_awake else ""
+        self._say("hint", (f"{said}\n" if said else "") + hint)
 
     def _say(self, id: str, text: str) -> None:
         self.query_one(f"#{id}", Static).update(Content(text))
@@ -197,6 +215,11 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
     def action_cursor(self, by: int) -> None:
         """Move the cursor."""
         self.query_one(TaskList).action_cursor(by)
+
+    def action_read(self, pages: int) -> None:
+        """Turn the page of what is known about the task."""
+        about = self.query_one("#about")
+        about.scroll_relative(y=pages * max(1, about.size.height - 1), animate=False)
 
     def action_choose(self, name: str) -> None:
         """This is to become of the task under the cursor, once all begins."""
@@ -264,11 +287,13 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
             self.dismiss(decided)
 
 
-def _hint(proposed: bool) -> str:
-    """What the keys do; with proposals there is one more, and less room."""
+def _hint(proposed: bool, more: bool) -> str:
+    """What the keys do; with proposals there is one more, and less room, and so with ``more`` to read."""
     names = ("begin", "check", "all", "leave", "help")
     begin, check, everything, leave, help = (spoken(f"standstill.{name}") for name in names)
     said = f"{begin}: do it all · {check}: check · {everything}: all go on · "
+    if more:
+        said += f"{spoken('standstill.read_down')}: read on · "
     if proposed:
-        return f"{said}{spoken('standstill.propose')}: as proposed · {leave}: leave · {help}: help"
-    return f"{said}{leave}: leave undecided · {help}: help"
+        said += f"{spoken('standstill.propose')}: as proposed · "
+    return f"{said}{leave}: {'leave' if proposed or more else 'leave undecided'} · {help}: help"
