@@ -157,6 +157,8 @@ class Gates(Generic[Entry]):
         """The entries with a gate whose words, or whose sign, are all in ``seen``, in their order."""
         asked_for = self._index() if self._words is None else self._words
         words = seen.words
+        if asked_for.isdisjoint(words) and not self._by_sign:
+            return self._without_any
         numbers: set[int] = set()
         for word in asked_for & words:
             for others, number in self._by_word[word]:

@@ -53,7 +53,11 @@ class Table(Generic[Kind]):
 
     def spoken_in(self, said: Overview) -> Kind | None:
         """The kind of the first row that is in ``said``, a headline in lower case, or None."""
-        return next((phrase.kind for phrase in self.gated.in_question(said) if phrase.is_in(said)), None)
+        for phrase in self.gated.in_question(said):
+            if phrase.is_in(said):
+                kind: Kind = phrase.kind
+                return kind
+        return None
 
 
 # How services say that what one may use in some time is used up; a limit of another kind does not come back.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import cast
 
 from unstuck.diagnosis.bounds import ends_of
@@ -11,7 +10,7 @@ from unstuck.diagnosis.context import CONTEXT_GATES, says_context_exhausted
 from unstuck.diagnosis.gates import Either, Overview
 from unstuck.diagnosis.patterns import Lazy, lines_with
 from unstuck.diagnosis.reading import Reading
-from unstuck.diagnosis.shapes import RULES, SHAPES, SUREST, Finding, Shape, first_that_fits
+from unstuck.diagnosis.shapes import RULES, SHAPES, SUREST, Finding, first_that_fits
 from unstuck.diagnosis.shapes.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of, with_symbol
@@ -90,32 +89,29 @@ def _best_of_step(text: str) -> Finding | None:
 def _best(seen: Overview, exit_code: int | None) -> Finding:
     """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
     lines: list[str] = []
-    best = Finding(-1, "")
-    for shape in _shapes(seen):
-        if shape.most <= best.weight:
-            break
-        lines = lines or _lines(seen.text)
-        found = shape.read(seen.text, lines)
-        if found is not None and found.headline and found.weight > best.weight:
-            best = found
-        if best.weight >= SUREST.most:
+    best: Finding | None = None
+    if seen.may_have(SUREST.gates):
+        lines = _lines(seen.text)
+        best = _surer(None, SUREST.read(seen.text, lines))
+        if best is not None and best.weight >= SUREST.most:
             return best
-    ruled = first_that_fits(RULES, seen, best.weight)
+    for shape in SHAPES.in_question(seen):
+        if best is not None and shape.most <= best.weight:
+            break
+        if seen.has(shape.gates):
+            lines = lines or _lines(seen.text)
+            best = _surer(best, shape.read(seen.text, lines))
+    ruled = first_that_fits(RULES, seen, -1 if best is None else best.weight)
     if ruled is not None:
         best = ruled
         best.headline = with_symbol(message_of(best.headline), seen.text)
-    if best.weight < 0:
-        best = _last_line(seen.text, exit_code)
-    return best
+    return best or _last_line(seen.text, exit_code)
 
 
-def _shapes(seen: Overview) -> Iterator[Shape]:
-    """The shapes whose gates are open, the surest first: where that is what it is, no words are looked for."""
-    if seen.may_have(SUREST.gates):
-        yield SUREST
-    for shape in SHAPES.in_question(seen):
-        if seen.has(shape.gates):
-            yield shape
+def _surer(best: Finding | None, found: Finding | None) -> Finding | None:
+    if found is None or not found.headline:
+        return best
+    return found if best is None or found.weight > best.weight else best
 
 
 def _is_shell(program: str) -> bool:
@@ -168,7 +164,7 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
     headline, location, function, test, detail = _cleaned(
         best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
     )
-    headline = Clean(headline[:HEADLINE_LIMIT])
+    headline = headline if len(headline) <= HEADLINE_LIMIT else Clean(headline[:HEADLINE_LIMIT])
     exhausted = best.weight < 95 and seen.has(CONTEXT_GATES) and says_context_exhausted(f"{headline} {detail}")
     # By position, in the order of the fields: a class takes three times as long to take them by name.
     return Reading(

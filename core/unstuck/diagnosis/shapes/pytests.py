@@ -22,7 +22,8 @@ CLASS = (
     r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
     r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Failure|Exit|Interrupt|Group|Warning|Expired|Timeout))"
 )
-HEAD = Lazy(rf"({CLASS})(?:: |$)|([A-Za-z_][\w]*(?:\.\w+)+|[A-Z]\w+): ")
+# A plain name first: most are one, and it is found without going back.
+HEAD = Lazy(rf"([A-Z]\w+): |({CLASS})(?:: |$)|([A-Za-z_]\w*(?:\.\w+)+): ")
 STRICT = Lazy(rf"{CLASS}(?:: |$)")
 USAGE = (
     "ERROR: file or directory not found",
@@ -36,15 +37,21 @@ NEVER_BEGUN = ("file or directory not found", "not found: ")
 BORDERS = ("___", "===")
 BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
 MARKS = frozenset("EFI_=")
+# A line and where it stands.
+Numbered = tuple[int, str]
 
 
 def failing_test(text: str, lines: list[str]) -> Finding | None:
     """One section of the failures, with the tests that the summary names."""
+    # Most lines are of tests that passed, and none of those has both a file and no test's name.
+    telling = [
+        (number, line)
+        for number, line in enumerate(lines)
+        if line and (line[0] in MARKS or (".py" in line and "::" not in line))
+    ]
     reader = _Reader()
-    for number, line in enumerate(_with_one_section(lines) if "\n___" in text else lines):
-        # Most lines are of tests that passed, and none of those has both a file and no test's name.
-        if line and (line[0] in MARKS or (".py" in line and "::" not in line)):
-            reader.feed(line, number)
+    for number, line in _of_one_section(telling, lines):
+        reader.feed(line, number)
     return reader.finding()
 
 
@@ -54,15 +61,17 @@ def internal_error(text: str, lines: list[str]) -> Finding | None:
     return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
 
 
-def _with_one_section(lines: list[str]) -> list[str]:
-    """``lines`` with the failure whose test stands first in the code, in whatever order the workers were done."""
-    borders = [number for number, line in enumerate(lines) if line[:3] in BORDERS and BORDER.match(line)]
+def _of_one_section(telling: list[Numbered], lines: list[str]) -> list[Numbered]:
+    """``telling`` with the failure whose test stands first in the code, in whatever order the workers were done."""
+    borders = [number for number, line in telling if line.startswith(BORDERS) and BORDER.match(line)]
+    if len(borders) < 2:
+        return telling
     sections = [section for section in pairwise((*borders, len(lines))) if lines[section[0]][0] == "_"]
     if len(sections) < 2:
-        return lines
+        return telling
     told = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
     dropped = {number for section in sections if section != told for number in range(*section)}
-    return [line for number, line in enumerate(lines) if number not in dropped]
+    return [one for one in telling if one[0] not in dropped]
 
 
 def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
@@ -89,7 +98,7 @@ class _Reader:
         self._usage = ""
 
     def feed(self, line: str, number: int) -> None:
-        first = line[:1]
+        first = line[0]
         if first == "E" and (line == "E" or line.startswith("E  ")) and not PROGRESS.match(line):
             self._error_line(line[1:], number)
         elif first == "_":
@@ -167,11 +176,12 @@ class _Reader:
             self._head = self._one_line[3]
         if not self._failed and not self._head:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
+        # In one order whatever order they ran in.
         self._failed.sort()
         headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
         found = Finding(100, headline, _name(headline))
         found.kind = "build" if self._broken else "test"
-        found.test = all_of([test for test, _ in self._failed])
+        found.test = all_of(dict(self._failed))
         found.detail = " ".join(self._said[1:3])
         if self._spots:
             file, number, function = self._spots[-1]
@@ -182,11 +192,14 @@ class _Reader:
 
     def _reason(self) -> str:
         """What the summary says of the section that was read, else of the first test."""
-        told = [said for _, said in self._failed]
+        told = self._failed
         if self._title:
             title = f".{self._title}"
-            told = [said for test, said in self._failed if test.replace("::", ".").endswith(title)] + told
-        return next(filter(None, told), "")
+            told = [one for one in told if one[0].replace("::", ".").endswith(title)] + told
+        for _, said in told:
+            if said:
+                return said
+        return ""
 
 
 def _place_of(told: re.Match[str]) -> tuple[str, int, str]:
@@ -197,5 +210,5 @@ def _name(headline: str) -> str:
     head = HEAD.match(headline)
     if head is None:
         return "AssertionError" if headline.startswith("assert") else ""
-    name = (head[1] or head[2]).rpartition(".")[2]
+    name = str(head[head.lastindex or 0]).rpartition(".")[2]
     return "AssertionError" if name == "Failed" else name
