@@ -67,6 +67,8 @@ def is_text(value: str) -> bool:
 
 def _decoded(raw: str | bytes | bytearray | None) -> str:
     """Undecodable bytes become lone surrogates, so that a C1 control sent as one byte is still seen as one."""
+    if type(raw) is str:
+        return raw
     if raw is None:
         return ""
     return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes | bytearray) else str(raw)

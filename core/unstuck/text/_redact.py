@@ -204,7 +204,7 @@ _RULES = (
 # Most short texts have none of them, and that is quickly said.
 _FIRST = re.compile(_LONG, re.ASCII)
 # The hints by a part that several of them have: where that is not, none of them is.
-_PARTS = ("=", "-", "q", "key", "pass", "auth", "hook", ".")
+_PARTS = ("=", "-", "q", "key", "pass", "auth", "hook", ".", "//", "cre", "ia")
 _HINTS: dict[str, list[str]] = {}
 for _hint in dict.fromkeys(hint for rule in _RULES for hint in rule.hints):
     _HINTS.setdefault(next((part for part in _PARTS if part in _hint), _hint), []).append(_hint)
