@@ -132,6 +132,9 @@ CONFIGURATION_CODES = frozenset(
     {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}
 )
 PASSING = (ErrorType.TIMEOUT_ERROR, ErrorType.CONNECTION_ERROR)
+# Asked for in every diagnosis: before Python 3.12 a member costs a hundred times as much through its class.
+HTTP_ERROR = ErrorType.HTTP_ERROR
+AGENT_FAILURE, INFRASTRUCTURE = ErrorCategory.AGENT_FAILURE, ErrorCategory.INFRASTRUCTURE
 SURE = 90
 
 
@@ -153,11 +156,11 @@ def classify_error(error: Any) -> ErrorCategory:
 
 def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool = False) -> ErrorCategory:
     """The category of an output: what a reader would call it. Only what is transient is acted upon for it alone."""
-    own = ErrorCategory.INFRASTRUCTURE if pre_existing else ErrorCategory.AGENT_FAILURE
-    if reading.kind == "test" and error_type is ErrorType.HTTP_ERROR and http_status(reading) in RETRIABLE_STATUS:
+    own = INFRASTRUCTURE if pre_existing else AGENT_FAILURE
+    if reading.kind == "test" and error_type is HTTP_ERROR and http_status(reading) in RETRIABLE_STATUS:
         # The test did not judge the answer, it was stopped by one: the service is busy and not the work wrong.
         return ErrorCategory.TRANSIENT
-    if reading.kind in ("lint", "test") or reading.context_exhausted or own is ErrorCategory.INFRASTRUCTURE:
+    if reading.kind in ("lint", "test") or reading.context_exhausted or pre_existing:
         return own
     said = reading.said
     if LOST.are_in(said):

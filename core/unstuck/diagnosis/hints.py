@@ -121,6 +121,6 @@ def hint_for(reading: Reading, error_type: ErrorType) -> Clean:
 
 
 def _particular(reading: Reading, error_type: ErrorType) -> str | None:
-    if error_type is ErrorType.IMPORT_ERROR and "command not found" in reading.said.text:
+    if "command not found" in reading.said.text and error_type is ErrorType.IMPORT_ERROR:
         return COMMAND
     return CODE_ADVICE.get(reading.code) or (SAID_ADVICE.spoken_in(reading.said) if error_type in WIDE else None)
