@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -92,6 +94,15 @@ def test_library_frames_are_not_the_place() -> None:
 def test_a_clock_is_no_location() -> None:
     """12:33:44 in a log is a time, not a file and a line."""
     assert found("Compilation started at Sat Jul  8 15:19:25\nbuild.log: failed").location is None
+
+
+def test_a_diagnosis_is_a_value() -> None:
+    """Nobody can change what a failure was diagnosed as, and the same said of it anew is equal to it."""
+    diagnosis = found("KeyError: 'a'")
+    for value, name in ((diagnosis, "headline"), (diagnosis.signature, "subject")):
+        assert replace(value) == value != replace(value, **{name: "another"})
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, name, "another")
 
 
 def test_a_failing_test_is_a_failed_check() -> None:

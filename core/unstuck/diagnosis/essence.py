@@ -8,16 +8,16 @@ from hashlib import sha256
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.reading import Reading
 
-__all__ = ["context_of", "digest", "mask", "steady", "subject_of", "words_of"]
+__all__ = ["digest", "essence_of", "mask", "steady", "words_of"]
 
 HASH_LENGTH = 16
 # What these say is the key, which may be a number.
 KEYED = ("KeyError", "KeyNotFoundException")
 
 # One pass, one alternation; the order decides, and every repetition is bounded.
-# Nearly every alternative starts at a word, so most positions fail at once.
+# Nearly every alternative starts a word, most with one of a few letters, so that most positions fail at once.
 _VOLATILE = Lazy(
-    r"\b(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
+    r"(?<!\w)(?:(?=[\dA-Fa-fhjmprst])(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
     r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d{4}/\d\d/\d\d\b"
     r"|\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b)"
     r"|(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
@@ -26,8 +26,8 @@ _VOLATILE = Lazy(
     r"|(?P<duration>\d{1,9}(?:\.\d{1,9})? ?(?:ms|µs|us|ns|secs?|seconds?|minutes?|mins?|s)\b)"
     r"|(?P<sha>(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}(?:-[0-9a-f]{2,40}){0,4}(?:::\w{1,40})?\b)"
     r"|(?P<pid>pid[ =:]{1,2}\d{1,10}\b|(?<=localhost:)\d{2,5}\b|(?<=\d\.\d\.\d:)\d{2,5}\b))"
-    r"|(?P<position>\(\d{1,7}:\d{1,7}\))"
-    r"|(?<![\w.])(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300})",
+    r"|(?<!\.)(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300}))"
+    r"|\((?P<position>\d{1,7}:\d{1,7})\)",
 )
 _NAMED = {
     "time": "TIME",
@@ -62,9 +62,11 @@ def steady(text: str) -> str:
 
 def mask(text: str) -> str:
     """As :func:`steady`, with every number as ``N`` and in lower case."""
-    if not _CHANGING.search(text):
-        return " ".join(text.split()).lower()
-    return _NUMBER.sub("N", steady(text)).lower()
+    return _NUMBER.sub("N", steady(text)).lower() if _CHANGING.search(text) else _in_one_case(text)
+
+
+def _in_one_case(text: str) -> str:
+    return " ".join(text.split()).lower()
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -72,19 +74,28 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(_NUMBER.sub("N", steady(text))))
 
 
-def context_of(reading: Reading) -> str:
-    """What the hash is made of: the headline with numbers and literals masked, and where in the code it was."""
-    said = _QUOTED.sub("STR", reading.headline)
+def essence_of(reading: Reading) -> tuple[str, str]:
+    """The context, of which the hash is made, and the subject.
+
+    The context is the headline with numbers and literals masked, and where in the code it was; the subject is what the
+    failure is about: quoted names, asserted values, the field at fault, the failing tests.
+    """
+    headline = reading.headline
+    quoted = _QUOTED.findall(headline)
+    changing = _CHANGING.search(headline) is not None
+    said = _QUOTED.sub("STR", headline) if quoted else headline
+    said = mask(said) if changing else _in_one_case(said)
     file = _base_of(reading.location.rpartition(":")[0]) if reading.location else ""
-    return "\n".join((mask(said), reading.code, file, _function(reading.function)))
+    function = mask(reading.function.replace("<module>", "")) if reading.function else ""
+    subject = _subject(reading, quoted, changing) if quoted or changing or reading.detail else reading.test
+    return f"{said}\n{reading.code}\n{file}\n{function}", subject
 
 
-def subject_of(reading: Reading) -> str:
-    """What the failure is about: quoted names, asserted values, the field at fault, the failing tests."""
-    quoted = (next(filter(None, match)) for match in _QUOTED.findall(reading.headline))
-    parts = [mask(text) if " " in text else steady(text) for text in quoted]
+def _subject(reading: Reading, quoted: list[tuple[str, ...]], changing: bool) -> str:
+    literals = (next(filter(None, match)) for match in quoted)
+    parts = [mask(text) if " " in text else steady(text) for text in literals]
     asserted = reading.kind == "test" or reading.name == "AssertionError"
-    if _CHANGING.search(reading.headline):
+    if changing:
         parts += _STATUS.findall(reading.headline)
         if asserted or reading.name in KEYED:
             parts += _NUMBER.findall(steady(reading.headline))
@@ -111,7 +122,3 @@ def _stand_in(match: re.Match[str]) -> str:
 
 def _base_of(path: str) -> str:
     return path.replace("\\", "/").rstrip("/.").rpartition("/")[2]
-
-
-def _function(name: str) -> str:
-    return mask(name.replace("<module>", "")) if name else ""

@@ -18,6 +18,9 @@ from unstuck.text import Clean
 
 __all__ = ["diagnose"]
 
+# Before Python 3.12 a member costs a hundred times as much through its class.
+TRANSIENT = ErrorCategory.TRANSIENT
+
 
 def diagnose(
     output: str | bytes | None,
@@ -40,14 +43,14 @@ def diagnose(
     """
     if exit_code == 0:
         return None
-    read, signature_of = _readers()
+    read, signature_of, diagnosis_of = _readers()
     reading = read(output or "", root=root, exit_code=_as_shell_says(exit_code))
     error_type = error_type_of(reading)
     category = category_of(reading, error_type, pre_existing=bool(pre_existing))
     signature = signature_of(
         reading,
         error_type,
-        passes=category is ErrorCategory.TRANSIENT,
+        passes=category is TRANSIENT,
         agent_id=agent_id,
         task_id=task_id,
         timestamp=at,
@@ -57,16 +60,17 @@ def diagnose(
     failure_type = failure_type_of(reading, error_type)
     cause = cause_of(reading, error_type, _past(signature, history) if history else NO_PAST, phase=phase)
     headline = reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
-    return Diagnosis(signature, failure_type, category, cause, headline, hint_for(reading, error_type))
+    return diagnosis_of(signature, failure_type, category, cause, headline, hint_for(reading, error_type))
 
 
 @cache
-def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature]]:
+def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature], Callable[..., Diagnosis]]:
     """What comes in at the first use, with the patterns of all tools: a command that diagnoses nothing needs none."""
     from unstuck.diagnosis.extraction import signature_of
+    from unstuck.diagnosis.making import maker_of
     from unstuck.diagnosis.reader import read
 
-    return read, signature_of
+    return read, signature_of, maker_of(Diagnosis)
 
 
 def _as_shell_says(exit_code: int | None) -> int | None:

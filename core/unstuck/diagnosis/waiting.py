@@ -36,11 +36,12 @@ _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 def waits(reading: Reading) -> dict[str, str]:
     """``retry_after`` in seconds, ``resets_at`` (when a limit ends) and ``used_up``; empty where it is not said."""
     spent = _is_used_up(f"{reading.headline} {reading.detail}")
-    return {
+    said = {
         "retry_after": _retry_after(reading.seen),
         "resets_at": _resets_at(reading.seen),
         "used_up": "yes" if spent else "",
     }
+    return {name: value for name, value in said.items() if value}
 
 
 def _retry_after(seen: Overview) -> str:
