@@ -195,7 +195,8 @@ class ObjectStore:
             asked = await run_git(self.repo.root, "rev-parse", "--show-object-format", check=False)
             format_ = asked.line if asked.code == 0 else format_
         arguments = ("--quiet", "--bare", "--template=", f"--object-format={format_}", self.directory.name)
-        await run_git(self.directory.parent, "init", *arguments)
+        # Its references are written as files here, whatever form a later git prefers.
+        await run_git(self.directory.parent, "init", *arguments, environment={"GIT_DEFAULT_REF_FORMAT": "files"})
 
     @staticmethod
     async def _user_ignore_file(repo: Repository) -> tuple[str, ...]:
