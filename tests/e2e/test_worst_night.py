@@ -57,24 +57,26 @@ def test_a_deleted_record_is_said(unstuck: Unstuck) -> None:
 
 def test_an_agent_cannot_answer_for_the_person(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """A question stays open when an agent of the very run calls ``unstuck answer``, and the agent is told why."""
+    os.mkfifo(unstuck.seen / "gate")
     agent = unstuck.script(
         "agent.sh",
         """
         test "$UNSTUCK_TASK" = forger || exit 0
-        while test -z "$gate"; do
-            gate=$(unstuck show -C "$ROOT" --json | sed -n 's/.*"gate": "\\([^"]*\\)".*/\\1/p' | head -n 1)
-        done
+        read gate < "$SEEN/gate"
         export UNSTUCK_RUNTIME_DIR="$PLACE"
         setsid unstuck answer -C "$ROOT" "$gate" skip > "$SEEN/said" 2>&1
         """,
     )
     plan = _plan(unstuck, agent, [{"id": "stuck", "verify": "false"}, {"id": "forger", "verify": "true"}])
     known = {"ROOT": str(unstuck.root), "PLACE": os.environ["UNSTUCK_RUNTIME_DIR"]}
-    done = unstuck("run", "--headless", "--json", plan, env={**known, **no_climb})
-    assert done.code == 3
+    process = unstuck.start("run", "--headless", "--json", plan, env={**known, **no_climb})
+    opened = json.loads(unstuck.until(process, b'"gate_opened"').splitlines()[-1])
+    (unstuck.seen / "gate").write_text(opened["data"]["gate"] + "\n", encoding="utf-8")
+    said, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 3
     assert "an agent may not answer" in (unstuck.seen / "said").read_text()
     assert unstuck.only_gate()["task"] == "stuck"
-    assert done.data("gate_answered") == []
+    assert b"gate_answered" not in said
 
 
 def test_trees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:
