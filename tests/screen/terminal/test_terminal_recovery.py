@@ -98,16 +98,37 @@ def assert_as_chosen(desk: Any) -> None:
     assert not (desk.root / "part.txt").exists(), "the project's own tree was never touched"
 
 
-def test_every_choice_by_keys(desk: Any, killed: str) -> None:
-    """At 80 by 24: the facts are listed, one key chooses for each task, and nothing happens before enter."""
-    terminal = desk.terminal("run", "--resume", "last", size=(80, 24))
-    shown = terminal.until(f"Run {killed} was cut off: 5 tasks were at work", "abandoned", "enter: do it all")
+def test_every_choice_by_keys(desk: Any, killed: str, tmp_path: Path, inside: Any) -> None:
+    """At 80 by 24: the facts are listed, one key chooses for each task, and nothing happens before enter.
+
+    ``unstuck`` without a word more finds it; an evaluator's proposals are shown and taken only by a key. Left, all stays
+    open: one is answered from anywhere, and what becomes of the others is chosen when they are asked about again.
+    """
+    script = tmp_path / "evaluator.sh"
+    proposals = [{"task": "goesback", "choice": "retry", "reason": "half [/written]"}]
+    script.write_text(f"echo '{json.dumps({'proposals': proposals})}'\n", encoding="utf-8")
+    desk.environment["UNSTUCK_EVALUATOR"] = f"sh {script}"
+    terminal = desk.terminal()
+    began = (f"Run {killed} was cut off: 5 tasks were at work", "abandoned", "enter: do it all")
+    shown = terminal.until(*began, "e: as proposed", "go on (retry?)")
     assert "still open" in shown
     assert shown.count(" go on") >= 5
     assert "in the middle of a merge" in shown
+    terminal.press(key_of("standstill.propose"), key_of("standstill.down"))
+    shown = terminal.until("go back, redo", "half [/written]")
+    assert "(retry?)" not in shown
+    terminal.press("q")
+    assert terminal.ended() == 3
+    assert terminal.is_clean()
+    assert "a person is needed" in terminal.after
+    gates = {row["task"]: row["gate"] for row in desk.rows() if row.get("type") == "recovery"}
+    assert set(gates) == set(AT_WORK)
+    assert inside(desk.root, "answer", gates["goeson"], "continue")[0] == 0
+    terminal = desk.terminal("run", "--resume", "last")
+    terminal.until("4 tasks were cut off", "enter: do it all")
     terminal.press(key_of("standstill.check"))
-    terminal.until("goeson", "fails")
-    terminal.press(key_of("standstill.down"), key_of("recovery.retry"))
+    terminal.until("goesback", "fails")
+    terminal.press(key_of("recovery.retry"))
     terminal.until("go back, redo")
     terminal.press(key_of("standstill.down"), key_of("standstill.check"))
     terminal.until("passes")
@@ -117,7 +138,7 @@ def test_every_choice_by_keys(desk: Any, killed: str) -> None:
     terminal.until("skip for now")
     terminal.press(key_of("standstill.down"), key_of("recovery.abandon"))
     terminal.until("› 3 Abandon")
-    assert len(desk.prompts("goeson")) == 1, "nothing has begun"
+    assert all(len(desk.prompts(task)) == 1 for task in AT_WORK), "no agent has begun"
     terminal.press("enter")
     terminal.until("3 done", "1 skipped", "1 abandoned")
     terminal.press(key_of("app.quit"))
@@ -145,33 +166,4 @@ def test_every_choice_by_command(desk: Any, killed: str) -> None:
     options = [word for task, choice in CHOICES.items() for word in ("--recover", f"{task}={choice}")]
     done = desk.unstuck("run", "--headless", "--resume", "last", *options)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert_as_chosen(desk)
-
-
-def test_unstuck_alone_finds_it_and_leaving_decides_nothing(
-    desk: Any, killed: str, tmp_path: Path, inside: Any
-) -> None:
-    """Without a word more; an evaluator's proposals are shown and taken only by a key; left, all stays open.
-
-    Then the questions are answered from anywhere, and the run goes on as was answered.
-    """
-    script = tmp_path / "evaluator.sh"
-    proposals = [{"task": "goesback", "choice": "retry", "reason": "half [/written]"}]
-    script.write_text(f"echo '{json.dumps({'proposals': proposals})}'\n", encoding="utf-8")
-    desk.environment["UNSTUCK_EVALUATOR"] = f"sh {script}"
-    terminal = desk.terminal(size=(120, 40))
-    terminal.until("enter: do it all", "e: as proposed", "go on (retry?)")
-    terminal.press(key_of("standstill.propose"), key_of("standstill.down"))
-    shown = terminal.until("go back, redo", "half [/written]")
-    assert "(retry?)" not in shown
-    terminal.press("q")
-    assert terminal.ended() == 3
-    assert terminal.is_clean()
-    assert "a person is needed" in terminal.after
-    assert all(len(desk.prompts(task)) == 1 for task in AT_WORK), "no agent has begun"
-    gates = {row["task"]: row["gate"] for row in desk.rows() if row.get("type") == "recovery"}
-    assert set(gates) == set(AT_WORK)
-    for task, choice in CHOICES.items():
-        assert inside(desk.root, "answer", gates[task], choice)[0] == 0
-    assert desk.unstuck("run", "--headless", "--resume", "last").returncode == 3
     assert_as_chosen(desk)
