@@ -299,7 +299,7 @@ class Agent:
             ):
                 os.write(1, line + b"\n")
         if name == "flood":
-            for number in range(5_000):
+            for number in range(2_000):
                 self.update("agent_message_chunk", content={"type": "text", "text": f"{number} "})
                 self.update("current_mode_update", currentModeId=str(number))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.acp.conftest import PROGRAM, rule, run
-from tests.conftest import Inside
+from tests.conftest import Inside, Start
 
 from unstuck.agents.acp.known import KNOWN
 from unstuck.agents.making import require_agent
@@ -78,15 +78,14 @@ def test_parked_and_gone_on_with(inside: Inside, repo: Path, tmp_path: Path) -> 
     assert [one.get("optionId") for one in permissions] == ["now"]
 
 
-def test_a_killed_supervisor_leaves_no_agent(inside: Inside, repo: Path, tmp_path: Path) -> None:
+def test_a_killed_supervisor_leaves_no_agent(inside: Inside, start: Start, repo: Path, tmp_path: Path) -> None:
     """kill -9 of the supervisor in the middle of a turn ends the agent and its command; the run is gone on with."""
     os.mkfifo(tmp_path / "up")
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"rules": [rule(run(f"echo $$ > {tmp_path}/up; exec tail -f /dev/null"))]}))
     agent = (f"acp:{sys.executable}", "-I", "-S", str(PROGRAM), str(script), str(tmp_path))
-    unstuck = Path(sys.executable).with_name("unstuck")
-    command = (str(unstuck), "run", "--headless", "--verify", "true", "--task", "Wait.", "--", *agent)
-    with subprocess.Popen(command, cwd=repo, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as supervisor:
+    command = ("run", "--headless", "--verify", "true", "--task", "Wait.", "--", *agent)
+    with start(*command, cwd=repo, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as supervisor:
         shell = int((tmp_path / "up").read_text())
         (spoken_with,) = [json.loads(line) for line in (tmp_path / "pids.jsonl").read_text().splitlines()][:1]
         family = [psutil.Process(pid) for pid in (spoken_with, shell)]

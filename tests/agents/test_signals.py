@@ -151,6 +151,7 @@ def test_a_line_of_ten_megabytes_is_searched_once() -> None:
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["signal", "task"]), inner),
+        max_leaves=20,
     ),
 )
 def test_no_output_breaks_the_reader(text: str, value: Any) -> None:

@@ -101,8 +101,8 @@ def assert_as_chosen(desk: Any) -> None:
 def test_every_choice_by_keys(desk: Any, killed: str, tmp_path: Path, inside: Any) -> None:
     """At 80 by 24: the facts are listed, one key chooses for each task, and nothing happens before enter.
 
-    ``unstuck`` without a word more finds it; an evaluator's proposals are shown and taken only by a key. Left, all stays
-    open: one is answered from anywhere, and what becomes of the others is chosen when they are asked about again.
+    ``unstuck`` without a word more finds it; an evaluator's proposals are shown and taken only by a key. Left, all
+    stays open: one is answered from anywhere, and the others are chosen about when they are asked about again.
     """
     script = tmp_path / "evaluator.sh"
     proposals = [{"task": "goesback", "choice": "retry", "reason": "half [/written]"}]
