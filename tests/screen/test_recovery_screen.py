@@ -90,7 +90,10 @@ async def test_the_recovery_screen_as_it_is_kept(showing: Showing) -> None:
 
 
 async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Showing) -> None:
-    """? says what the keys of this screen do, and of no other; below its least size none can be chosen unseen."""
+    """? says what the keys of this screen do, and of no other; below its least size none can be chosen unseen.
+
+    A question that would be answered after a minute waits for whoever has pressed one.
+    """
     cut_off = CutOff()
     async with showing(before=cut_off) as stage:
         screen = await awake(stage)
@@ -103,6 +106,11 @@ async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Sh
         await stage.pilot.press("escape")
         await stage.pilot.pause()
         assert stage.app.screen is screen
+        (first, *_) = stage.story.core.head.open_gates()[1:]
+        stage.story.append(e.TimerStarted(gate=first.id, seconds=60.0, choice="continue"), first.gate.task)
+        assert stage.story.core.head.gates[first.id].gate.acts_at is not None
+        await stage.pilot.press("j")
+        assert stage.story.core.head.gates[first.id].gate.acts_at is None
         await stage.pilot.resize_terminal(50, 10)
         await stage.pilot.press("3", "enter")
         await stage.pilot.pause()
@@ -224,18 +232,6 @@ async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp
         assert "(retry?)" not in stage.text
         assert "› 4 Go back and redo" in stage.text
         assert decided(stage) == {}
-
-
-async def test_a_key_stops_what_would_answer_by_itself(showing: Showing) -> None:
-    """A question that would be answered after a minute waits for whoever is there."""
-    cut_off = CutOff()
-    async with showing(before=cut_off) as stage:
-        await awake(stage)
-        (first, *_) = stage.story.core.head.open_gates()[1:]
-        stage.story.append(e.TimerStarted(gate=first.id, seconds=60.0, choice="continue"), first.gate.task)
-        assert stage.story.core.head.gates[first.id].gate.acts_at is not None
-        await stage.pilot.press("j")
-        assert stage.story.core.head.gates[first.id].gate.acts_at is None
 
 
 def test_the_words_of_a_task_cannot_act_on_the_screen() -> None:
