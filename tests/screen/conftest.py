@@ -50,6 +50,8 @@ TypeError: unsupported operand type(s) for +: 'int' and 'str'
 TOO_MANY = "HTTP 429: Too Many Requests"
 
 
+SOON_S, LONGEST_S = 0.02, 1.0
+
 _PARSED: dict[object, LRUCache[object, object]] = {}
 """What style sheets say, by the variables of a theme that they were read with."""
 
@@ -235,6 +237,21 @@ class Stage:
         return "\n".join(row.rstrip() for row in self.rows())
 
 
+async def at_rest(*_: float) -> None:
+    """Until nothing goes on by itself within the next moment. Textual sleeps until the processor has nothing to do."""
+    loop: Any = asyncio.get_running_loop()
+    end = loop.time() + LONGEST_S
+    while loop.time() < end:
+        await asyncio.sleep(0)
+        if loop._ready:
+            continue
+        due = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
+        soon = min(due, default=end) - loop.time()
+        if soon > SOON_S:
+            return
+        await asyncio.sleep(soon)
+
+
 @pytest.fixture(autouse=True)
 def drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a terminal Textual draws each frame and throws it away: here only what a test looks at is drawn.
@@ -252,6 +269,8 @@ def drawn_when_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
         return cache
 
     monkeypatch.setattr(Stylesheet, "_parse_cache", property(shared, lambda sheet, own: None), raising=False)
+    for module in ("pilot", "app"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", at_rest)
     monkeypatch.setattr(Compositor, "render_update", lambda self, **_: self._dirty_regions.clear())
 
 
