@@ -50,7 +50,7 @@ TypeError: unsupported operand type(s) for +: 'int' and 'str'
 TOO_MANY = "HTTP 429: Too Many Requests"
 
 
-SOON_S, LONGEST_S = 0.02, 1.0
+MOMENT_S, MOMENTS = 0.02, 15
 
 _PARSED: dict[object, LRUCache[object, object]] = {}
 """What style sheets say, by the variables of a theme that they were read with."""
@@ -240,16 +240,14 @@ class Stage:
 async def at_rest(*_: float) -> None:
     """Until nothing goes on by itself within the next moment. Textual sleeps until the processor has nothing to do."""
     loop: Any = asyncio.get_running_loop()
-    end = loop.time() + LONGEST_S
-    while loop.time() < end:
+    for _ in range(MOMENTS):  # an app that has ended draws no more, and its screen tries to again and again
         await asyncio.sleep(0)
-        if loop._ready:
-            continue
-        due = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
-        soon = min(due, default=end) - loop.time()
-        if soon > SOON_S:
+        while loop._ready:
+            await asyncio.sleep(0)
+        due = [timer.when() - loop.time() for timer in loop._scheduled if not timer.cancelled()]
+        if min(due, default=MOMENT_S) >= MOMENT_S:
             return
-        await asyncio.sleep(soon)
+        await asyncio.sleep(min(due))
 
 
 @pytest.fixture(autouse=True)
