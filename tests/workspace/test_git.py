@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from unstuck.errors import GitError, WorkspaceError
@@ -124,6 +126,26 @@ async def test_a_cancelled_command_is_dead_afterwards(project, tmp_path):
     with pytest.raises(asyncio.CancelledError):
         await working
     assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
+
+
+async def test_a_command_that_is_cancelled_twice_is_not_forgotten(project, tmp_path, git_that):
+    """Whoever has no time for its end gets on at once, and it leaves no trace when it has ended."""
+    pipe, door = tmp_path / "pipe", tmp_path / "door"
+    os.mkfifo(pipe)
+    os.mkfifo(door)
+    git_that("version", f"trap '' TERM; echo $$ > {pipe}; read word < {door}; exit")
+    working = asyncio.create_task(run_git(project.root, "version", "now"))
+    pid = int(await asyncio.to_thread(pipe.read_text))
+    for _ in range(2):
+        working.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    del working
+    gc.collect()
+    door.write_text("go\n")
+    while psutil.pid_exists(pid):
+        await asyncio.sleep(0)
 
 
 async def test_without_git_the_home_ignores_itself(plain):

@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -83,10 +84,12 @@ class Brief:
         await self.over()
 
     def leave(self) -> None:
-        """Hear nothing more of it."""
+        """Hear nothing more of it. Where nobody waits for its end any more, a thread does."""
         self._hush()
         for stream in tuple(self._open):
             self._close(stream)
+        if self._process.poll() is None:
+            threading.Thread(target=self._process.wait, daemon=True).start()
 
     def _say(self) -> None:
         assert self._process.stdin is not None
