@@ -285,9 +285,9 @@ def start(forks: Forks) -> Start:
     """``start(*arguments, env=…, cwd=…, stdin=…)`` starts ``unstuck`` as a process of its own: a ``Popen``.
 
     It is forked from one that has imported everything, where that makes no difference; ``installed`` asks for the
-    installed program all the same, ``program`` for another one (``unstuck-hook`` and a script of Python's are forked,
-    too), ``terminal`` for a session of which standard input is the terminal, and ``ignored`` names signals that whoever
-    starts it has ignored.
+    installed program all the same, ``program`` for another one (``unstuck-hook`` and Python with a script or ``-c`` are
+    forked, too), ``terminal`` for a session of which standard input is the terminal, and ``ignored`` names signals that
+    whoever starts it has ignored.
     """
 
     def start(

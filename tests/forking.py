@@ -1,4 +1,4 @@
-"""Starts ``unstuck``, ``unstuck-hook`` or a script as often as it is asked to, each time by forking; no test by itself.
+"""Forks ``unstuck``, ``unstuck-hook`` or Python with a script or ``-c`` as often as it is asked to; no test by itself.
 
 ``python forking.py`` has a socket as standard input. Each message on it is a JSON object (``arguments``, ``folder``,
 ``environment``, ``terminal``, ``ignored``) with the descriptors of the new program's standard streams, and is answered

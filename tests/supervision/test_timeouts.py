@@ -233,10 +233,10 @@ async def test_very_short_and_very_long_limits(monitor: TimeoutMonitor, clock: M
 
 
 async def test_many_tasks_one_timer(monitor: TimeoutMonitor, clock: ManualClock) -> None:
-    """Three thousand tasks need one timer, and each is told at its own time."""
+    """A thousand tasks need one timer, and each is told at its own time."""
     fired: list[tuple[int, float]] = []
     began = clock.monotonic()
-    for number in range(3_000):
+    for number in range(1_000):
         await monitor.monitor_task(
             f"t{number}",
             "a",
@@ -247,7 +247,7 @@ async def test_many_tasks_one_timer(monitor: TimeoutMonitor, clock: ManualClock)
     await clock.settle()
     assert clock.sleepers == 1
     await clock.advance(200)
-    assert len(fired) == 3_000
+    assert len(fired) == 1_000
     assert all(at == 100 + (number * 7919) % 20 for number, at in fired)
 
 
