@@ -21,6 +21,7 @@ from unstuck.runs.remembering import memory_of
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.project import locate
 from unstuck_tui.actions import key_of
+from unstuck_tui.palette import ActionCommands
 from unstuck_tui.past.index import indexed
 from unstuck_tui.past.view import PastRun
 from unstuck_tui.screens.browse import BrowseScreen
@@ -365,6 +366,23 @@ async def test_whoever_leaves_while_a_plan_is_made_is_not_called_back(
         assert stage.app.screen is stage.main
         assert told(stage) == f"Restore {saved.id}? You had left before that could be asked: nothing is changed."
         assert (core.root / "README.md").read_text(encoding="utf-8") == "mine\n"
+
+
+async def test_the_palette_finds_what_the_shown_tab_can_do(showing: Any) -> None:
+    """On each tab it offers that one's own actions and no other's, and first what is called as I ask."""
+    async with showing() as stage:
+        screen = await opened(stage)
+        palette = ActionCommands(screen)
+
+        async def found(words: str) -> list[str]:
+            hits = [hit async for hit in palette.search(words)]
+            return [str(hit.match_display) for hit in sorted(hits, key=lambda hit: -hit.score) if hit]
+
+        await press(stage, "browse.checkpoints")
+        assert (await found("compare"))[0] == "checkpoints: compare"
+        await press(stage, "browse.memory")
+        assert "memory: forget" in await found("forget")
+        assert not [name for name in await found("e") if name.startswith(("checkpoints:", "deletion:"))]
 
 
 async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from textual.actions import parse
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 
@@ -26,14 +27,24 @@ class ActionCommands(Provider):
         for action, run in self._possible():
             score = matcher.match(f"{_name(action)} {action.help}")
             if score > 0:
+                score += matcher.match(_name(action))  # what is called so comes before what only speaks of it
                 yield Hit(score, matcher.highlight(_name(action)), run, help=action.help)
 
     def _possible(self) -> list[tuple[Action, Callable[[], Coroutine[Any, Any, Any]]]]:
         return [
             (action, partial(self.app.run_action, action.does, target))
             for action in ACTIONS
-            if action.id != "app.palette" and not action.everywhere and (target := self._target(action)) is not None
+            if action.id != "app.palette"
+            and not action.everywhere
+            and (target := self._target(action)) is not None
+            and self._is_possible(action, target)
         ]
+
+    def _is_possible(self, action: Action, target: DOMNode) -> bool:
+        """Whether it would do anything: each tab has its own, and what leads nowhere is not offered."""
+        namespace, name, parameters = parse(action.does)
+        node = {"screen": self.screen, "app": self.app}.get(namespace, target)
+        return bool(node.check_action(name, parameters))
 
     def _target(self, action: Action) -> DOMNode | None:
         if action.area == "app":
