@@ -167,6 +167,17 @@ async def test_letters_are_words_while_a_filter_is_typed(past_log: Path) -> None
         assert player.screen.query_one("#filter").value == "nging p"  # type: ignore[attr-defined]
 
 
+async def test_the_palette_moves_through_a_replay(past_log: Path) -> None:
+    """What one does here is found by its name, too."""
+    async with replaying(past_log) as player:
+        before = player.run.seq
+        await player.pilot.press(key_of("app.palette"), *"next question")
+        await player.pilot.pause(0.5)
+        await player.pilot.press("enter")
+        await player.settled()
+        assert player.run.seq == player.run.index.gates[0] > before
+
+
 async def test_help_names_the_keys_of_the_replay_first(past_log: Path) -> None:
     """? says how to move through time before anything else."""
     async with replaying(past_log) as player:

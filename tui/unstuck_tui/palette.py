@@ -15,6 +15,10 @@ from unstuck_tui.actions import ACTIONS, Action
 __all__ = ["ActionCommands"]
 
 
+_LEFT_OUT = ("app.palette", "app.interrupt")
+"""What is under way already, and what leaving has its own name for."""
+
+
 class ActionCommands(Provider):
     """What can be done on the screen below the palette."""
 
@@ -34,8 +38,7 @@ class ActionCommands(Provider):
         return [
             (action, partial(self.app.run_action, action.does, target))
             for action in ACTIONS
-            if action.id != "app.palette"
-            and not action.everywhere
+            if action.id not in _LEFT_OUT
             and (target := self._target(action)) is not None
             and self._is_possible(action, target)
         ]
