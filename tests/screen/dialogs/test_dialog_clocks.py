@@ -11,11 +11,14 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import psutil
+import pytest
 
 from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.errors import UnstuckError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck_tui.render.lines import lines_of
+from unstuck_tui.view import LiveRun
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 PATIENCE = 60
@@ -74,6 +77,31 @@ async def test_a_key_in_the_dialog_stops_the_timer(opening: Opening) -> None:
         await world.until(lambda: world.supervisor.state.gates[row.id].gate.acts_at is None)
         await world.clock.advance(1_000)
         assert core.head.open_gates()
+
+
+async def test_a_key_in_a_dialog_whose_run_has_gone_does_nothing(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a second screen: the run is killed while its question counts down, and I press a key to read on."""
+    heard = []
+
+    async def gone(view: LiveRun, gate: str) -> None:
+        heard.append(gate)
+        raise UnstuckError("nobody works this run now")
+
+    async with opening() as world:
+        core = world.supervisor.core
+        timers = {"stuck": {"after": 30, "answer": "skip"}}
+        core.settings = core.settings.model_validate({**core.settings.frozen(), "timers": timers})
+        world.fails()
+        await world.asked()
+        await world.awake()
+        monkeypatch.setattr(LiveRun, "keep_open", gone)
+        await world.press("down")
+        await world.until(lambda: bool(heard))
+        await world.choose("stuck.show_me")
+        await world.write("still here")
+        assert "still here" in world.shown()
 
 
 async def test_keys_that_come_at_once_stop_the_timer_once(opening: Opening) -> None:

@@ -63,7 +63,9 @@ class Asker:
             start(self._app, "keeping", self._keep_open, row.id)
 
     async def _keep_open(self, gate: str) -> None:
-        await self._view.keep_open(gate)
+        # Where its run has gone nothing counts down any more, and that is said on the screen.
+        with suppress(UnstuckError):
+            await self._view.keep_open(gate)
 
     def frame(self) -> None:
         """The state may have changed: close what is answered, and ask what has just opened."""
