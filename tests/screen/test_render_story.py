@@ -192,6 +192,14 @@ def test_what_an_agent_wrote_keeps_its_blanks_and_its_place() -> None:
     assert all(line[0].text.startswith("  ") for line in [*changes_lines("chk", diff, note="", width=60)])
 
 
+def test_why_nothing_can_be_compared_is_said_whole() -> None:
+    """A reason that is longer than the page is wide ends on the next line, not at the edge."""
+    note = f"git cannot work in /{'deep/' * 8}tree: No such file or directory"
+    told = [line[0].text for line in changes_lines("", "", note=note, width=60)]
+    assert " ".join(line.strip() for line in told) == note
+    assert all(line.startswith("  ") and cell_len(line) < 60 for line in told)
+
+
 def test_a_diff_that_is_shortened_claims_no_total() -> None:
     """What was left out of a long diff is not counted, and the line above it says so."""
     diff = "diff --git a/a b/a\n" + "+one\n" * 10_000
