@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from textual import events
@@ -77,8 +78,8 @@ class LogList(Lines, can_focus=True):
 
     def place_on(self, seq: int) -> None:
         """Put the cursor on record ``seq``, or on the first one shown after it."""
-        total = self.line_total()
-        self._move_to(next((place for place in range(total) if self._line(place) + 1 >= seq), max(0, total - 1)))
+        place = seq - 1 if self.found is None else bisect_left(self.found, seq - 1)
+        self._move_to(max(0, min(place, self.line_total() - 1)))
 
     def _move_to(self, index: int) -> None:
         before, self._cursor = self._cursor, index
