@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck_tui.actions import ACTIONS, key_of
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 
 GOLDENS = Path(__file__).parents[1] / "data" / "screens"
@@ -385,6 +387,22 @@ async def test_the_end_of_the_output_is_read_and_followed(showing: Showing) -> N
         assert "AKIAIOSFODNN7EXAMPLE" not in stage.text
         assert "\x1b" not in stage.text
         assert "\x9b" not in stage.text
+
+
+async def test_the_output_is_read_with_the_page_that_is_opened(showing: Showing) -> None:
+    """At 80 columns a key for a page shows the output at once: nobody is told for a second that there is none."""
+    async with showing(size=(80, 24)) as stage:
+        stage.story.task("web")
+        stage.story.start("web")
+        with output_of(stage, "web.1") as file:
+            file.write(b"line 1\n")
+        await stage.settled()
+        await stage.pilot.press(key_of("page.ladder"))
+        await stage.pilot.pause()
+        detail = stage.main.query_one(Detail)
+        await asyncio.gather(*(worker.wait() for worker in stage.app.workers if worker.node is detail))
+        await stage.pilot.pause()
+        assert "line 1" in stage.text
 
 
 async def test_whoever_reads_further_up_is_left_there(showing: Showing) -> None:

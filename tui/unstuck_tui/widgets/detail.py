@@ -180,10 +180,14 @@ class Detail(Vertical):
         self._page = name
         for other in _PAGES:
             self.query_one(f"#{other}").set_class(other == name, "-shown")
-        # How wide it is shows only once it has its place.
-        self.call_after_refresh(self.draw)
+        # How wide it is, and whether it is in view at all, shows only once it has its place.
+        self.call_after_refresh(self._turned)
         self._compare()
         return self.query_one(f"#{name}", Page)
+
+    def _turned(self) -> None:
+        self.draw()
+        self._read()
 
     def show(self, changes: Changes) -> None:
         """Draw again, if the task has changed."""
