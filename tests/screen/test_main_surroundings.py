@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from unstuck import Report
@@ -44,6 +45,25 @@ async def test_help_is_about_the_focused_pane(showing: Showing) -> None:
         assert "To the end, and follow it." in stage.text
         await stage.pilot.press("escape")
         await stage.settled()
+        assert stage.app.screen is stage.main
+
+
+async def test_the_help_is_read_with_the_keys_that_it_tells_of(showing: Showing) -> None:
+    """On a small terminal j, k, G and g move through it as they do everywhere; the key that opened it closes it."""
+    async with showing(size=(80, 24)) as stage:
+        await stage.pilot.press("f1")
+        await stage.pilot.pause()
+        box = stage.app.screen.query_one(VerticalScroll)
+        places = []
+        for key in ("j", "G", "k", "g"):
+            await stage.pilot.press(key)
+            await stage.pilot.pause()
+            places.append(box.scroll_offset.y)
+        last = int(box.max_scroll_y)
+        assert last > 2
+        assert places == [1, last, last - 1, 0]
+        await stage.pilot.press("f1")
+        await stage.pilot.pause()
         assert stage.app.screen is stage.main
 
 

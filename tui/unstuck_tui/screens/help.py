@@ -21,7 +21,15 @@ __all__ = ["HelpScreen"]
 class HelpScreen(SteadyScreen[None], ModalScreen[None]):
     """The keys of these areas, one after the other."""
 
-    BINDINGS = [Binding("escape,question_mark,q,enter", "dismiss", "close")]  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012
+        Binding("escape,question_mark,f1,q,enter", "dismiss", "close"),
+        Binding("j", "read('down')", "down"),
+        Binding("k", "read('up')", "up"),
+        Binding("ctrl+d,space", "read('page_down')", "page down"),
+        Binding("ctrl+u", "read('page_up')", "page up"),
+        Binding("g", "read('home')", "top"),
+        Binding("G", "read('end')", "end"),
+    ]
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
     HelpScreen > VerticalScroll {
@@ -33,6 +41,10 @@ class HelpScreen(SteadyScreen[None], ModalScreen[None]):
     def __init__(self, *areas: Area) -> None:
         super().__init__()
         self._areas = tuple(dict.fromkeys(areas))
+
+    def action_read(self, way: str) -> None:
+        """Scroll: as in every pane, beside the arrows."""
+        getattr(self.query_one(VerticalScroll), f"scroll_{way}")(animate=False)
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
