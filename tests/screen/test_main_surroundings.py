@@ -88,12 +88,20 @@ async def test_keys_that_come_with_the_end_of_a_word_are_keys(showing: Showing) 
 
         async def at_once(typed: str) -> None:
             for sign in typed:
-                named = {"/": "slash", "\r": "enter", "\x1b": "escape"}.get(sign, sign)
+                named = {
+                    "/": "slash",
+                    "?": "question_mark",
+                    "!": "exclamation_mark",
+                    "\r": "enter",
+                    "\x1b": "escape",
+                }.get(sign, sign)
                 stage.app.post_message(events.Key(named, sign))
             await stage.settled()
 
         field = stage.main.query_one("#filter", Input)
-        await at_once("/s\rjj")
+        await at_once("/!/?G\r")
+        assert field.value == "!/?G"
+        await at_once("\x1b/s\rjj")
         assert (field.value, stage.app.focused) == ("s", stage.main.query_one(TaskTable))
         assert stage.selected == stage.shown[2]
         await at_once("/\x1bGk")

@@ -132,21 +132,21 @@ class UnstuckApp(App[None], inherit_bindings=False):
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.asker.key()
             self.outward.key()
-            if await self._acts_on(event.key):
+            if await self._acts_on(event):
                 return
         await super().on_event(event)
 
-    async def _acts_on(self, key: str) -> bool:
-        """Do at once what ``key`` means, where it is no text that is typed.
+    async def _acts_on(self, event: events.Key) -> bool:
+        """Do at once what the key means, where it is no text that is typed.
 
         Textual sends keys to what has the focus and acts when they come back: of keys that come in one go all but the
         first would go to what had the focus before it, and the rest of a word to look for would be commands.
         """
         self.app_focus = True
         field = self.focused
-        if isinstance(field, Input | TextArea) and not isinstance(field, LineField):
+        if isinstance(field, Input | TextArea) and (event.is_printable or not isinstance(field, LineField)):
             return False
-        bound = self.screen.active_bindings.get(key)
+        bound = self.screen.active_bindings.get(event.key)
         if not isinstance(field, LineField):
             return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
         if bound is None or not bound.enabled or (bound.node is field and bound.binding.action != "submit"):
