@@ -97,6 +97,21 @@ async def test_a_script_without_its_first_line_says_what_it_needs(lab: Any) -> N
     assert lab.output.read_bytes() == b"999\n"
 
 
+async def test_a_program_that_cannot_be_run_does_not_hide_the_next_on_path(lab: Any) -> None:
+    """A script whose interpreter was removed stands first on PATH: the one after it is run, as a shell's exec does."""
+    for folder, first_line in (("stale", "#!/no/such/interpreter"), ("good", "#!/bin/sh")):
+        script = lab.directory / folder / "agent"
+        script.parent.mkdir()
+        script.write_text(f"{first_line}\necho here\n")
+        script.chmod(0o700)
+    path = f"{lab.directory / 'stale'}{os.pathsep}{lab.directory / 'good'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    launch = Launch(command=("agent",), cwd=lab.directory, environment=environment, output=lab.output)
+    process = await lab.start(launch)
+    assert (await process.wait()).code == 0
+    assert lab.output.read_bytes() == b"here\n"
+
+
 async def test_an_output_file_that_cannot_be_opened_is_said(lab: Any) -> None:
     """A missing directory for the output is named before anything runs."""
     launch = Launch(command=("sh",), cwd=lab.directory, environment={}, output=lab.directory / "no" / "where")

@@ -147,6 +147,19 @@ async def test_an_escapee_is_known_by_its_tag_alone() -> None:
             escapee.kill()
 
 
+def attended(shim: str, order: dict[str, Any]) -> dict[str, Any]:
+    """The account that ``shim``, a program, gives of an agent."""
+    command = [sys.executable, "-c", shim]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=order["cwd"]) as asked:
+        assert asked.stdin
+        assert asked.stdout
+        print(json.dumps(order), file=asked.stdin, flush=True)
+        assert "spawned" in asked.stdout.readline()
+        print(json.dumps({"go": f"test:{asked.pid}"}), file=asked.stdin, flush=True)
+        account: dict[str, Any] = json.loads(asked.stdout.readlines()[-1])
+        return account
+
+
 def test_without_a_subreaper_the_tag_still_finds_who_escaped(tmp_path: Path) -> None:
     """On a system that gives a shim no orphans, what left the session is ended and listed all the same."""
     without = (
@@ -160,14 +173,46 @@ def test_without_a_subreaper_the_tag_still_finds_who_escaped(tmp_path: Path) -> 
         "stdin": None,
         "limit": 1000,
     }
-    command = [sys.executable, "-c", without]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as shim:
-        assert shim.stdin
-        assert shim.stdout
-        print(json.dumps(order), file=shim.stdin, flush=True)
-        assert "spawned" in shim.stdout.readline()
-        print(json.dumps({"go": f"test:{shim.pid}"}), file=shim.stdin, flush=True)
-        report = json.loads(shim.stdout.readlines()[-1])
+    report = attended(without, order)
+    left = int((tmp_path / "out").read_text().split()[1])
+    assert left in {pid for pid, _, _ in report["ended"]}
+    await_death(left)
+
+
+HOPPING = """
+import os
+from unstuck.processes.shim import attendant, table
+
+listed = table._process_ids
+
+def between():
+    known = list(listed())
+    if os.path.exists("go"):
+        open("go", "w").close()
+        os.unlink("go")
+        os.waitid(os.P_PID, int(open("hopper").read()), os.WEXITED | os.WNOWAIT)
+    return known
+
+table._process_ids = between
+attendant.main()
+"""
+
+
+def test_who_hops_away_under_the_look_is_found(tmp_path: Path) -> None:
+    """What forks and ends just while the process table is read leaves somebody whom no list has: that one ends, too."""
+    for name in ("go", "ready"):
+        os.mkfifo(tmp_path / name)
+    hopper = "echo $$ > hopper; echo > ready; cat go; sleep 1000 & echo left $! > out"
+    agent = f"setsid sh -c '{hopper}' > /dev/null 2>&1 & cat ready"
+    order = {
+        "command": ["sh", "-c", agent],
+        "cwd": str(tmp_path),
+        "env": dict(os.environ),
+        "output": str(tmp_path / "said"),
+        "stdin": None,
+        "limit": 1000,
+    }
+    report = attended(HOPPING, order)
     left = int((tmp_path / "out").read_text().split()[1])
     assert left in {pid for pid, _, _ in report["ended"]}
     await_death(left)

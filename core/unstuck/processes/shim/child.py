@@ -44,11 +44,11 @@ def become(launch: dict[str, Any], streams: tuple[int, int, int], gate: int, set
         os.chdir(launch["cwd"])
         place = ""
         command, env = launch["command"], launch["env"]
-        program = _program(command[0], env)
+        programs = _programs(command[0], env)
         os.write(setup, READY)
         if tag := os.read(gate, 1024):
             place = "could not be executed: "
-            os.execve(program, command, {**env, TAG: tag.decode()})
+            _execute(programs, command, {**env, TAG: tag.decode()})
     except (OSError, ValueError) as error:
         code, message = getattr(error, "errno", None), getattr(error, "strerror", None)
         hint = " (a script needs a first line such as #!/bin/sh)" if code == errno.ENOEXEC else ""
@@ -62,16 +62,24 @@ def refusal(number: int, message: str) -> bytes:
     return json.dumps({"not_started": errno.errorcode.get(number, str(number)), "message": message}).encode()
 
 
-def _program(name: str, env: dict[str, str]) -> str:
-    """The file of ``name``. Raises OSError where there is none to be run: before the agent counts as spawned."""
+def _execute(programs: list[str], command: list[str], env: dict[str, str]) -> None:
+    """Become the first of ``programs`` that can be: one may lack its interpreter. Raises the first one's OSError."""
+    refused: OSError | None = None
+    for program in programs:
+        try:
+            os.execve(program, command, env)
+        except OSError as error:
+            refused = refused or error
+    raise refused or OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
+def _programs(name: str, env: dict[str, str]) -> list[str]:
+    """The files of ``name``, first come first. Raises OSError where none can be run: before it counts as spawned."""
     folders = env.get("PATH", os.defpath).split(os.pathsep)
     places = [name] if "/" in name else [os.path.join(folder, name) for folder in folders]
-    found = False
-    for place in places:
-        if os.path.isfile(place):
-            if os.access(place, os.X_OK):
-                return place
-            found = True
+    found = [place for place in places if os.path.isfile(place)]
+    if programs := [place for place in found if os.access(place, os.X_OK)]:
+        return programs
     if found:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
     raise OSError(errno.ENOENT, os.strerror(errno.ENOENT) if "/" in name else "not found on PATH")

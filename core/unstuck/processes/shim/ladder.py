@@ -88,9 +88,11 @@ class Ladder:
         self.attendant.reap()
         # Whoever descends from us is below a living child of ours: without one the whole table need not be read.
         alive = {} if self.attendant.childless else descendants(os.getpid())
-        if not alive and not self.attendant.adopts:  # else orphans would be our children
-            alive = tagged(self.attendant.tag)
         self.attendant.reap()  # after the look, too, so that an agent seen dead has its status
+        # Orphans would be our children. Without any nobody is left; with one, it was started during the look.
+        if not alive and not (self.attendant.adopts and self.attendant.childless):
+            alive = descendants(os.getpid()) or tagged(self.attendant.tag)
+            self.attendant.reap()
         self.attendant.changed = False
         if self.attendant.status is None or (self.blind and group_exists(self.attendant.child)):
             alive.setdefault(self.attendant.child, self.agent)
