@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 from pathlib import Path
 
 import psutil
@@ -146,6 +147,16 @@ async def test_a_command_that_is_cancelled_twice_is_not_forgotten(project, tmp_p
     door.write_text("go\n")
     while psutil.pid_exists(pid):
         await asyncio.sleep(0)
+
+
+async def test_an_exit_code_that_nobody_can_tell_is_no_success(project):
+    """Started by a program that ignores the ends of its children, a "no" of git does not count as a "yes"."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with pytest.raises(WorkspaceError, match="SIGCHLD"):
+            await run_git(project.root, "rev-parse", "--verify", "--quiet", "none", check=False)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 async def test_without_git_the_home_ignores_itself(plain):

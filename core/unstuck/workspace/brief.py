@@ -56,6 +56,7 @@ class Brief:
         )
         self.was_enough = False
         """Whether it was stopped because who takes its output has enough of it."""
+        self._was_taken = False
         self._loop = asyncio.get_running_loop()
         self._silent = asyncio.Event()
         self._unsaid = memoryview(stdin or b"")
@@ -71,17 +72,23 @@ class Brief:
             self._say()
 
     async def over(self) -> int:
-        """Its exit code, less than nothing where a signal ended it, once it has ended and everything was heard."""
+        """Its exit code, less than nothing where a signal ended it, once it has ended and everything was heard.
+
+        Raises ChildProcessError where nobody can say: the code was taken by somebody else, or SIGCHLD is ignored.
+        """
         await self._silent.wait()
-        await until_over(self._process.pid, lambda: self._process.poll() is not None, pause=_PAUSE)
+        await until_over(self._process.pid, self._is_over, pause=_PAUSE)
+        if self._was_taken:
+            raise ChildProcessError
         return self._process.wait()
 
     async def end(self) -> None:
         """Ask it and what it has started to end, and return when it has."""
-        if self._process.poll() is None:
+        if not self._is_over():
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)
-        await self.over()
+        with suppress(ChildProcessError):
+            await self.over()
 
     def leave(self) -> None:
         """Hear nothing more of it. Where nobody waits for its end any more, a thread does."""
@@ -90,6 +97,14 @@ class Brief:
             self._close(stream)
         if self._process.poll() is None:
             threading.Thread(target=self._process.wait, daemon=True).start()
+
+    def _is_over(self) -> bool:
+        if self._process.returncode is None:
+            try:
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:  # which Popen would take for a success
+                self._was_taken = True
+        return self._process.poll() is not None
 
     def _say(self) -> None:
         assert self._process.stdin is not None

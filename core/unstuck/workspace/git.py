@@ -66,6 +66,7 @@ _SETTINGS = (
     "submodule.recurse=false",
     "worktree.useRelativePaths=false",
 )
+_NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
 _versions: dict[str | None, str] = {}
 
 
@@ -129,6 +130,8 @@ async def run_git(
         raise _cannot_start(cwd, error) from None
     try:
         code = await process.over()
+    except ChildProcessError:
+        raise WorkspaceError(_NO_CODE) from None
     except BaseException:
         await process.end()  # which lets it remove its own lock files
         raise
