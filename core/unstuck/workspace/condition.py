@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unstuck.workspace.git import Repository, run_git, split_paths
 
-__all__ = ["Tree", "branch_of", "changed_in", "git_dir_of", "is_locked", "trees", "under_way"]
+__all__ = ["Tree", "branch_of", "changed_in", "git_dir_of", "has_branch", "is_locked", "trees", "under_way"]
 
 _OPERATIONS = (
     ("rebase-merge", "a rebase"),
@@ -52,6 +52,17 @@ async def branch_of(tree: Path) -> str | None:
             return found[1]
     result = await run_git(tree, "symbolic-ref", "--quiet", "--short", "HEAD", check=False)
     return result.line if result.code == 0 else None
+
+
+def has_branch(git_dir: Path, branch: str) -> bool:
+    """Whether the files of a work tree say that a branch (its short name) is its own, also while it is rebased."""
+    if _left(git_dir) == branch:
+        return True
+    try:
+        said = (git_dir / "HEAD").read_text(errors="surrogateescape")
+    except OSError:
+        return False
+    return said == f"ref: refs/heads/{branch}\n"
 
 
 async def trees(repo: Repository) -> tuple[Tree, ...]:

@@ -145,16 +145,22 @@ class TreePlace:
     async def dispose(self) -> None:
         """Take the tree away, whatever is in it, also where only git still knows it. One rename decides."""
         git_dir = self.git_dir
+        is_anothers = git_dir is not None and self._is_anothers(git_dir)
         trash = self.path.with_name(TRASH + secrets.token_hex(4))
         if self.path.exists():
             self.path.rename(trash)
-        if git_dir:
+        if git_dir is not None and not is_anothers:
             await asyncio.to_thread(shutil.rmtree, git_dir, True)
             with suppress(OSError):
                 git_dir.parent.rmdir()  # as git does with the last one
         else:
             await run_git(self._repo.root, "worktree", "remove", "--force", "--force", str(self.path), check=False)
         await asyncio.to_thread(shutil.rmtree, trash, True)
+
+    def _is_anothers(self, git_dir: Path) -> bool:
+        """Whether it is for another tree that is there: whose own file was copied over that of this one."""
+        tree = registered_tree(git_dir)
+        return tree is not None and tree != self.path.resolve() and (tree / ".git").exists()
 
     async def _clear(self) -> None:
         if not self.path.exists():

@@ -79,7 +79,8 @@ async def survey(git: Git) -> Survey:
 
 async def scan(git: Git) -> Scan:
     """Compare the work tree with the index; ignored files are left out. Changes neither."""
-    told = await git(*_STATUS, "--ignore-submodules=none")
+    # Of submodules the project's own word holds (submodule.NAME.ignore), not what a person wants to see of them.
+    told = await git("-c", "diff.ignoreSubmodules=none", *_STATUS)
     return _scan(_read(told), told)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from unstuck.errors import GitError, IntegrationConflict, ProjectError, WorkspaceError
 from unstuck.processes import working_in
 from unstuck.text import admit, one_line
-from unstuck.workspace.condition import trees
+from unstuck.workspace.condition import has_branch, trees
 from unstuck.workspace.git import Repository, Result, path_hash, require_git, run_git, split_paths
 from unstuck.workspace.keeping import Cleaned, Kept, held_in, without
 from unstuck.workspace.places import TreePlace, belongs_elsewhere, safe_name, sweep
@@ -126,7 +126,7 @@ class Worktrees:
             place, tip = self._existing(task), await self.tip()
             if await self._contains(await place.commit() or tip, tip):
                 return False
-            found = await scan(place.git)
+            found = await self._seen(_own_name(task), place)
             if _unresolved(place, found):  # by a refresh that was killed before it could take its merge back
                 await place.git("merge", "--abort")
                 found = await scan(place.git)
@@ -144,7 +144,7 @@ class Worktrees:
         """
         async with self._lock:
             place, text = self._existing(task), admit(message, limit=_MESSAGE_LIMIT)
-            found = await scan(place.git)
+            found = await self._seen(_own_name(task), place)
             if unresolved := _unresolved(place, found):
                 raise IntegrationConflict(unresolved)
             commit = await self._commit_all(_own_name(task), place, text, found)
@@ -296,6 +296,17 @@ class Worktrees:
         await place.add(start, branch.removeprefix(_BRANCHES))
         return place
 
+    async def _seen(self, name: str, place: TreePlace) -> Scan:
+        """What is in the tree. Where HEAD is damaged, which git cannot look past, it is the task's branch again."""
+        try:
+            return await scan(place.git)
+        except GitError:
+            if await place.commit() is not None:
+                raise
+            await place.unlock()
+            await place.git("symbolic-ref", "HEAD", self._branch(name))
+            return await scan(place.git)
+
     async def _commit_all(self, name: str, place: TreePlace, message: str, seen: Scan) -> str:
         """Everything in the tree as one commit on the task's branch, wherever the agent has left HEAD."""
         await place.unlock()
@@ -327,8 +338,8 @@ class Worktrees:
         place, merging = await self._tree(_INTEGRATION), ("merge", "--quiet", *_MERGE, "-m", message, commit)
         await place.unlock()
         self._unlock(self._branch(_INTEGRATION))
-        if not self._left_clean or (await place.git(*merging, check=False)).code:
-            self._left_clean = False
+        was_left_clean, self._left_clean = self._left_clean, False  # it may be called off
+        if not was_left_clean or (await place.git(*merging, check=False)).code:
             # Nobody works in this tree, so whatever a killed merge left in it may go.
             await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
             await place.git("clean", "-fdq")
@@ -338,7 +349,7 @@ class Worktrees:
                     raise await self._conflict(place, merged, commit)
                 finally:
                     await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
-            self._left_clean = True
+        self._left_clean = True
         return await self.tip()
 
     @staticmethod
@@ -379,8 +390,7 @@ class Worktrees:
             return reason
         if branch and not await self._contains(tip, branch):
             return f"commits that are not on {self.branch}"
-        is_here = place.is_linked and place.is_on(self._branch(name))
-        if branch and not is_here and (elsewhere := await self._elsewhere(name)):
+        if branch and (elsewhere := await self._elsewhere(name)):
             return f"its tree was moved to {elsewhere}"
         return ""
 
@@ -398,7 +408,11 @@ class Worktrees:
 
     async def _elsewhere(self, name: str) -> Path | None:
         """Where somebody has moved the tree to that has this branch."""
-        branch, path = f"{self._name}/{name}", self._place(name).path
+        branch, place = f"{self._name}/{name}", self._place(name)
+        path, own = place.path, place.git_dir
+        others = {self._repo.common, *(self._repo.common / "worktrees").glob("*")} - {own}
+        if own is not None and place.is_on(_BRANCHES + branch) and not any(has_branch(one, branch) for one in others):
+            return None
         for tree in await trees(self._repo):
             if tree.branch == branch and tree.path != path and tree.path.is_dir():
                 return None if belongs_elsewhere(tree.path, self._repo) else tree.path

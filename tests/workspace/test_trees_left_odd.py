@@ -1,0 +1,63 @@
+"""Work trees as agents, other programs and accidents leave them: what is in them is neither lost nor mistaken."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from unstuck.workspace.places import TreePlace
+from unstuck.workspace.worktrees import Worktrees
+
+
+@pytest.fixture
+async def trees(project, tmp_path):
+    """The prepared work trees of a run."""
+    found = Worktrees(await project.repository(), tmp_path / "state", "r1")
+    await found.prepare()
+    return found
+
+
+async def test_a_tree_that_was_copied_over_another_does_not_take_it_away(project, trees):
+    """An agent that copies a whole tree, git's own file in it, over its own: that goes, and the other one stays."""
+    one, two = await trees.create("one"), await trees.create("two")
+    (one / "work").write_text("not committed yet")
+    shutil.copy(one / ".git", two / ".git")
+    await TreePlace(await project.repository(), two).dispose()
+    assert project.git("status", "--porcelain", cwd=one) == "?? work\n"
+    assert sorted(path.name for path in (project.root / ".git/worktrees").iterdir()) == ["one"]
+
+
+async def test_a_branch_that_somebody_else_has_out_stays(project, trees, tmp_path):
+    """A second tree on the task's branch, made by force: without its branch all its files would look added."""
+    await trees.create("t")
+    project.git("worktree", "add", "-q", "--force", str(tmp_path / "second"), "unstuck/r1/t")
+    assert "second" in await trees.remove("t")
+    assert project.git("status", "--porcelain", cwd=tmp_path / "second") == ""
+
+
+async def test_work_on_a_head_that_is_lost_comes_in(project, trees):
+    """HEAD at a commit that a failing disk has lost: what lies in the tree is still the task's result."""
+    place = await trees.create("t")
+    project.git("checkout", "-q", "--detach", cwd=place)
+    (project.root / ".git/worktrees/t/HEAD").write_text("7" * 40 + "\n")
+    (place / "new").write_text("x")
+    tip = await trees.integrate("t", "Work")
+    assert project.git("show", f"{tip}:new") == "x"
+
+
+@pytest.mark.parametrize("whose", ["project", "person"])
+async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(project, trees, tmp_path, isolated, whose):
+    """What builds leave in a submodule is no work left behind where the project says so; a person's view is theirs."""
+    other = tmp_path / "other"
+    project.git("clone", "-q", str(project.root), str(other))
+    place = await trees.create("t")
+    project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "part", cwd=place)
+    await trees.integrate("t", "With a part")
+    (place / "part" / "app.py").write_text("built")
+    if whose == "project":
+        project.git("config", "-f", ".gitmodules", "submodule.part.ignore", "dirty", cwd=place)
+    else:
+        project.git("config", "--global", "diff.ignoreSubmodules", "all")
+    await trees.integrate("t", "Said")
+    assert await trees.left_behind("t") == (() if whose == "project" else ("part",))
