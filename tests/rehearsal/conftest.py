@@ -90,7 +90,11 @@ class Stage:
     def limits(self, **limits: int) -> None:
         """Shorten the ladder, so that the test is quick: ``max_retries`` and so on."""
         for name, value in limits.items():
-            self._monkeypatch.setenv(f"UNSTUCK_FAILURE_HANDLER__{name.upper()}", str(value))
+            self.set(f"FAILURE_HANDLER__{name.upper()}", value)
+
+    def set(self, name: str, value: int) -> None:
+        """A setting of the person's, by its name in the environment."""
+        self._monkeypatch.setenv(f"UNSTUCK_{name}", str(value))
 
     def play(self, scenario: str, *answers: Mapping[str, Any], speed: str = SPEED) -> Played:
         """Play to the end; gates are answered by the rules in ``answers``."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conftest import Stage
 
 LADDER = [
-    *("first", "failed", "retry", "failed", "restored", "pivot", "failed"),
+    *("first", "failed", "restored", "pivot", "failed"),
     *("researched", "research", "failed", "gate stuck"),
 ]
 
@@ -244,20 +244,21 @@ def test_says_done_and_is_not(stage: Stage) -> None:
 
 
 def test_truly_stuck_asks_after_every_rung(stage: Stage) -> None:
-    """No retry, no pivot and no research helps, so there is the question; a person's way solves it."""
-    stage.limits(max_retries=1, max_pivots=1, max_research=1)
+    """Neither a pivot nor research helps, so there is the question; a person's way solves it."""
+    stage.limits(max_retries=0, max_pivots=1, max_research=1)
     played = stage.play("truly-stuck", {"gate": "stuck", "answer": "show-me", "text": "sign with: endpoint secret"})
     assert played.path == [*LADDER, "answer show_me", "human", "passed", "succeeded"]
-    assert "sign with: endpoint secret" in played.told(5)
+    assert "sign with: endpoint secret" in played.told(4)
     assert 'SECRET = b"endpoint secret"' in played.file("shop/webhook.py")
 
 
 def test_floods_the_screen(stage: Stage) -> None:
-    """A million lines full of escape sequences end in a file of bounded size, and the work is done."""
+    """A million lines full of escape sequences end in a file of the size that I have set, and the work is done."""
+    stage.set("OUTPUT_LIMIT", 2**20)
     played = stage.play("floods-the-screen")
     assert played.path == ["first", "passed", "succeeded"]
     (output,) = (played.directory / "shop" / ".git" / "unstuck" / "runs").glob("*/output/*.1.log")
-    assert output.stat().st_size < 20 * 2**20
+    assert 2**19 < output.stat().st_size < 2**20 + 1_000
     assert b"line 0 of 1000000" in output.read_bytes()[:100]
     assert not any("\x1b" in str(row) or "\u202e" in str(row) for row in played.rows)
 
