@@ -18,10 +18,23 @@ from unstuck_tui.cli import cli
 if TYPE_CHECKING:
     from conftest import Stage
 
-LADDER = [
-    *("first", "failed", "restored", "pivot", "failed"),
-    *("researched", "research", "failed", "gate stuck"),
+FULL_LADDER = [
+    *("first", "failed", "retry", "failed", "retry", "failed", "retry", "failed"),
+    *("restored", "pivot", "failed", "restored", "pivot", "failed", "restored", "pivot", "failed"),
+    *("researched", "research", "failed", "researched", "research", "failed", "gate stuck"),
 ]
+# With a check that costs next to nothing, for it runs often.
+OF_MY_OWN = """
+prompt: The answer has to be right.
+verify: "grep -q right answer.txt || { echo 'AssertionError: the answer is not right'; exit 1; }"
+files: {answer.txt: wrong}
+attempts:
+  - rung: human
+    do: [{write: {answer.txt: right}}]
+  - do:
+      - say: It could be so
+      - write: {answer.txt: perhaps}
+"""
 
 
 def test_succeeds_at_once(stage: Stage) -> None:
@@ -243,11 +256,22 @@ def test_says_done_and_is_not(stage: Stage) -> None:
     assert played.data("attempt_ended")[0]["report"]["signal"] == "complete"
 
 
+def test_the_whole_ladder_is_climbed_before_a_person_is_asked(stage: Stage, tmp_path: Path) -> None:
+    """Three retries, three pivots, two rounds of research, then the question; in a scenario that I wrote myself."""
+    scenario = tmp_path / "mine.yaml"
+    scenario.write_text(OF_MY_OWN, encoding="utf-8")
+    played = stage.play(str(scenario), {"gate": "stuck", "answer": "show-me", "text": "write that it is right"})
+    assert played.path == [*FULL_LADDER, "answer show_me", "human", "passed", "succeeded"]
+    assert "write that it is right" in played.told(10)
+    assert played.file("answer.txt") == "right"
+
+
 def test_truly_stuck_asks_after_every_rung(stage: Stage) -> None:
     """Neither a pivot nor research helps, so there is the question; a person's way solves it."""
     stage.limits(max_retries=0, max_pivots=1, max_research=1)
     played = stage.play("truly-stuck", {"gate": "stuck", "answer": "show-me", "text": "sign with: endpoint secret"})
-    assert played.path == [*LADDER, "answer show_me", "human", "passed", "succeeded"]
+    path = ["first", "failed", "restored", "pivot", "failed", "researched", "research", "failed", "gate stuck"]
+    assert played.path == [*path, "answer show_me", "human", "passed", "succeeded"]
     assert "sign with: endpoint secret" in played.told(4)
     assert 'SECRET = b"endpoint secret"' in played.file("shop/webhook.py")
 
