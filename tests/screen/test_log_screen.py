@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -121,14 +122,16 @@ async def opened(stage: Any) -> LogScreen:
 
 
 async def settled(stage: Any) -> None:
+    """All that is recorded has been read and looked through; of several searches only the last one comes to its end."""
     await stage.story.core.journal.committed()
     if isinstance(stage.app.screen, LogScreen):
         stage.app.screen.tick()
-    for _ in range(3):
-        await stage.app.workers.wait_for_complete(
-            [worker for worker in stage.app.workers if worker.node is stage.app.screen]
-        )
+    while True:
         await stage.pilot.pause()
+        working = [worker.wait() for worker in stage.app.workers if worker.node is stage.app.screen]
+        if not working:
+            return
+        await asyncio.gather(*working, return_exceptions=True)
 
 
 async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> None:

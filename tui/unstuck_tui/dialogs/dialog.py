@@ -135,6 +135,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         yield from ()
 
     def on_mount(self) -> None:
+        if not self.query(Choices):
+            return  # the app is being left, and nothing has come onto it
         self.query_one(Choices).focus()
         start(self, "wake", self._wake)
 

@@ -81,7 +81,8 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         yield LineField(id="line")
 
     def on_mount(self) -> None:
-        self.complain(self._before)
+        if self._before and self.query(Choices):
+            self.complain(self._before)
 
     @property
     def is_typing(self) -> bool:
