@@ -207,7 +207,7 @@ async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
         await stage.pilot.pause()
         assert about.scroll_offset.y == 2
         screen.query_one(GraphList).select(names[0])
-        await stage.pilot.pause()
+        await stage.settled()
         assert about.scroll_offset.y == 0
 
 

@@ -24,7 +24,7 @@ GOLDENS = Path(__file__).parents[2] / "data" / "screens"
 PROGRAM = str(Path(__file__).parent / "still_run.py")
 PATIENCE_S = 20.0
 SETTLED_S = 4.0
-COLOUR = re.compile(rb"[;\[](?:38|48);2;(\d+);(\d+);(\d+)")
+COLOUR = re.compile(rb"[;\[](?:38|48);2;(\d+);(\d+);(\d+)(?=[;m])")
 GREYS = re.compile(r"[;\[]48;5;(2[345]\d)m")
 
 
