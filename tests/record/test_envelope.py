@@ -18,8 +18,11 @@ from unstuck.record.envelope import Record, decode, encode
 from unstuck.record.events import EVENTS, Event, Unknown
 from unstuck.text import Clean, admit, sanitise
 
-TEXTS = st.text().map(sanitise)
-CLEAN = st.text().map(admit)
+CHARACTERS = st.characters(exclude_categories=["Cs"])
+"""Any: to work them out from a codec takes each worker of a fresh clone two seconds."""
+
+TEXTS = st.text(CHARACTERS).map(sanitise)
+CLEAN = st.text(CHARACTERS).map(admit)
 NUMBERS = st.integers(0, 2**53)
 SECONDS = st.floats(0, 1e9, allow_nan=False)
 OBJECTS = st.dictionaries(TEXTS, TEXTS | NUMBERS | st.none() | st.lists(TEXTS), max_size=3)
@@ -86,7 +89,7 @@ def test_every_event_comes_back_as_it_was(name: str) -> None:
     comes_back()
 
 
-@given(st.text(), st.sampled_from(["stop_requested", "not_known_yet"]))
+@given(st.text(CHARACTERS), st.sampled_from(["stop_requested", "not_known_yet"]))
 def test_a_hostile_text_in_a_log_is_harmless(text: str, name: str) -> None:
     """A log is a file that anybody may have edited: what acts on a terminal is gone when it is read."""
     body = {"time": "t", "mono": 0, "run": "r", "actor": "human", "task": text, "event": name, "data": {"reason": text}}
