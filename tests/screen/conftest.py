@@ -50,7 +50,7 @@ TypeError: unsupported operand type(s) for +: 'int' and 'str'
 TOO_MANY = "HTTP 429: Too Many Requests"
 
 
-MOMENT_S, MOMENTS = 0.02, 15
+MOMENT_S, MOMENTS = 0.02, 30
 
 _PARSED: dict[object, LRUCache[object, object]] = {}
 """What style sheets say, by the variables of a theme that they were read with."""
@@ -170,6 +170,8 @@ class Story:
 
 def has_more(screen: Screen[Any]) -> bool:
     """Whether it is to be laid out or drawn, or to do something once that has been done."""
+    if screen.app._resize_event is not None or screen.outer_size != screen.app.size:
+        return True
     todo = (screen._layout_required, screen._scroll_required, screen._repaint_required, screen._recompose_required)
     return any(todo) or bool(screen._dirty_widgets or screen._callbacks)
 
