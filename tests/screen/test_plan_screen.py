@@ -143,7 +143,7 @@ async def test_it_is_seen_at_every_size_and_left(showing: Any) -> None:
     async with showing(story=True, size=(60, 16), pops=False) as stage:
         stage.main.query_one(TaskTable).select("refunds")
         await stage.pilot.press(key_of("view.plan"))
-        await stage.pilot.pause()
+        await stage.settled()
         screen = stage.app.screen
         assert isinstance(screen, PlanScreen)
         assert screen.query_one(GraphList).selected == "refunds"
@@ -157,7 +157,7 @@ async def test_it_is_seen_at_every_size_and_left(showing: Any) -> None:
         await stage.pilot.press(key_of("graph.holder"))
         assert screen.query_one(GraphList).selected == "webhook"
         await stage.pilot.press(key_of("graph.open"))
-        await stage.pilot.pause()
+        await stage.settled()
         assert stage.app.screen is stage.main
         assert stage.main.query_one(TaskTable).selected == "webhook"
 
@@ -173,10 +173,10 @@ async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
         await stage.settled()
         stage.main.query_one(TaskTable).select("alone")
         await stage.pilot.press("d")
-        await stage.pilot.pause()
+        await stage.settled()
         screen = stage.app.screen
         screen.query_one(GraphList).select("release")
-        await stage.pilot.pause()
+        await stage.settled()
         page = screen.query_one("#about", Page)
         assert page.show_vertical_scrollbar
         top = page.region.y
@@ -196,7 +196,7 @@ async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
         await stage.settled()
         stage.main.query_one(TaskTable).select("release")
         await stage.pilot.press("d")
-        await stage.pilot.pause()
+        await stage.settled()
         screen = stage.app.screen
         assert isinstance(screen, PlanScreen)
         about = screen.query_one("#about", Page)
@@ -204,7 +204,7 @@ async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
         stage.story.start(names[0])
         await stage.story.core.journal.committed()
         screen.tick()
-        await stage.pilot.pause()
+        await stage.settled()
         assert about.scroll_offset.y == 2
         screen.query_one(GraphList).select(names[0])
         await stage.settled()
@@ -220,17 +220,17 @@ async def test_the_plan_follows_what_holds_a_task(showing: Any) -> None:
         stage.story.task("release", needs=("slow", "asked"))
         await stage.settled()
         await stage.press("view.plan")
-        await stage.pilot.pause()
+        await stage.settled()
         assert "waits for slow (working)" in stage.text
         gate = stage.story.asks("asked")
         await stage.settled()
         stage.app.screen.tick()
-        await stage.pilot.pause()
+        await stage.settled()
         assert "waits for asked (needs you)" in stage.text
         await stage.story.supervisor.answer(gate, Answer(choice="skip"))
         await stage.settled()
         stage.app.screen.tick()
-        await stage.pilot.pause()
+        await stage.settled()
         assert "waits for asked (skipped)" in stage.text
 
 
@@ -249,14 +249,14 @@ async def test_only_what_is_in_view_is_drawn(showing: Any, monkeypatch: pytest.M
             stage.story.task(f"t{number}", needs=(f"t{number - 1}",) if number % 10 else ())
         await stage.settled()
         await stage.pilot.press("d")
-        await stage.pilot.pause()
+        await stage.settled()
         await stage.pilot.press("G")
-        await stage.pilot.pause()
+        await stage.settled()
         assert len(set(asked)) < 60
         assert "t2999" in stage.text
         stage.story.start("t0")
         await stage.story.core.journal.committed()
         await stage.pilot.press("g")
         stage.app.screen.tick()
-        await stage.pilot.pause()
+        await stage.settled()
         assert "working" in stage.text
