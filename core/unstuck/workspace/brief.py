@@ -80,7 +80,7 @@ class Brief:
         await until_over(self._process.pid, self._is_over, pause=_PAUSE)
         if self._was_taken:
             raise ChildProcessError
-        return self._process.wait()
+        return int(self._process.returncode)
 
     async def end(self) -> None:
         """Ask it and what it has started to end, and return when it has."""
@@ -101,10 +101,12 @@ class Brief:
     def _is_over(self) -> bool:
         if self._process.returncode is None:
             try:
-                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                ended, status = os.waitpid(self._process.pid, os.WNOHANG)
             except ChildProcessError:  # which Popen would take for a success
-                self._was_taken = True
-        return self._process.poll() is not None
+                self._was_taken, self._process.returncode = True, 255
+            else:
+                self._process.returncode = os.waitstatus_to_exitcode(status) if ended else None
+        return self._process.returncode is not None
 
     def _say(self) -> None:
         assert self._process.stdin is not None
