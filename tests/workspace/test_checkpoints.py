@@ -373,10 +373,12 @@ async def test_a_deleted_checkpoint_is_gone_and_the_others_work(project, clock):
     project.write({"app.py": "two"})
     second = await store.create("b", run="r")
     project.write({"app.py": "three"})
-    left_by_a_kill = project_home(project.root, await project.repository()) / "checkpoints/store.git/described/.half"
-    left_by_a_kill.write_text("{")
+    kept = project_home(project.root, await project.repository()) / "checkpoints" / "store.git"
+    left_by_a_kill = [kept / "described" / ".half", kept / "refs" / "unstuck" / "checkpoints" / ".half.lock"]
+    for file in left_by_a_kill:
+        file.write_text("{")
     await store.delete(first.id)
-    assert not left_by_a_kill.exists()
+    assert not any(file.exists() for file in left_by_a_kill)
     project.git("gc", "-q", "--prune=now")
     with pytest.raises(CheckpointUnknown):
         await store.get(first.id)

@@ -104,7 +104,8 @@ class Catalogue:
 
     async def drop(self, ids: Collection[str]) -> None:
         """Let go of these checkpoints, and of references that never became one. Needs the store alone."""
-        for file in (*self._folder.glob(".*"), *map(self._file, ids)):  # those of a kill while one was written, too
+        begun = (*self._folder.glob(".*"), *(self._store.directory / _PREFIX).glob(".*"))  # left there by a kill
+        for file in (*begun, *map(self._file, ids)):
             file.unlink(missing_ok=True)
         listed = (await self._store.git("for-each-ref", "--format=%(refname)", _PREFIX)).out.decode().split()
         await self._store.drop(name for name in listed if not self._file(name.removeprefix(_PREFIX)).exists())
