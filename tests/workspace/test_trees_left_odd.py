@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 
 import pytest
 
+from unstuck.errors import IntegrationConflict
 from unstuck.workspace.places import TreePlace
 from unstuck.workspace.worktrees import Worktrees
 
@@ -61,3 +63,22 @@ async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(proje
         project.git("config", "--global", "diff.ignoreSubmodules", "all")
     await trees.integrate("t", "Said")
     assert await trees.left_behind("t") == (() if whose == "project" else ("part",))
+
+
+async def test_a_cherry_pick_that_an_agent_left_half_way_is_its_own(project, trees):
+    """What the others did does not come into a tree in which a conflict stands, and nothing there is thrown away."""
+    place = await trees.create("t")
+    for name in ("one", "two"):
+        project.git("checkout", "-q", "-B", name, "unstuck/r1/t", cwd=place)
+        (place / "app.py").write_text(f"by {name}\n")
+        project.git("commit", "-q", "-a", "-m", name, cwd=place)
+    with pytest.raises(subprocess.CalledProcessError):
+        project.git("cherry-pick", "one", cwd=place)
+    (await trees.create("other") / "new").write_text("x")
+    await trees.integrate("other", "Other")
+    before = (place / "app.py").read_text()
+    assert not await trees.refresh("t", "Work")
+    assert (place / "app.py").read_text() == before
+    assert "one\n" in before
+    with pytest.raises(IntegrationConflict, match=r"app\.py"):
+        await trees.integrate("t", "Work")

@@ -127,7 +127,10 @@ class Worktrees:
             if await self._contains(await place.commit() or tip, tip):
                 return False
             found = await self._seen(_own_name(task), place)
-            if _unresolved(place, found):  # by a refresh that was killed before it could take its merge back
+            if _unresolved(place, found):
+                if not place.merges:
+                    return False  # the agent's own: a rebase, a cherry-pick
+                # By a refresh that was killed before it could take its merge back.
                 await place.git("merge", "--abort")
                 found = await scan(place.git)
             await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT), found)
