@@ -18,7 +18,7 @@ import sys
 import tempfile
 import termios
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,8 +26,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from hypothesis.internal import charmap
-from hypothesis.internal.intervalsets import IntervalSet
 
 from unstuck.clock import ManualClock
 from unstuck_tui.cli import main
@@ -40,20 +38,6 @@ hypothesis_settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("unstuck")
-
-
-@cache
-def _in_codec(name: str) -> tuple[IntervalSet, IntervalSet]:
-    """What can be written in a codec. That all but surrogates can be in UTF-8 would be found by trying each character,
-    which in a fresh clone takes every worker two seconds.
-    """
-    if name == "utf-8":
-        return IntervalSet([(0, 0xD7FF), (0xE000, sys.maxunicode)]), IntervalSet([])
-    return _tried(name)
-
-
-_tried = charmap.intervals_from_codec
-charmap.intervals_from_codec = _in_codec  # type: ignore[assignment]
 
 # Importing some thousand tests, and painting screens, makes much and little of it is garbage in a circle.
 gc.set_threshold(10_000, 10, 10)
