@@ -40,6 +40,14 @@ def test_two_pastes_and_keys_between() -> None:
         assert read(*chunks) == ["<one>", "x", "up", "<two>", "enter"]
 
 
+@pytest.mark.parametrize("key", ["?", "/", "1", "0", " "])
+def test_two_keys_that_come_at_once(key: str) -> None:
+    """Escape and the key after it, which a slow line delivers together: both are pressed."""
+    alone = read(key.encode())
+    assert read(b"\x1b" + key.encode()) == ["escape", *alone]
+    assert read(b"j\x1b" + key.encode() + b"j\x1b" + key.encode()) == ["j", "escape", *alone, "j", "escape", *alone]
+
+
 @pytest.mark.parametrize("garbage", [b"\xff\xfe", b"\x1b[99999999999u", b"\x1b[48;5;5;0;0t\x1b[<0;3;3M", b"\xc3\x28"])
 def test_bytes_that_nobody_understands(garbage: bytes) -> None:
     """A letter of another encoding, a key number beyond all keys, a window of no size: the next key works."""

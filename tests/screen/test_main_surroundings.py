@@ -14,6 +14,7 @@ from unstuck.record import events as e
 from unstuck.settings import ScreenSettings
 from unstuck_tui.actions import ACTIONS, Action, actions_of, key_of
 from unstuck_tui.screens.help import HelpScreen
+from unstuck_tui.screens.plan import PlanScreen
 from unstuck_tui.widgets.task_table import TaskTable
 
 Showing = Any
@@ -80,6 +81,23 @@ async def test_everything_is_in_the_palette(showing: Showing) -> None:
         await stage.pilot.press("enter")
         await stage.settled()
         assert stage.shown == ["a", "b"]
+
+
+async def test_escape_and_a_letter_that_come_at_once_are_two_keys(showing: Showing) -> None:
+    """As over a slow line, where they look like alt and that letter; where a text is written alt is left alone."""
+    async with showing() as stage:
+        stage.story.task("web")
+        await stage.settled()
+        await stage.press("app.help")
+        stage.app.post_message(events.Key("alt+d", "d"))
+        await stage.settled()
+        assert isinstance(stage.app.screen, PlanScreen)
+        await stage.press("graph.back")
+        await stage.press("table.filter")
+        stage.app.post_message(events.Key("alt+d", "d"))
+        await stage.settled()
+        assert stage.app.screen is stage.main
+        assert isinstance(stage.app.focused, Input)
 
 
 async def test_keys_that_come_with_the_end_of_a_word_are_keys(showing: Showing) -> None:

@@ -130,11 +130,24 @@ class UnstuckApp(App[None], inherit_bindings=False):
         if isinstance(event, events.AppFocus | events.AppBlur):
             self.outward.focus(isinstance(event, events.AppFocus))
         if isinstance(event, events.Key) and not event.is_forwarded:
+            if self._is_two_keys(event):
+                await self.on_event(events.Key("escape", "\x1b"))
+                await self.on_event(events.Key(event.character or "", event.character))
+                return
             self.asker.key()
             self.outward.key()
             if await self._acts_on(event):
                 return
         await super().on_event(event)
+
+    def _is_two_keys(self, event: events.Key) -> bool:
+        """Whether it is escape and a letter, delivered together, as over a slow line: alt and that letter are the same.
+
+        Not while a text is written, nor where that key with alt does something.
+        """
+        if not event.key.startswith("alt+") or not event.character or isinstance(self.focused, Input | TextArea):
+            return False
+        return event.key not in self.screen.active_bindings
 
     async def _acts_on(self, event: events.Key) -> bool:
         """Do at once what the key means, where it is no text that is typed.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from itertools import chain
 
 from textual._xterm_parser import XTermParser
+from textual.constants import DISABLE_KITTY_KEY
 from textual.events import Paste
 from textual.message import Message
 
@@ -16,13 +18,18 @@ __all__ = ["Incoming"]
 
 _ESCAPE, _FOR_ESCAPE = "\x1b", "\ufdd0"
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
+# A digit, or a sign with which no report of a terminal begins. Escape and a letter are alt and that letter.
+_NEXT_KEY = re.compile(r"(?<=\x1b)(?=[ -@`{|}~])")
+_AS_KEY = "[27u"
+"""What makes of an escape the escape key, as terminals do that tell every key apart."""
 
 
 class Incoming:
     """Bytes in, messages out.
 
     Textual's own reader ends the screen at the first byte that is no UTF-8 and at a report it cannot calculate with,
-    and takes the escapes in a pasted text, and what follows them, for keys that were pressed.
+    takes the escapes in a pasted text, and what follows them, for keys that were pressed, and loses the escape key
+    where the next one comes with it, as over a slow line.
     """
 
     def __init__(self) -> None:
@@ -34,6 +41,8 @@ class Incoming:
     def read(self, data: bytes = b"") -> Iterator[Message]:
         """The messages that ``data`` makes, and those whose time has come: an escape that nothing followed is a key."""
         text = self._hide_escapes(self._decode(data))
+        if not DISABLE_KITTY_KEY:
+            text = _NEXT_KEY.sub(_AS_KEY, text)
         try:
             for message in chain(self._parser.feed(text) if text else (), self._parser.tick()):
                 if isinstance(message, Paste):
