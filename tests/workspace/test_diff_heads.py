@@ -111,5 +111,5 @@ async def test_whoever_gives_up_comparing_leaves_no_git_behind(
     comparing = asyncio.ensure_future(store.diff(first.id))
     with pytest.raises(asyncio.CancelledError):
         await comparing
-    assert sum(taken) < 300_000
+    assert len(taken) == 1
     assert "git" not in [child.name() for child in psutil.Process().children()]

@@ -84,6 +84,7 @@ class Brief:
 
     async def end(self) -> None:
         """Ask it and what it has started to end, and return when it has."""
+        self.was_enough = True  # and whoever takes its output may call it off again with every piece
         if not self._is_over():
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)
