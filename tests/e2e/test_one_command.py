@@ -311,11 +311,11 @@ def test_a_hanging_agent_is_stopped_and_dispatched_again(
 
 
 def test_under_nohup_a_lost_terminal_stops_nothing(unstuck: Any, failing: str) -> None:
-    """Started with hang-ups ignored, a run goes on when its terminal goes away."""
+    """Started with hang-ups ignored, and the ends of children, a run goes on when its terminal goes away."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
     words = ("run", "--headless", "--verify", failing, "--", "sh", agent)
-    process = unstuck.start(*words, ignored=[signal.SIGHUP])
+    process = unstuck.start(*words, ignored=[signal.SIGHUP, signal.SIGCHLD])
     unstuck.until(process, b"attempt 1")
     process.send_signal(signal.SIGHUP)
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")

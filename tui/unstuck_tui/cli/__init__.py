@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -79,6 +80,8 @@ def cli() -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
+    # Whoever started us without regard for its children hands that on, and nobody could know how one of ours ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
     gc.disable()
     try:
