@@ -12,8 +12,9 @@ BIN := .venv/bin
 APP := .venv/.app
 READY := .venv/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
-# On all cores at once, which pip does not; some packages bring files that are wrong on purpose.
-COMPILE := $(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null || true
+# On all cores at once, which pip does not; some packages bring files that are wrong on purpose, or that nobody imports.
+COMPILE := $(BIN)/python -m compileall -q -j 0 \
+    -x '/site-packages/(mypy|mypyc|pip|pkg_resources|setuptools|pygments/lexers)/' .venv/lib >/dev/null || true
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
 # The tests make hundreds of small repositories: in memory, where there is room for them (KB) and programs may be run,
@@ -45,8 +46,9 @@ $(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	    "$$found" -m venv --clear .venv || { \
 	        echo "$$found cannot make a virtual environment: install its venv module (python3-venv)" >&2; exit 1; }; \
 	fi
-	@$(PIP) --no-compile --upgrade pip
-	@$(PIP) --no-compile --build-constraint constraints.txt --editable .
+	@# What builds us comes first: an environment of its own for that would take as long as all else.
+	@$(PIP) --no-compile --upgrade pip hatchling editables
+	@$(PIP) --no-compile --no-build-isolation --editable .
 	@$(COMPILE)
 	@touch $@
 
