@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.workspace.git import Repository, run_git, split_paths
+from unstuck.workspace.references import branch_in
 
 __all__ = ["Tree", "branch_of", "changed_in", "git_dir_of", "has_branch", "is_locked", "trees", "under_way"]
 
@@ -20,8 +20,6 @@ _OPERATIONS = (
     ("sequencer", "a cherry-pick or revert"),
     ("BISECT_LOG", "a bisect"),
 )
-_ON_BRANCH = re.compile(r"ref: refs/heads/(.+)\n")
-_ELSEWHERE = ".invalid"  # what git writes there for older ones where references are kept in another way (reftable)
 _REBASED = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
@@ -47,9 +45,8 @@ def is_locked(git_dir: Path) -> bool:
 async def branch_of(tree: Path) -> str | None:
     """The branch that is checked out, born or not; None where HEAD is detached."""
     with suppress(OSError):
-        said = (git_dir_of(tree) / "HEAD").read_text(errors="surrogateescape")
-        if (found := _ON_BRANCH.fullmatch(said)) and found[1] != _ELSEWHERE:
-            return found[1]
+        if branch := branch_in(git_dir_of(tree)):
+            return branch
     result = await run_git(tree, "symbolic-ref", "--quiet", "--short", "HEAD", check=False)
     return result.line if result.code == 0 else None
 
@@ -59,10 +56,9 @@ def has_branch(git_dir: Path, branch: str) -> bool:
     if _left(git_dir) == branch:
         return True
     try:
-        said = (git_dir / "HEAD").read_text(errors="surrogateescape")
+        return branch_in(git_dir) == branch
     except OSError:
         return False
-    return said == f"ref: refs/heads/{branch}\n"
 
 
 async def trees(repo: Repository) -> tuple[Tree, ...]:

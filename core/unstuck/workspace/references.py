@@ -8,11 +8,12 @@ from pathlib import Path
 
 from unstuck.workspace.git import Repository, run_git
 
-__all__ = ["checked_out", "commit_at", "head"]
+__all__ = ["branch_in", "checked_out", "commit_at", "head"]
 
 _ID = rb"[0-9a-f]{64}|[0-9a-f]{40}"
 _LOOSE = re.compile(rb"(%s)\n?" % _ID)
-_ON_BRANCH = re.compile(rb"ref: (refs/heads/[^\n]+)\n?")
+_ON_BRANCH = re.compile(rb"ref: refs/heads/([^\n]+)\n?")
+_ELSEWHERE = ".invalid"  # what git writes there for older ones where references are kept in another way (reftable)
 
 
 async def commit_at(repo: Repository, reference: str) -> str | None:
@@ -47,10 +48,24 @@ async def checked_out(repo: Repository, tree: Path, git_dir: Path | None) -> str
     return result.line if result.code == 0 else None
 
 
+def branch_in(git_dir: Path) -> str:
+    """The branch (its short name, born or not) at which a work tree's own HEAD stands; empty where its file names none.
+
+    Raises OSError.
+    """
+    return _branch((git_dir / "HEAD").read_bytes())
+
+
+def _branch(text: bytes) -> str:
+    found = _ON_BRANCH.fullmatch(text)
+    name = os.fsdecode(found[1]) if found else ""
+    return "" if name == _ELSEWHERE else name
+
+
 def _head(common: Path, git_dir: Path) -> str | None:
     text = (git_dir / "HEAD").read_bytes()
-    if branch := _ON_BRANCH.fullmatch(text):
-        return _written(common, os.fsdecode(branch[1]))
+    if branch := _branch(text):
+        return _written(common, f"refs/heads/{branch}")
     if (detached := _LOOSE.fullmatch(text)) is None:
         raise ValueError
     return detached[1].decode("ascii")

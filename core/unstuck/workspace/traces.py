@@ -15,6 +15,7 @@ from pathlib import Path
 from unstuck.workspace.git import Repository, run_git, split_paths
 from unstuck.workspace.keeping import held_in
 from unstuck.workspace.places import MARKER, TRASH, TreePlace, belongs_elsewhere, registered_tree
+from unstuck.workspace.references import branch_in
 
 __all__ = ["OwnTree", "commits_only_in", "held_by", "own_references", "own_trees", "run_of", "users_heads"]
 
@@ -69,7 +70,7 @@ def _own_trees(repo: Repository, folder: Path) -> tuple[OwnTree, ...]:
         path = registered_tree(git_dir)
         if path is None or not (path.is_relative_to(folder) or (git_dir / MARKER).exists()):
             continue
-        branch = _branch_in(git_dir)
+        branch = branch_in(git_dir)
         run = path.relative_to(folder).parts[0] if path.is_relative_to(folder) else run_of(f"refs/heads/{branch}")
         copied = belongs_elsewhere(path, repo)
         found[path] = OwnTree(path=path, run=run, git_dir=git_dir, branch=branch, is_copied=copied)
@@ -130,8 +131,3 @@ async def _references(repo: Repository) -> dict[str, str]:
 
 def _is_own(name: str) -> bool:
     return bool(run_of(name)) or name.startswith(_PIN)
-
-
-def _branch_in(git_dir: Path) -> str:
-    said = (git_dir / "HEAD").read_text(errors="surrogateescape").strip()
-    return said.removeprefix("ref: refs/heads/") if said.startswith("ref: refs/heads/") else ""
