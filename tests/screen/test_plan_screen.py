@@ -162,15 +162,21 @@ async def test_it_is_seen_at_every_size_and_left(showing: Any) -> None:
         assert stage.main.query_one(TaskTable).selected == "webhook"
 
 
+async def needing_many(stage: Any) -> list[str]:
+    """A task, ``release``, of which there is more to say than fits; returns those that it needs."""
+    names = [f"a-task-with-quite-a-long-name-{number}" for number in range(6)]
+    for name in names:
+        stage.story.task(name)
+    stage.story.task("release", needs=tuple(names))
+    await stage.settled()
+    return names
+
+
 async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
     """What is said about a task is whole also where it has to be scrolled, which shows only once it is there."""
     async with showing(size=(60, 16)) as stage:
-        names = [f"a-task-with-quite-a-long-name-{number}" for number in range(6)]
-        for name in names:
-            stage.story.task(name)
         stage.story.task("alone")
-        stage.story.task("release", needs=tuple(names))
-        await stage.settled()
+        await needing_many(stage)
         stage.main.query_one(TaskTable).select("alone")
         await stage.pilot.press("d")
         await stage.settled()
@@ -189,11 +195,7 @@ async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
 async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
     """While the run goes on what is said about the task changes, and is not scrolled back to its begin."""
     async with showing(size=(60, 16)) as stage:
-        names = [f"a-task-with-quite-a-long-name-{number}" for number in range(6)]
-        for name in names:
-            stage.story.task(name)
-        stage.story.task("release", needs=tuple(names))
-        await stage.settled()
+        names = await needing_many(stage)
         stage.main.query_one(TaskTable).select("release")
         await stage.pilot.press("d")
         await stage.settled()

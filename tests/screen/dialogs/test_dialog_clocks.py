@@ -62,21 +62,26 @@ async def test_a_hanging_agent_is_noticed_extended_and_stopped_by_keys(opening: 
         assert not psutil.pid_exists(pid)
 
 
+async def counting_down(world: Any) -> None:
+    """A task is stuck, and its question answers itself after a while."""
+    core = world.supervisor.core
+    timers = {"stuck": {"after": 30, "answer": "skip"}}
+    core.settings = core.settings.model_validate({**core.settings.frozen(), "timers": timers})
+    world.fails()
+    await world.asked()
+
+
 async def test_a_key_in_the_dialog_stops_the_timer(opening: Opening) -> None:
     """A question counts down to an answer of its own; I press a key to read on, and it waits for me."""
     async with opening() as world:
-        core = world.supervisor.core
-        timers = {"stuck": {"after": 30, "answer": "skip"}}
-        core.settings = core.settings.model_validate({**core.settings.frozen(), "timers": timers})
-        world.fails()
-        await world.asked()
-        (row,) = core.head.open_gates()
+        await counting_down(world)
+        (row,) = world.supervisor.core.head.open_gates()
         assert row.gate.acts_at == world.clock.monotonic() + 30
         await world.awake()
         await world.press("down")
         await world.until(lambda: world.supervisor.state.gates[row.id].gate.acts_at is None)
         await world.clock.advance(1_000)
-        assert core.head.open_gates()
+        assert world.supervisor.core.head.open_gates()
 
 
 async def test_a_key_in_a_dialog_whose_run_has_gone_does_nothing(
@@ -90,11 +95,7 @@ async def test_a_key_in_a_dialog_whose_run_has_gone_does_nothing(
         raise UnstuckError("nobody works this run now")
 
     async with opening() as world:
-        core = world.supervisor.core
-        timers = {"stuck": {"after": 30, "answer": "skip"}}
-        core.settings = core.settings.model_validate({**core.settings.frozen(), "timers": timers})
-        world.fails()
-        await world.asked()
+        await counting_down(world)
         await world.awake()
         monkeypatch.setattr(LiveRun, "keep_open", gone)
         await world.press("down")
@@ -107,11 +108,7 @@ async def test_a_key_in_a_dialog_whose_run_has_gone_does_nothing(
 async def test_keys_that_come_at_once_stop_the_timer_once(opening: Opening) -> None:
     """A burst of keys in a question that counts down leaves nothing begun and never done."""
     async with opening() as world:
-        core = world.supervisor.core
-        timers = {"stuck": {"after": 30, "answer": "skip"}}
-        core.settings = core.settings.model_validate({**core.settings.frozen(), "timers": timers})
-        world.fails()
-        await world.asked()
+        await counting_down(world)
         await world.awake()
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")

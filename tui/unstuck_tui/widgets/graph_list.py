@@ -17,6 +17,7 @@ from unstuck_tui.widgets.lines import Lines
 __all__ = ["GraphList"]
 
 _WIDEST = 60
+_KEPT = 1_000
 
 
 class GraphList(Lines, can_focus=True):
@@ -74,6 +75,8 @@ class GraphList(Lines, can_focus=True):
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         line = graph_cells(self.graph, self.standing, self._state, self.graph.order[index], width, self._widest)
+        if len(self._drawn) >= _KEPT:  # somebody runs through thousands of lines of a run in which nothing changes
+            self._drawn.clear()
         self._drawn[index] = line
         return line
 
