@@ -67,8 +67,8 @@ class Person:
         self.press(self._offered(rf" (\d) {tab} ", str))
 
     def choose(self, words: str) -> None:
-        """Choose in the dialog what is called ``words``."""
-        self.press(self._offered(rf"│ (\S)  {re.escape(words)}", str))
+        """Choose in the dialog what is called ``words``, once it takes keys."""
+        self.press(self._offered(rf"│ (\S)  {re.escape(words)}[\s\S]*esc leaves it", str))
 
     def write(self, text: str) -> None:
         """Write an answer, and send it as the dialog says."""
@@ -157,7 +157,7 @@ class Walk:
 
     def make_room(self) -> None:
         """There is room before anybody looks: found full again, the same would be asked at once."""
-        key = self.person._offered(r"│ (\S)  Look again", str)
+        key = self.person._offered(r"│ (\S)  Look again[\s\S]*esc leaves it", str)
         self._room(resource.RLIM_INFINITY)
         self.person.press(key)
 
