@@ -16,6 +16,10 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constr
 COMPILE := $(BIN)/python -m compileall -q -j 0 \
     -x '/site-packages/(mypy|mypyc|pip|pkg_resources|setuptools|pygments/lexers)/' .venv/lib >/dev/null || true
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+# Where that pip lies: a system that has the wheels of all its Pythons in one place has told them so.
+BUNDLED := import ensurepip, glob, os, sysconfig; \
+    place = sysconfig.get_config_var("WHEEL_PKG_DIR") or os.path.join(os.path.dirname(ensurepip.__file__), "_bundled"); \
+    print(glob.glob(os.path.join(place, "pip-*.whl"))[0])
 
 # The tests make hundreds of small repositories: in memory, where there is room for them (KB) and programs may be run,
 # that costs less.
@@ -33,9 +37,10 @@ help: ## show this list
 setup: $(READY) ## make .venv and install what is needed (every target does it by itself)
 
 # The stamp is newer than what it was made from, so nothing is installed twice; the hook forwarder is installed as a copy.
-# A venv whose Python has gone is made anew.
+# A venv whose Python has gone is made anew, and the pip that Python brings along used in place to install a newer one.
+# What builds us comes before us: an environment of its own for that would take as long as all else.
 $(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
-	@if ! $(BIN)/python -c '$(RECENT)' 2>/dev/null; then \
+	@if ! $(BIN)/python -c 'import pip; $(RECENT)' 2>/dev/null; then \
 	    found=; \
 	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
 	        if "$$python" -c '$(RECENT)' 2>/dev/null; then found=$$python; break; fi; \
@@ -43,13 +48,11 @@ $(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	    if [ -z "$$found" ]; then \
 	        echo 'Python 3.11 or newer was not found: install it, or name it: make PYTHON=/path/to/python3' >&2; exit 1; \
 	    fi; \
-	    "$$found" -m venv --clear .venv || { \
+	    "$$found" -m venv --clear --without-pip .venv && bundled=$$("$$found" -c '$(BUNDLED)' 2>/dev/null) || { \
 	        echo "$$found cannot make a virtual environment: install its venv module (python3-venv)" >&2; exit 1; }; \
-	fi
-	@# What builds us comes first: an environment of its own for that would take as long as all else.
-	@$(PIP) --no-compile --upgrade pip hatchling editables
+	fi; \
+	PYTHONPATH="$$bundled" $(PIP) --no-compile --upgrade pip hatchling editables
 	@$(PIP) --no-compile --no-build-isolation --editable .
-	@$(COMPILE)
 	@touch $@
 
 $(READY): $(APP)
