@@ -16,7 +16,8 @@ from unstuck.record.envelope import Record
 from unstuck.record.following import LogFollower
 from unstuck.record.journal import LOG_NAME
 from unstuck.record.state import State
-from unstuck.runs.looking import answer_message, is_live
+from unstuck.runs.answering import answer_message
+from unstuck.runs.looking import is_live
 from unstuck.runs.recovering import tree_of
 from unstuck.runs.saved import store_of
 from unstuck.settings import ScreenSettings, Settings, runtime_dir

@@ -302,7 +302,7 @@ class Settings(ScreenSettings):
     keep_checkpoint_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 2 * 2**30
     checkpoint_file_limit: Annotated[int, BeforeValidator(_whole(1_000, 2**40))] = 100 * 2**20
     restore_share: Annotated[float, BeforeValidator(_share)] = 0.3
-    budget: BudgetSettings = BudgetSettings()
+    budget: BudgetSettings = Field(default_factory=BudgetSettings)
     timers: Timers = Field(default_factory=dict)
     after_quota: Literal["ask", "resume"] = "ask"
     prompts: Prompts = Field(default_factory=dict)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from unstuck.runs.answering import answer_offline, answer_online
 from unstuck.runs.answers import parse_answer
-from unstuck.runs.looking import answer_offline, answer_online
 from unstuck_tui.cli.common import echo, here, project_option
 
 __all__ = ["command"]
