@@ -97,6 +97,13 @@ class World(Heard):
         assert not hook.ended
         return hook
 
+    async def given_up(self, event: str, clock: ManualClock) -> dict[str, Any]:
+        """What a hook prints that nobody answers in time: a time that is not over before all else is done."""
+        hook = await (self.call() if event == "PreToolUse" else self.start(event))
+        await clock.slept_until(clock.monotonic() + HOLD_LIMIT_S)
+        await clock.advance(HOLD_LIMIT_S)
+        return await hook.output() or {}
+
     @property
     def gate(self) -> str:
         (row,) = self.supervisor.core.head.open_gates()
@@ -352,11 +359,11 @@ async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watc
 
 async def test_a_stopped_hold_can_be_gone_on_with(watching: Watching) -> None:
     """*Continue*, given after the agent was stopped for want of an answer, is no end of the task."""
-    async with watching(Settings(hold_limit=0), hold_limit_s=0.01) as world:
+    clock = ManualClock()
+    async with watching(Settings(hold_limit=0), clock=clock) as world:
         await world.say("UserPromptSubmit")
-        await world.until(lambda: world.of(e.AttemptStarted))
         await world.fail(3)
-        await (await world.call()).output()
+        await world.given_up("PreToolUse", clock)
         await world.say("PostToolBatch")
         await world.until(lambda: world.row.state == "waiting")
         await world.answer("continue")
@@ -470,11 +477,11 @@ async def test_two_questions_hold_a_call_no_longer_than_one(watching: Watching) 
 
 async def test_no_session_begins_past_a_budget(watching: Watching) -> None:
     """A session that is opened when all is used up makes no call, however long nobody answers."""
-    async with watching(Settings(budget=BudgetSettings(time=0)), hold_limit_s=0.01) as world:
-        await world.say("UserPromptSubmit")
+    clock = ManualClock()
+    async with watching(Settings(budget=BudgetSettings(time=0)), clock=clock) as world:
+        assert await world.given_up("UserPromptSubmit", clock) == {}
         for _ in range(2):
-            denied = await (await world.call()).output()
-            assert denied is not None
+            denied = await world.given_up("PreToolUse", clock)
             assert "Nothing may begin" in denied["hookSpecificOutput"]["permissionDecisionReason"]
         assert world.supervisor.core.head.attempts == {}
         await world.answer("extend", "15m")
