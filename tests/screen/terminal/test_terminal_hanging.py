@@ -26,7 +26,7 @@ def test_a_hanging_agent_is_stopped_by_keys_with_its_receipt_on_the_screen(desk:
     terminal.gone("shows no sign of life", "waits for you")
     terminal.until("waits for you")
     terminal.press(key_of("gate.answer"))
-    terminal.until("shows no sign of life", "STALLED")
+    terminal.until("shows no sign of life", "STALLED", "the agent is frozen meanwhile")
     assert not STOPPED.search(terminal.text)
     terminal.press(key_of("timeout.stop"))
     while not (receipt := STOPPED.search(terminal.text)):
