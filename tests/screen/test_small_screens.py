@@ -30,3 +30,19 @@ def test_a_slim_log_says_what_happened() -> None:
             cells = record_cells(record, 60)
             assert 55 <= sum(len(cell.text) for cell in cells) <= 60
             assert len(cells[-1].text.strip()) > 3
+
+
+async def test_what_was_said_in_passing_goes_with_a_key(showing: Any) -> None:
+    """What covers half of a small screen need not be waited out: over a dialog, and with esc once nothing is open."""
+    async with showing((60, 16), story=True, pops=False) as stage:
+        said = "Nothing to copy"
+        await stage.press("view.copy", "gate.answer")
+        assert said in stage.text
+        await stage.press("app.clear")
+        assert said not in stage.text
+        assert stage.app.screen.is_modal
+        await stage.set_aside()
+        await stage.press("task.open", "view.copy", "view.back")
+        assert said in stage.text
+        await stage.press("view.back")
+        assert said not in stage.text

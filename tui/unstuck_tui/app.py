@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import App
+from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
@@ -56,7 +57,8 @@ class UnstuckApp(App[None], inherit_bindings=False):
     What breaks it is its ``failure``, to be told in a line: a terminal is no place for a page of locals.
     """
 
-    BINDINGS = bindings_of("app")
+    # A screen's own way back comes before, wherever there is one.
+    BINDINGS = [*bindings_of("app"), Binding("escape", "clear", show=False)]  # noqa: RUF012
     COMMANDS = {_commands}  # noqa: RUF012
     COMPONENT_CLASSES = TONE_CLASSES
     DEFAULT_CSS = TONE_CSS
@@ -193,6 +195,10 @@ class UnstuckApp(App[None], inherit_bindings=False):
             self.exit()  # nothing has begun yet
         else:
             self.asker.leave()
+
+    def action_clear(self) -> None:
+        """Take away what was said in passing: on a small screen it covers much of what it is about."""
+        self.clear_notifications()
 
     def action_suspend(self) -> None:
         """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
