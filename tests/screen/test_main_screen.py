@@ -16,6 +16,9 @@ from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck_tui.actions import ACTIONS, key_of
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.past.index import indexed
+from unstuck_tui.past.view import PastRun
+from unstuck_tui.view import meanwhile
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -68,7 +71,10 @@ async def test_every_line_fits_and_nothing_is_lost(showing: Showing) -> None:
 
 
 async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -> None:
-    """Below the least size there is a notice with both sizes; made larger, the run is there."""
+    """Below the least size there is a notice with both sizes; made larger, the run is there.
+
+    It stands alone, whatever is open, and says that the run goes on until that is over.
+    """
     async with showing(size=(59, 30)) as stage:
         stage.story.task("web")
         for size in ((59, 30), (100, 15), (20, 5)):
@@ -83,6 +89,18 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -
             assert "60x16" not in stage.text
         await stage.press("task.open")
         assert "has not failed" in stage.text
+        await stage.pilot.resize_terminal(20, 5)
+        await stage.settled()
+        said = " ".join(stage.text.split())
+        assert said == "This terminal has 20x5 cells. unstuck needs 60x16. The run goes on meanwhile."
+        stage.story.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
+        await stage.settled()
+        assert "The run is over." in stage.text
+
+
+def test_of_a_replay_nothing_is_said_to_go_on(past_log: Path) -> None:
+    """The run that is shown again ended long ago, however far the screen has come in it."""
+    assert meanwhile(PastRun(indexed(past_log))) == "This is a replay."
 
 
 async def test_made_tiny_and_large_again(showing: Showing) -> None:

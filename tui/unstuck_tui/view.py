@@ -22,7 +22,7 @@ from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 
-__all__ = ["LiveRun", "NoticeKind", "RunView", "agents_at_work", "limits_of"]
+__all__ = ["LiveRun", "NoticeKind", "RunView", "agents_at_work", "limits_of", "meanwhile"]
 
 NoticeKind = Literal["needs_you", "resolved", "run"]
 
@@ -234,3 +234,13 @@ def limits_of(rules: Limits, window: int) -> dict[str, int]:
 def agents_at_work(state: State) -> list[str]:
     """The tasks whose agents are alive."""
     return sorted({attempt.task for attempt in state.attempts.values() if attempt.is_live})
+
+
+def meanwhile(view: RunView) -> str:
+    """What the run does while nobody can see it, as a sentence."""
+    if view.is_past:
+        return "This is a replay."
+    if view.recovery is not None and not view.recovery.is_over:
+        return "Nothing begins before you have decided."
+    said = {"ended": "The run is over.", "parked": "The run is parked."}
+    return said.get(view.state.run.state, "The run goes on meanwhile.")

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
+from unstuck_tui.view import meanwhile
 from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["MINIMUM", "FittingScreen", "SteadyScreen", "is_below"]
@@ -65,8 +66,8 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
 
     LEAST: ClassVar[Size] = MINIMUM
     DEFAULT_CSS = """
-    FittingScreen.-small > * { display: none; }
-    FittingScreen.-small > SmallNotice { display: block; }
+    FittingScreen.-small > * { display: none !important; }
+    FittingScreen.-small > SmallNotice { display: block !important; }
     """
     _focused_before: Widget | None = None
 
@@ -88,16 +89,20 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
         if not self.is_whole:
             return
-        size, least = event.size, self.LEAST
-        small, was_small = is_below(size, least), self.is_small
+        small, was_small = is_below(event.size, self.LEAST), self.is_small
         if small and not was_small:
             self._focused_before = self.focused
         self.set_class(small, "-small")
         if small != was_small:
             self.refresh_bindings()
-        self.query_one(SmallNotice).tell(size, least)
+        self.tell_small()
         if not small and self._focused_before is not None:
             self.call_after_refresh(self._focus_again)
+
+    def tell_small(self) -> None:
+        """Let the notice say what is true now."""
+        view = getattr(self.app, "view", None)
+        self.query_one(SmallNotice).tell(self.app.size, self.LEAST, meanwhile(view) if view is not None else "")
 
     def _focus_again(self) -> None:
         before = self._focused_before

@@ -118,8 +118,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Show what has changed since the last frame."""
         if (changes := self._taken()) is not None:
             self._show(changes)
-        self._asker.frame()
-        self._outward.frame()
+        self._tell_others()
 
     def tick(self) -> None:
         """A second has passed: show what has changed, and every clock."""
@@ -128,8 +127,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
+        self._tell_others()
+
+    def _tell_others(self) -> None:
+        """What does not stand on this screen follows the run, too."""
         self._asker.frame()
         self._outward.frame()
+        if isinstance(top := self.app.screen, FittingScreen) and top.is_small and top.is_whole:
+            top.tell_small()
 
     def _taken(self) -> Changes | None:
         """What is to be drawn; None while nothing of this screen is in view: it is kept until something is."""

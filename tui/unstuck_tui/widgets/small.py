@@ -10,17 +10,17 @@ __all__ = ["SmallNotice"]
 
 
 class SmallNotice(Static):
-    """Says which size there is and which is needed."""
+    """Says which size there is, which is needed, and what the run does meanwhile."""
 
     DEFAULT_CSS = """
     SmallNotice { width: 100%; height: 100%; content-align: center middle; text-align: center; display: none; }
     """
 
-    def tell(self, size: Size, needed: Size) -> None:
-        """Name both sizes."""
+    def tell(self, size: Size, needed: Size, meanwhile: str) -> None:
+        """Name both sizes; ``meanwhile`` is a sentence."""
         self.update(
             Content(
                 f"This terminal has {size.width}x{size.height} cells.\n"
-                f"unstuck needs {needed.width}x{needed.height}.\nThe run goes on meanwhile."
+                f"unstuck needs {needed.width}x{needed.height}.\n{meanwhile}"
             )
         )
