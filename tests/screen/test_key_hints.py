@@ -60,3 +60,28 @@ async def test_a_click_presses_the_key(showing: Any) -> None:
         await stage.pilot.click(KeyHints, offset=(await over("palette"), 0))
         await stage.settled()
         assert isinstance(stage.app.screen, CommandPalette)
+
+
+async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Any) -> None:
+    """Without tasks, failures or records that are like what was looked for, no key is named that would do nothing."""
+    async with showing(size=(120, 30)) as stage:
+
+        async def offered() -> str:
+            await stage.app.workers.wait_for_complete()
+            await stage.settled()
+            footer = stage.app.screen.query_one(KeyHints)
+            return " ".join(hint.label for hint in footer.hints)
+
+        assert await offered() == "answer help quit"
+        await stage.press("view.plan")
+        assert await offered() == "back help quit"
+        await stage.press("graph.back", "view.browse")
+        assert await offered() == "back help quit"
+        await stage.press("browse.back", "view.log")
+        assert "record" in await offered()
+        await stage.press("logs.filter")
+        await stage.pilot.press(*"zebra", "enter")
+        assert await offered() == "look for follow without me back help quit"
+        await stage.press("logs.back", "logs.back")
+        stage.story.task("web")
+        assert await offered() == "open answer filter sort help quit"

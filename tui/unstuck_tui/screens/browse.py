@@ -140,6 +140,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         if tab is self._tab and self.is_attached:
             self._list.renew()
             self.query_one(_Tabs).refresh()
+            self.refresh_bindings()
             self._tell_about()
         if not tab.is_whole:
             self.again()
@@ -169,9 +170,10 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.call_after_refresh(self._tell_about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What another tab can do is not offered on this one."""
-        is_own = action != "act" or parameters[:1] == (self._tab.name,)
-        return is_own and super().check_action(action, parameters)
+        """What another tab can do is not offered on this one, and nothing where it has no row."""
+        tab = self._tab
+        can_act = parameters[:1] == (tab.name,) and (tab.row is not None or not tab.is_read)
+        return (action != "act" or can_act) and super().check_action(action, parameters)
 
     def scroll_to_next(self, begin: str) -> None:
         """To the next line about the row that begins so, and from the last to the first."""

@@ -163,6 +163,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._found, self._searched = array("L"), 0
         self._list.found = None if empty else self._found
         self._renew()
+        self.refresh_bindings()
         if not empty and not self._problem:
             self._search_on()
 
@@ -183,6 +184,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
                 found.extend(more)
                 self._searched = end
                 self._renew()
+        self.refresh_bindings()
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
@@ -195,6 +197,14 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     def _stopped(self) -> None:
         if self.is_whole:
             self.query_one(_Title).refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where no record is like what was looked for there is none to open or to copy."""
+        if action == "only_task" and not self._selected_task:
+            return False
+        has_looked = bool(self._problem) or self._searched == len(self._lines)
+        is_vain = has_looked and self._list.found is not None and not self._found and not self.has_class("-opened")
+        return not (is_vain and action in ("open", "copy")) and super().check_action(action, parameters)
 
     def _show_record(self) -> None:
         if not self.is_whole:
@@ -215,11 +225,8 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_only_task(self) -> None:
         """Only the records of the task that was selected, or all of them again."""
-        if self._selected_task:
-            self._one_task = not self._one_task
-            self._look_anew()
-        else:
-            self.notify("No task was selected.", markup=False)
+        self._one_task = not self._one_task
+        self._look_anew()
 
     def action_without_me(self) -> None:
         """Only what was decided without a person, or everything again."""

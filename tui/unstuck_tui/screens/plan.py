@@ -88,6 +88,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._list.look(state, placed=placed, still=places[1])
         if placed:
             self.query_one(_Title).refresh()
+            self.refresh_bindings()
         self._show()
 
     def said(self) -> str:
@@ -115,6 +116,11 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         if task:
             anew, self._told, state = task != self._told, task, self._tracker.state
             page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=anew)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without tasks there is none to go to."""
+        is_empty = action in ("open", "holder") and not self._list.line_total()
+        return not is_empty and super().check_action(action, parameters)
 
     def action_open(self) -> None:
         """Back to the main screen, with this task selected."""

@@ -189,6 +189,8 @@ class TaskTable(Lines, can_focus=True):
         if task_id != before:
             self.redraw(self._places.get(task, -1) for task in (before, task_id))
             self.post_message(self.Selected(task_id))
+            if not (before and task_id):
+                self.refresh_bindings()  # without a task there is nothing to open
 
     def action_cursor(self, by: int) -> None:
         """Move the cursor."""
