@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from unstuck.processes.shim.output import Output
-from unstuck.processes.shim.wire import Reports
+from unstuck.processes.shim.wire import Loop, Reports
 
 
 async def test_binary_output_is_kept_byte_for_byte(lab: Any) -> None:
@@ -95,16 +95,18 @@ async def test_last_words_after_a_stop_are_kept(lab: Any) -> None:
 
 
 def test_a_supervisor_that_stands_still_does_not_stop_the_reports() -> None:
-    """A full pipe makes a report wait in memory, not the agent; nothing of it is torn or lost."""
+    """A full pipe makes a report wait in memory, not the agent; nothing of it is torn or lost, and the rest goes on as
+    soon as there is room again."""
     reading, writing = os.pipe()
-    reports = Reports(writing)
+    loop = Loop()
+    reports = Reports(writing, loop)
     for number in range(3):
         reports.send({"number": number, "tail": "x" * 50_000})
     assert reports.behind
     received = b""
     while received.count(b"\n") < 3:
         received += os.read(reading, 1 << 16)
-        reports.flush()
+        loop.turn(0)
     assert [json.loads(line)["number"] for line in received.splitlines()] == [0, 1, 2]
     assert not reports.behind
     os.close(reading)

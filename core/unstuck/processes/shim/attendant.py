@@ -33,7 +33,8 @@ class Attendant:
     """The state of one agent, and what is done about it."""
 
     def __init__(self) -> None:
-        self.loop, self.reports = Loop(), Reports(1)
+        self.loop = Loop()
+        self.reports = Reports(1, self.loop)
         self.launch: dict[str, Any] | None = None
         self.stop: dict[str, float] | None = None
         self.deserted = self.frozen = self.changed = self.childless = self.adopts = False
@@ -71,10 +72,8 @@ class Attendant:
         limit = time.monotonic() + seconds
         while not until() and (now := time.monotonic()) < limit:
             progress = self.shown_at + PROGRESS_EVERY if self.news and not self.reports.behind else None
-            speech = self.speech.next_attempt() if self.speech else None
-            due = min(moment for moment in (limit, progress, speech, self.reports.next_attempt()) if moment is not None)
+            due = limit if progress is None else min(limit, progress)
             self.loop.turn(None if due == float("inf") else due - now)
-            self.reports.flush()
             if self.speech:
                 self.speech.turn()
             if self.news and time.monotonic() - self.shown_at >= PROGRESS_EVERY and not self.reports.behind:

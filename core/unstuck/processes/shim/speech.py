@@ -27,7 +27,7 @@ class Speech:
         self.ends = stdin, stdout
         os.set_blocking(self._pipe, False)
         self._words: int | None = words
-        self._out, self._silent = Outgoing(words), False
+        self._out, self._silent = Outgoing(words, loop), False
         self._loop, self._reports, self._heard = loop, reports, heard
         self._listens = self._waits = False
 
@@ -71,14 +71,9 @@ class Speech:
         self._pipe = 0
 
     def turn(self) -> None:
-        """Send what is still unsent, and listen again once the supervisor has caught up."""
-        self._out.flush()
+        """End the agent's input once all is said, and listen again once the supervisor has caught up."""
         if self._silent and self._words is not None and not self._out.behind:
             os.close(self._words)
             self._words = None
         if self._waits and self._pipe and self._reports.unread < AHEAD:
             self.listen()
-
-    def next_attempt(self) -> float | None:
-        """When to send again, in monotonic seconds."""
-        return self._out.next_attempt()

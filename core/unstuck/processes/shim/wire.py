@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,19 +12,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 CHUNK = 256 * 1024
-RETRY = 0.05
 
 
 class Loop:
-    """Callbacks for descriptors that can be read."""
+    """Callbacks for descriptors that can be read, or written to."""
 
     def __init__(self) -> None:
         self._poll = select.poll()
         self._callbacks: dict[int, Callable[[], None]] = {}
 
-    def watch(self, descriptor: int, callback: Callable[[], None]) -> None:
+    def watch(self, descriptor: int, callback: Callable[[], None], event: int = select.POLLIN) -> None:
         self._callbacks[descriptor] = callback
-        self._poll.register(descriptor, select.POLLIN)
+        self._poll.register(descriptor, event)
 
     def forget(self, descriptor: int) -> None:
         del self._callbacks[descriptor]
@@ -62,9 +60,9 @@ class Orders:
 class Outgoing:
     """Bytes to a descriptor, kept as long as its reader has no room for them. A reader that is gone never matters."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._unsent = bytearray()
+    def __init__(self, descriptor: int, loop: Loop) -> None:
+        self._descriptor, self._loop = descriptor, loop
+        self._unsent, self._waits = bytearray(), False
         os.set_blocking(descriptor, False)
 
     def write(self, data: bytes) -> None:
@@ -79,6 +77,12 @@ class Outgoing:
             pass
         except OSError:
             self._unsent.clear()
+        if self._waits != self.behind:
+            self._waits = self.behind
+            if self._waits:
+                self._loop.watch(self._descriptor, self.flush, select.POLLOUT)
+            else:
+                self._loop.forget(self._descriptor)
 
     @property
     def behind(self) -> bool:
@@ -88,10 +92,6 @@ class Outgoing:
     def unread(self) -> int:
         """How many bytes the reader has not taken yet."""
         return len(self._unsent)
-
-    def next_attempt(self) -> float | None:
-        """When to flush again, in monotonic seconds."""
-        return time.monotonic() + RETRY if self._unsent else None
 
 
 class Reports(Outgoing):
