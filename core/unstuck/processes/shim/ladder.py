@@ -67,6 +67,8 @@ class Ladder:
 
     def hears_all(self, alive: dict[int, Row]) -> bool:
         """Whether the end of each wakes us: the system tells of our own children, and of others by a descriptor."""
+        if self.blind and self.attendant.status is not None:
+            return False  # the agent has gone, and nobody knows who of its group is left
         for pid, row in alive.items():
             if pid in self._descriptors or row.parent == os.getpid():
                 continue
