@@ -28,6 +28,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from unstuck.clock import ManualClock
+from unstuck.processes import Process, survivors
 from unstuck_tui.cli import main
 
 # A shared machine is slow at times: that is no failure of what is tested.
@@ -154,6 +155,19 @@ def repo(first_repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def clock() -> ManualClock:
     """Time that passes only when the test says so."""
     return ManualClock()
+
+
+@pytest.fixture
+def deaf_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is deaf to being asked to end is asked for a short time only, before it is killed."""
+    monkeypatch.setattr(Process.stop, "__kwdefaults__", {"interrupt": 0.1, "terminate": 0.1})
+
+
+@pytest.fixture
+def deaf_survivors_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is what has outlived its supervisor or its helper."""
+    asked, killed = survivors._RUNGS
+    monkeypatch.setattr(survivors, "_RUNGS", ((asked[0], 0.1, asked[2]), killed))
 
 
 Inside = Callable[..., tuple[int, str, str]]

@@ -42,6 +42,7 @@ def test_an_agent_never_works_beside_its_successor(
     outside: Path,
     start: Callable[..., subprocess.Popen[bytes]],
     with_the_shim: bool,
+    deaf_survivors_ended_soon: None,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Kill -9 the supervisor (and the helper that would end what is left, too): the resumed run works alone."""

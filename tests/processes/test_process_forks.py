@@ -8,14 +8,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from unstuck.clock.ends import until_over
 from unstuck.processes import is_ours
 from unstuck.processes.shim.table import FORKS
+from unstuck.processes.survivors import is_over
 
 SUPERVISOR = """
 import asyncio, os, sys
@@ -139,7 +142,8 @@ async def test_nothing_stays_behind_a_supervisor(supervised: Any, killed: bool) 
         supervisor.kill()
     said = await asyncio.to_thread(supervisor.communicate, "\n")
     assert said[1] == ""
-    assert not (await asyncio.to_thread(psutil.wait_procs, family, 30))[1]
+    for process in family:
+        assert await until_over(process.pid, partial(is_over, process), 30)
 
 
 async def test_a_copy_of_a_supervisor_gets_its_own(supervised: Any) -> None:

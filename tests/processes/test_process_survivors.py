@@ -103,7 +103,7 @@ async def test_wait_returns_when_the_shim_is_killed(lab: Any) -> None:
     assert not is_alive(process.pid, process.start_time)
 
 
-async def test_a_shim_that_stands_still_is_ended_with_its_agent(lab: Any) -> None:
+async def test_a_shim_that_stands_still_is_ended_with_its_agent(lab: Any, deaf_survivors_ended_soon: None) -> None:
     """Survivors of a dead run are found with their shim, even one that hears nothing any more."""
     process = await lab.shell("trap '' TERM; echo ready; while :; do sleep 0.02; done")
     await lab.hears("ready")

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -59,7 +58,9 @@ async def test_one_that_never_ends_is_given_up() -> None:
         process.kill()
 
 
-async def test_a_deaf_child_that_hides_is_still_known_once_its_parent_has_ended(tmp_path: Path) -> None:
+async def test_a_deaf_child_that_hides_is_still_known_once_its_parent_has_ended(
+    deaf_survivors_ended_soon: None,
+) -> None:
     """A survivor without tag, session or parent that would lead to it is killed all the same, and never said to be."""
     with subprocess.Popen(
         [sys.executable, "-c", DEAF_BESIDE_A_CHILD], stdout=subprocess.PIPE, start_new_session=True

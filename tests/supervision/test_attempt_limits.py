@@ -224,7 +224,7 @@ while :; do sleep 1000 & wait $!; done
 
 
 async def test_a_hanging_program_is_frozen_while_asked_about_and_then_stopped(
-    opening: Opening, repo: Path, clock: ManualClock
+    opening: Opening, repo: Path, clock: ManualClock, deaf_ended_soon: None
 ) -> None:
     """A program that ignores TERM stands still while the question is open, and is dead, receipted, after *stop*."""
     (repo / "agent.sh").write_text(HANGING, encoding="utf-8")

@@ -138,7 +138,7 @@ async def test_one_that_fails_is_said_in_a_line(command: str, problem: str) -> N
     assert problem in found.problem
 
 
-async def test_one_that_never_ends_is_ended() -> None:
+async def test_one_that_never_ends_is_ended(deaf_ended_soon: None) -> None:
     """After its time it is stopped with all it has started."""
     started = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(600)'"
     found = await answered(f"{started} & {started}", timeout=0.5)
