@@ -178,8 +178,12 @@ async def test_a_session_that_is_gone_begins_anew(talking: Talks) -> None:
 
 
 @pytest.mark.parametrize("script", [{}, {"deaf": True}])
-async def test_cancel_leaves_no_process(script: dict[str, Any], talking: Talks) -> None:
+async def test_cancel_leaves_no_process(
+    script: dict[str, Any], talking: Talks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A stop ends the turn where the agent hears of it, and then everything: a child that has freed itself, too."""
+    if script:
+        monkeypatch.setattr("unstuck.agents.acp.agent._CANCEL_S", 0.5)
     async with talking(rule(act("orphan"), run("sleep 3600")), **script) as talk:
         work = talk.work()
         pids = await talk.until_noted("pids", 3)
@@ -229,8 +233,12 @@ async def test_no_conversation(script: dict[str, Any], said: str, talking: Talks
         ("huge", "it said a line of more than 16 MiB"),
     ],
 )
-async def test_a_broken_stream_ends_only_its_attempt(fault: str, said: str, talking: Talks) -> None:
+async def test_a_broken_stream_ends_only_its_attempt(
+    fault: str, said: str, talking: Talks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A stream that ends early, or twenty megabytes in one line, is one clear error; the next attempt works."""
+    if fault == "eof":
+        monkeypatch.setattr("unstuck.agents.acp.wire._WAIT_S", 0.1)
     good = rule(act("say", text="Now it works."), told="The agent")
     async with talking(good, rule(act("say", text="I begin."), act("fault", name=fault))) as talk:
         work = talk.work()

@@ -42,8 +42,11 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-def test_agents_are_told_with_their_versions_however_they_behave(unstuck: Any, program: Any) -> None:
+def test_agents_are_told_with_their_versions_however_they_behave(
+    unstuck: Any, program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One says its version, one never ends, one fails: each is told, and none is left running."""
+    monkeypatch.setattr("unstuck.runs.checkup.programs._PATIENCE_S", 1.0)
     program("claude", "echo '2.1.3 (Claude Code)'; echo more")
     program("codex", f"echo $$ > {unstuck.seen}/pid; sleep 600")
     program("qwen", r"printf '\033]0;title\007bad'; exit 3")

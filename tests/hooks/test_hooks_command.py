@@ -67,6 +67,8 @@ def test_a_broken_file_is_named(repo: Path, isolated: Path, inside: Inside) -> N
 
 APP_SERVER = """#!{python}
 import json, sys, time
+if sys.argv[1:] == ["--version"]:
+    sys.exit()
 for line in sys.stdin:
     asked = json.loads(line)
     print(json.dumps({{"method": "noise"}}), flush=True)

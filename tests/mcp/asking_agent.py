@@ -1,7 +1,7 @@
 """An agent for the tests: ``asking_agent.py HOW`` does what its prompt says once it knows the port.
 
-``client`` asks through `unstuck mcp` with a client of the protocol, ``patient`` and ``hasty`` over the socket; the
-hasty one gives its call up and stays at work.
+``client`` asks through `unstuck mcp` with a client of the protocol, ``socket`` over the socket; the latter gives its
+call up at SIGUSR1, and stays at work.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from asyncio.subprocess import PIPE
@@ -36,11 +37,13 @@ async def by_client() -> str:
     return str(heard["result"]["content"][0]["text"])
 
 
-async def by_socket(patience: float | None) -> str:
-    """What the supervisor says; TimeoutError where it does not say it in time."""
+async def by_socket() -> str:
+    """What the supervisor says; CancelledError once a signal has said that it takes too long."""
     from unstuck.agents.mcp.forwarding import Supervised
 
-    result = await asyncio.wait_for(Supervised(os.environ).call("ask_human", QUESTION), patience)
+    call = asyncio.ensure_future(Supervised(os.environ).call("ask_human", QUESTION))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, call.cancel)
+    result = await call
     if result.exchange is not None:
         await result.exchange.acknowledge()
     return result.text
@@ -51,8 +54,8 @@ def main(how: str) -> None:
     said = Path(os.environ["UNSTUCK_PROMPT_FILE"]).read_text(encoding="utf-8")
     if "8080" not in said:
         try:
-            said = asyncio.run(by_client() if how == "client" else by_socket(1.0 if how == "hasty" else None))
-        except TimeoutError:
+            said = asyncio.run(by_client() if how == "client" else by_socket())
+        except asyncio.CancelledError:
             time.sleep(1_000)
     Path("answer.txt").write_text(said, encoding="utf-8")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -97,8 +99,9 @@ async def test_one_that_gives_up_stands_still_until_its_next_attempt_is_told(
 ) -> None:
     """The call is cut off and the agent would go on without the answer: it is frozen, and once there is one it is
     stopped and told in a new attempt, with its own question."""
-    async with running(plan("hasty"), repo) as (world, run):
+    async with running(plan("socket"), repo) as (world, run):
         (gate,) = await world.until(world.open)
+        os.kill(world.supervisor.core.head.attempts["port.1"].pid, signal.SIGUSR1)
         await world.carried(gate, False)
         await until_it_stands_still(world, True)
         await world.says(gate, "choose", number=2)
@@ -113,7 +116,7 @@ async def test_one_that_gives_up_stands_still_until_its_next_attempt_is_told(
 def test_headless_it_parks_with_the_question(repo: Path, inside: Inside) -> None:
     """Nobody is there: the run ends with 3 and the question stays; its answer goes to the next attempt on resume."""
     command = ["--verify", "grep 80.0 answer.txt", "--task", "Write the port.", "--", sys.executable, str(AGENT)]
-    code, out, errors = inside(repo, "run", "--headless", *command, "patient")
+    code, out, errors = inside(repo, "run", "--headless", *command, "socket")
     assert code == 3, errors
     (gate,) = re.findall(r"\? question (g\d+-[0-9a-f]{4})", out)
     assert inside(repo, "answer", gate, "choose", "2")[0] == 0

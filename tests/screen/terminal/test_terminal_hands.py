@@ -28,9 +28,9 @@ def hands(desk: Any) -> Any:
     return desk
 
 
-def stuck(desk: Any, agent: str = FOLLOWS, *options: str) -> Any:
+def stuck(desk: Any, agent: str = FOLLOWS) -> Any:
     """A terminal at which the only task is stuck."""
-    command = ("run", "--verify", "sh check.sh", *options, "--", "sh", desk.agent(agent))
+    command = ("run", "--verify", "sh check.sh", "--", "sh", desk.agent(agent))
     terminal = desk.terminal(*command, size=(120, 30))
     terminal.until("task is stuck", OPEN)
     return terminal
@@ -139,26 +139,32 @@ esac
 true"""
 
 
-def plan_of_two(desk: Any) -> str:
-    """An agent at work that waits for ``go``, and another that fails as soon as ``second`` is written to."""
+def plan_of_two(desk: Any, **more: Any) -> str:
+    """An agent at work that waits for ``go``, and another that says what is written to ``second`` and then fails."""
+    subprocess.run(["git", "add", "check.sh"], cwd=desk.root, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Check"], cwd=desk.root, check=True)
     desk.go, desk.up, desk.second = desk.pipe("go"), desk.pipe("up"), desk.pipe("second")
     agent = desk.agent(AGENT.format(go=desk.go, up=desk.up, second=desk.second))
     tasks = [{"id": name, "prompt": name, "verify": "sh check.sh"} for name in ("first", "other")]
     file = desk.seen.parent / "plan.yaml"
-    plan = {"max_parallel": 2, "agents": {"coder": {"command": ["sh", agent]}}, "tasks": tasks}
+    plan = {"max_parallel": 2, "agents": {"coder": {"command": ["sh", agent]}}, "tasks": tasks, **more}
     file.write_text(json.dumps(plan), encoding="utf-8")
     return str(file)
 
 
-def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
-    """An agent at work is held and I am in its files; another gets stuck meanwhile, which is said when I am back."""
-    subprocess.run(["git", "add", "check.sh"], cwd=hands.root, check=True)
-    subprocess.run(["git", "commit", "-q", "-m", "Check"], cwd=hands.root, check=True)
-    terminal = hands.terminal("run", plan_of_two(hands))
+def at_work(desk: Any, **more: Any) -> Any:
+    """A terminal with a shell in the files of ``first``, whose agent is held meanwhile."""
+    terminal = desk.terminal("run", plan_of_two(desk, **more))
     terminal.until("TASK", "2 working")
-    hands.up.read_text(encoding="utf-8")
+    desk.up.read_text(encoding="utf-8")
     terminal.press(key_of("task.shell"))
     terminal.until("the files of first", "Its agent is frozen", PROMPT)
+    return terminal
+
+
+def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
+    """An agent at work is held and I am in its files; another gets stuck meanwhile, which is said when I am back."""
+    terminal = at_work(hands)
     process = psutil.Process(int((hands.seen / "pid").read_text()))
     assert process.status() == psutil.STATUS_STOPPED
     hands.second.write_text("on", encoding="utf-8")
@@ -258,9 +264,9 @@ def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
 
 
 def test_a_run_that_ends_meanwhile_waits_for_me(hands: Any) -> None:
-    """Its time is up and somebody stops it elsewhere: my shell stays mine, and the screen goes when I leave it."""
-    terminal = stuck(hands, FOLLOWS, "--budget", "time=8s")
-    into_the_shell(terminal)
+    """Its budget is used up and somebody stops it elsewhere: my shell stays mine, and the screen goes when I leave."""
+    terminal = at_work(hands, budget={"tokens": 1_000})
+    hands.second.write_text('UNSTUCK {"step": "usage", "tokens": 2000}\n', encoding="utf-8")
     until_recorded(hands, '"type": "budget"')
     gate = next(row["gate"] for row in hands.rows() if row.get("type") == "budget")
     assert hands.unstuck("answer", gate, "stop").returncode == 0
