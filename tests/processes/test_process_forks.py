@@ -15,8 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from unstuck.clock.ends import until_over
-from unstuck.processes import is_ours
+from unstuck.processes import is_ours, until_over
 from unstuck.processes.shim.table import FORKS
 from unstuck.processes.survivors import is_over
 

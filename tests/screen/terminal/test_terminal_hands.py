@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from unstuck.processes import until_over
+from unstuck.processes.survivors import is_over
 from unstuck_tui.actions import key_of
 
 OPEN = "esc leaves it open"
@@ -213,8 +217,7 @@ def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Any) -> None:
     terminal.until("ready")
     shell = psutil.Process(int((hands.root / "shell.pid").read_text()))
     terminal.hang_up()
-    psutil.wait_procs([shell], timeout=60)
-    assert not shell.is_running() or shell.status() == psutil.STATUS_ZOMBIE
+    assert asyncio.run(until_over(shell.pid, partial(is_over, shell), 60))
     terminal.process.wait()
     assert [row["gate"] for row in hands.rows() if "gate" in row]
 
@@ -234,8 +237,8 @@ def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
     assert screen.pid != terminal.process.pid
     screen.kill()
     terminal.until("back indeed")
-    gone, _ = psutil.wait_procs([shell, job], timeout=60)
-    assert len(gone) == 2
+    for process in (shell, job):
+        assert asyncio.run(until_over(process.pid, partial(is_over, process), 60))
 
 
 def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
