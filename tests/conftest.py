@@ -167,7 +167,7 @@ def deaf_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def deaf_survivors_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """And so is what has outlived its supervisor or its helper."""
     asked, killed = survivors._RUNGS
-    monkeypatch.setattr(survivors, "_RUNGS", ((asked[0], 0.1, asked[2]), killed))
+    monkeypatch.setattr(survivors, "_RUNGS", ((asked[0], 0.3, asked[2]), killed))
 
 
 Inside = Callable[..., tuple[int, str, str]]

@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
+import pytest
 
-from unstuck.processes import end_survivors, is_alive
+from unstuck.processes import end_survivors, is_alive, survivors
 from unstuck.processes.shim.table import TAG, tagged
 
 SUPERVISOR = """
@@ -128,6 +130,26 @@ async def test_a_process_id_that_was_given_to_somebody_else_is_not_touched() -> 
         assert receipt.ended == ((stranger.pid, start, "terminated"),)
         assert not is_alive(stranger.pid, start)
         assert stranger.wait() == -signal.SIGTERM
+
+
+async def test_however_long_the_look_takes_a_survivor_is_asked_before_it_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a machine with very many processes, too, whoever is left has its time to end in order."""
+    now, look = 0.0, survivors.family_of
+
+    def slow(*arguments: Any) -> set[psutil.Process]:
+        nonlocal now
+        now += 10.0
+        return look(*arguments)
+
+    monkeypatch.setattr(survivors, "family_of", slow)
+    monkeypatch.setattr(survivors, "time", SimpleNamespace(monotonic=lambda: now))
+    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as left:
+        receipt = await end_survivors([(left.pid, psutil.Process(left.pid).create_time())])
+        left.kill()
+    assert [(pid, how) for pid, _, how in receipt.ended] == [(left.pid, "terminated")]
+    assert left.returncode == -signal.SIGTERM
 
 
 async def test_nothing_left_is_an_empty_receipt() -> None:
