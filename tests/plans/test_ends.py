@@ -11,8 +11,8 @@ import pytest
 
 from unstuck import Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
+from unstuck.record.current import current_state
 from unstuck.record.journal import replay
-from unstuck.record.reader import RunReader
 from unstuck.runs.rows import show_rows
 
 USES_UP = """echo 'UNSTUCK {"step": "usage", "tokens": 500}'"""
@@ -69,7 +69,7 @@ def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: A
     agents = {name: {"command": [str(bench.outside / f"{name}.sh")]} for name in ("web", "api")}
     tasks = [{"id": name, "agent": name, "prompt": "Do it.", "verify": f"cat {name}.txt"} for name in agents]
     assert bench.run(bench.plan(max_parallel=2, agents=agents, tasks=tasks)).code == 0
-    from_log, (from_snapshot, damage) = replay(bench.folder / "events.jsonl"), RunReader(bench.folder).state()
+    from_log, (from_snapshot, damage) = replay(bench.folder / "events.jsonl"), current_state(bench.folder)
     assert damage is None
     for state in (from_log, from_snapshot):
         assert {name: row.status for name, row in state.tasks.items()} == {"web": "succeeded", "api": "succeeded"}

@@ -13,9 +13,9 @@ from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged
 from unstuck.record import snapshot
 from unstuck.record.checking import check
+from unstuck.record.current import current_state
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
 from unstuck.record.log import framed, read_lines
-from unstuck.record.reader import RunReader
 
 if TYPE_CHECKING:
     from conftest import Said
@@ -63,7 +63,7 @@ def test_damage_is_refused_by_place_and_what_stands_before_it_is_shown(folder: P
     code, _, errors = said("run", "--resume", RUN, "--headless")
     assert (code, place in errors) == (6, True)
     assert files(folder) == before
-    state, damage = RunReader(folder).state()
+    state, damage = current_state(folder)
     assert (list(state.tasks), damage and damage.line) == (["a"], 3)
 
 

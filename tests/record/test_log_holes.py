@@ -17,9 +17,9 @@ from unstuck.contract import Task
 from unstuck.errors import RecordDamaged
 from unstuck.record import events as e
 from unstuck.record.checking import check
+from unstuck.record.current import current_state
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, read_records
 from unstuck.record.log import framed, verify
-from unstuck.record.reader import RunReader
 from unstuck.record.writer import LogWriter
 from unstuck.text import Clean
 
@@ -206,7 +206,7 @@ async def test_a_run_goes_on_after_a_power_cut_and_says_what_it_repaired(tmp_pat
     path = tmp_path / LOG_NAME
     path.write_bytes(holed(log, *sectors(log, 5, 2))[:-50])
     assert check(tmp_path).torn > 10_000
-    assert RunReader(tmp_path).state()[1] is None
+    assert current_state(tmp_path)[1] is None
     journal = await Journal.open(tmp_path, run="r", clock=ManualClock())
     await journal.close()
     assert [record.name for record in read_records(path)][-2:] == ["task_added", "log_repaired"]
@@ -218,7 +218,7 @@ async def test_a_run_with_a_later_snapshot_is_refused(tmp_path: Path, disk: Disk
     path = tmp_path / LOG_NAME
     path.write_bytes(holed(log, *sectors(log, 5, 2))[:-50])
     before = path.read_bytes()
-    assert RunReader(tmp_path).state()[1] is not None
+    assert current_state(tmp_path)[1] is not None
     with pytest.raises(RecordDamaged, match=r"line \d+, byte \d+: zeros in the place"):
         check(tmp_path)
     with pytest.raises(RecordDamaged, match="zeros in the place"):

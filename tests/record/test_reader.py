@@ -15,9 +15,12 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Task
 from unstuck.diagnosis import diagnose
 from unstuck.errors import RecordDamaged
+from unstuck.record import current
 from unstuck.record import events as e
 from unstuck.record import reader as readers
+from unstuck.record.current import current_state
 from unstuck.record.envelope import Record, decode
+from unstuck.record.fold import fold
 from unstuck.record.journal import LOG_NAME, Journal, read_records
 from unstuck.record.log import START, framed, read_lines
 from unstuck.record.reader import RunReader, Wanted
@@ -205,11 +208,12 @@ async def test_the_state_comes_from_the_snapshot_and_what_follows_it(
     with (tmp_path / LOG_NAME).open("ab") as log:
         log.writelines(append(tmp_path, body(task="t1"), body(task="t2")))
     folded: list[int] = []
-    real = readers.fold
-    monkeypatch.setattr(readers, "fold", lambda state, record: (folded.append(record.seq), real(state, record)))
-    for checked in (0, readers.CHECKED):
-        monkeypatch.setattr(readers, "CHECKED", checked)
-        state, damage = RunReader(tmp_path).state()
+    monkeypatch.setattr(
+        "unstuck.record.fold.fold", lambda state, record: (folded.append(record.seq), fold(state, record))
+    )
+    for checked in (0, current.CHECKED):
+        monkeypatch.setattr(current, "CHECKED", checked)
+        state, damage = current_state(tmp_path)
         assert (len(state.tasks), state.seq, damage, folded) == (50, 52, None, [51, 52])
         folded.clear()
 
@@ -220,7 +224,7 @@ async def test_damage_before_the_snapshot_is_seen(tmp_path: Path) -> None:
     raw = bytearray((tmp_path / LOG_NAME).read_bytes())
     raw[raw.index(b'"t2"') + 1] ^= 1
     (tmp_path / LOG_NAME).write_bytes(raw)
-    state, damage = RunReader(tmp_path).state()
+    state, damage = current_state(tmp_path)
     assert damage is not None
     assert (list(state.tasks), damage.line) == (["t0", "t1"], 3)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from unstuck.record.reader import RunReader
+from unstuck.record.current import current_state
 from unstuck.runs.alike import groups_of
 from unstuck.runs.deletion.inventory import Inventory, Item
 from unstuck.runs.failures import rows_of
@@ -45,7 +45,7 @@ def a_failure(**fields: Any) -> Any:
 
 
 def a_cut_off(log: Path) -> Any:
-    state, _ = RunReader(log.parent).state()
+    state, _ = current_state(log.parent)
     return next(row for row in cut_off_in("r1", state) if row.task == "cart")
 
 
@@ -98,7 +98,7 @@ def test_the_curve_shows_when() -> None:
 
 def test_occurrences_are_those_of_the_log(past_log: Path) -> None:
     """Each failure has as many as the run counts, with their records; looked at again there are no more."""
-    state, _ = RunReader(past_log.parent).state()
+    state, _ = current_state(past_log.parent)
     occurrences = Occurrences(past_log)
     assert occurrences.look(most=20)
     assert not occurrences.is_whole
@@ -114,7 +114,7 @@ def test_occurrences_are_those_of_the_log(past_log: Path) -> None:
 
 def test_alike_failures_stand_together(past_log: Path) -> None:
     """The same words at another status are a failure of their own, and stand below the one that they are like."""
-    state, _ = RunReader(past_log.parent).state()
+    state, _ = current_state(past_log.parent)
     found = Occurrences(past_log).look()
     known = {name: seen.signature for name, seen in found.items() if seen.signature is not None}
     (first, signature), *others = known.items()
@@ -129,7 +129,7 @@ def test_alike_failures_stand_together(past_log: Path) -> None:
 
 def test_all_who_ask_about_a_failure_are_found(past_log: Path) -> None:
     """Whoever stands before this failure with an open question is found, and nobody else."""
-    state, _ = RunReader(past_log.parent).state()
+    state, _ = current_state(past_log.parent)
     identity = next(row.identity for row in state.signatures.values() if "webhook" in row.tasks)
     assert gates_about(state, identity) == []
     row = state.gates["g1"]

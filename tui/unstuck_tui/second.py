@@ -12,9 +12,9 @@ from unstuck.channel import request, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, ChannelError, RecordError, UnstuckError
+from unstuck.record.current import LOG_NAME
 from unstuck.record.envelope import Record
 from unstuck.record.following import LogFollower
-from unstuck.record.journal import LOG_NAME
 from unstuck.record.state import State
 from unstuck.runs.answering import answer_message
 from unstuck.runs.looking import is_live

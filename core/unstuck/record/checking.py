@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from unstuck.errors import RecordDamaged
+from unstuck.record.current import LOG_NAME, SNAPSHOT_NAME, restored
 from unstuck.record.envelope import SCHEMA
 from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, decoded, restored
+from unstuck.record.journal import decoded
 from unstuck.record.log import START, read_lines
 from unstuck.record.state import State, dump
 

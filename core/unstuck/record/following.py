@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from unstuck.errors import RecordDamaged
+from unstuck.record.current import SNAPSHOT_NAME, restored
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
-from unstuck.record.journal import SNAPSHOT_NAME, decoded, restored
+from unstuck.record.journal import decoded
 from unstuck.record.log import read_lines
 from unstuck.record.state import State
 

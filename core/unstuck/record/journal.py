@@ -13,31 +13,26 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from pydantic import ValidationError
 
-from unstuck import __version__
 from unstuck.clock import Clock, iso
 from unstuck.contract import Actor
 from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWriteFailed
+from unstuck.record.current import BY_US, LOG_NAME, SNAPSHOT_NAME, restored
 from unstuck.record.envelope import SCHEMA, Record, decode, encode
 from unstuck.record.events import Event, LogRepaired
 from unstuck.record.fold import fold
-from unstuck.record.log import START, Line, Position, holds, read_lines
-from unstuck.record.snapshot import load as load_snapshot
+from unstuck.record.log import START, Line, Position, read_lines
 from unstuck.record.snapshot import save as save_snapshot
-from unstuck.record.state import FOLD, State, copied, dump, load
+from unstuck.record.state import State, copied, dump
 from unstuck.record.writer import LogWriter
 
-__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "Restored", "decoded", "read_records", "replay", "restored"]
+__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "decoded", "read_records", "replay"]
 
-LOG_NAME = "events.jsonl"
-SNAPSHOT_NAME = "state.json"
 BACKLOG = 10_000
 SNAPSHOT_EVERY = 20_000
-# Another version folds the same records into other rows, so its snapshots are not used.
-_BY_US = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
 
 
 def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:
@@ -269,7 +264,7 @@ class Journal:
             await asyncio.to_thread(self._write_snapshot, end, state)
 
     def _write_snapshot(self, end: Position, state: State) -> None:
-        saved = _BY_US + dump(state) + b"}"
+        saved = BY_US + dump(state) + b"}"
         save_snapshot(self.folder / SNAPSHOT_NAME, seq=end.seq, offset=end.offset, crc=end.crc, state=saved)
 
     async def close(self) -> None:
@@ -283,26 +278,3 @@ class Journal:
             self._closed = True
             for reader in self._readers:
                 reader.news.set()
-
-
-class Restored(NamedTuple):
-    """What a snapshot gives: the ``state`` at a ``position`` of its log, and the number of a record that was synced."""
-
-    state: State
-    position: Position
-    safe: int
-
-
-def restored(snapshot: Path, log: Path) -> Restored:
-    """What the snapshot beside a log gives; where it cannot be trusted the state at the log's beginning.
-
-    A snapshot is only made of what was synced, so even one that does not fit its log any more tells how far that went.
-    """
-    found = load_snapshot(snapshot)
-    if found is None:
-        return Restored(State(), START, 0)
-    ours = log.exists() and holds(log, found.position) and found.state.startswith(_BY_US)
-    state = load(found.state[len(_BY_US) : -1]) if ours else None
-    if state is None or state.seq != found.seq:
-        return Restored(State(), START, found.seq)
-    return Restored(state, found.position, found.seq)

@@ -1,14 +1,13 @@
-"""The one reader of a run's record for whoever looks back: its state, and its records one by one.
+"""The one reader of a run's records for whoever looks back.
 
-The state comes through the snapshot where there is one, so a million records are not read again. The records are
-streamed: of each line only the envelope is read until it is known to be wanted, and one line is held at a time.
+They are streamed: of each line only the envelope is read until it is known to be wanted, and one line is held at a
+time.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -18,19 +17,15 @@ from typing import Any
 from unstuck.diagnosis import Diagnosis
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.record import events as e
+from unstuck.record.current import LOG_NAME, SNAPSHOT_NAME
 from unstuck.record.envelope import Record, decode
-from unstuck.record.fold import fold
 from unstuck.record.heads import Head, head_of
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, decoded, restored
+from unstuck.record.journal import decoded
 from unstuck.record.load import seconds_of
 from unstuck.record.log import START, Line, read_lines
 from unstuck.record.snapshot import load as load_snapshot
-from unstuck.record.state import State
 
-__all__ = ["CHECKED", "RunReader", "Wanted", "signatures_in"]
-
-CHECKED = 16 * 1024 * 1024
-"""Bytes of a log that are checked by their checksums even where a snapshot stands for them; `verify` checks all."""
+__all__ = ["RunReader", "Wanted", "signatures_in"]
 
 _DECISIONS = frozenset(
     {
@@ -139,22 +134,6 @@ class RunReader:
         self.path = folder / LOG_NAME
         self._snapshot = folder / SNAPSHOT_NAME
 
-    def state(self) -> tuple[State, RecordDamaged | None]:
-        """What the log tells, up to its damage if it has any.
-
-        Of a log longer than ``CHECKED`` what its snapshot stands for is taken as it was saved. Raises RecordError
-        where it cannot be read.
-        """
-        state, place, safe = restored(self._snapshot, self.path)
-        begin = place if place.offset > CHECKED else START
-        try:
-            for line in read_lines(self.path, start=begin, safe=safe):
-                if line.seq > place.seq:
-                    fold(state, decoded(self.path, line))
-        except RecordDamaged as damage:
-            return (state if damage.line > place.seq else self._up_to(damage.line)), damage
-        return state, None
-
     def records(self, wanted: Wanted | None = None) -> Iterator[Record]:
         """The records that are wanted, in their order. Raises RecordDamaged, after those before the damage."""
         saved = load_snapshot(self._snapshot)
@@ -201,16 +180,6 @@ class RunReader:
             pass  # what is wrong with it is said by whoever decodes it
         record = decoded(self.path, line)
         return record if wanted(record) else None
-
-    def _up_to(self, damaged: int) -> State:
-        """The state before record ``damaged``, from the log alone."""
-        state = State()
-        with suppress(RecordDamaged):
-            for line in read_lines(self.path):
-                if line.seq >= damaged:
-                    break
-                fold(state, decoded(self.path, line))
-        return state
 
 
 def signatures_in(record: Record) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstuck.record.journal import LOG_NAME
+from unstuck.record.current import LOG_NAME
 from unstuck.record.lock import Holder, read_holder
 from unstuck.runs.looking import is_live
 from unstuck.workspace.project import Project

@@ -7,9 +7,9 @@ from typing import Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError, UsageError
+from unstuck.record.current import current_state
 from unstuck.record.load import joined, load_by_day
 from unstuck.record.lock import read_holder
-from unstuck.record.reader import RunReader
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
 from unstuck.runs.rows import run_row
@@ -35,7 +35,7 @@ def find_run(place: Project, wanted: str) -> str:
 
 def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
     """What the log of ``run`` tells, up to its damage if it has any. Raises RecordError where it cannot be read."""
-    return RunReader(place.runs / run).state()
+    return current_state(place.runs / run)
 
 
 def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:

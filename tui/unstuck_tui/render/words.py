@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from unstuck.contract import Level
 from unstuck.escalation.climb import Climb
-from unstuck.record.events import StopReceipt
 from unstuck.record.state import State, TaskRow
 from unstuck.text import one_line
+
+if TYPE_CHECKING:
+    from unstuck.record.events import StopReceipt
 
 __all__ = [
     "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "is_held", "named", "needs_person", "receipt_words",

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from unstuck.errors import RecordError
 from unstuck.processes import lives, prompted_from, works_elsewhere
-from unstuck.record.journal import SNAPSHOT_NAME
+from unstuck.record.current import SNAPSHOT_NAME, current_state
 from unstuck.record.lock import Holder, read_holder
 from unstuck.record.memory import memory_file
-from unstuck.record.reader import RunReader
 from unstuck.record.runs import run_names
 from unstuck.record.state import State
 from unstuck.runs.deletion.inventory import Item, Stays
@@ -47,7 +46,7 @@ def folders_of(place: Project, run: str) -> list[Path]:
 def state_if_any(folder: Path) -> State | None:
     """What the record says, up to its damage if it has any; None where it cannot be read at all."""
     try:
-        return RunReader(folder).state()[0]
+        return current_state(folder)[0]
     except RecordError:
         return None
 
