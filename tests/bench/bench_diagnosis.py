@@ -11,7 +11,8 @@ from typing import Any
 import naive_diagnosis as naive
 from bench_kit import Bench, processor_seconds
 
-from unstuck.diagnosis import Diagnosis, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.model import Diagnosis
 
 FAILURE = """\
 Traceback (most recent call last):

@@ -8,16 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from unstuck.diagnosis import (
-    Cause,
-    ErrorCategory,
-    Failure,
-    FailureType,
-    analyze_error,
-    classify_cause,
-    classify_error,
-    classify_failure,
-)
+from unstuck.diagnosis.categories import classify_error
+from unstuck.diagnosis.causes import Failure, classify_cause
+from unstuck.diagnosis.failure_types import classify_failure
+from unstuck.diagnosis.hints import analyze_error
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis import Diagnosis, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.model import Diagnosis
 
 DATA = Path(__file__).parent.parent / "data"
 Cases = dict[str, tuple[dict[str, Any], Diagnosis]]

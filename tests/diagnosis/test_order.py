@@ -6,7 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from unstuck.diagnosis import Diagnosis, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.model import Diagnosis
 
 TITLE = "=================================== {} ==================================="
 SECTION = "_________________________________ {} _________________________________"

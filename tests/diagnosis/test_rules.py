@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis import Diagnosis, ErrorType, FailureType, diagnose
 from unstuck.diagnosis.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
+from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.failure_types import VERIFICATION_FAILED
 from unstuck.diagnosis.gates import Either, Gates, Overview, kinds_of_lines
+from unstuck.diagnosis.kinds import ErrorType, FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.patterns import lines_with
 from unstuck.diagnosis.phrases import STRONG, WEAK, Phrase
 from unstuck.diagnosis.shapes import RULES, SHAPES, SUREST

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unstuck.diagnosis import ErrorType, FailureSignature, extract_failure_signature
+from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.signature import FailureSignature, extract_failure_signature
 
 TRACE = """
 Traceback (most recent call last):

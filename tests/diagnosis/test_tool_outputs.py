@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis import Diagnosis, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.model import Diagnosis
 
 CASES = [
     json.loads(line)

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Report
-from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, FailureSignature, FailureType, diagnose
+from unstuck.diagnosis.causes import Approach
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.signature import FailureSignature
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.precedence import Facts
 from unstuck.text import Clean

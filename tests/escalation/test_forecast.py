@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis import Cause, FailureType, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import Cause, FailureType
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.forecast import forecast

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unstuck.contract import Report
-from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, FailureType, diagnose
+from unstuck.diagnosis.causes import Approach
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import entry_rung
 from unstuck.escalation.levels import Limits

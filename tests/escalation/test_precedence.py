@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Report
-from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType
+from unstuck.diagnosis.kinds import ErrorCategory, FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.levels import Limits
 from unstuck.escalation.precedence import (

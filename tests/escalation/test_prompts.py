@@ -10,7 +10,9 @@ import pytest
 
 from unstuck.agents.signals import read_approach, read_signal
 from unstuck.contract import Level
-from unstuck.diagnosis import Diagnosis, FailureType, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.prompts import SIGNAL_HELP, Brief, compose, set_back
 
 LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")

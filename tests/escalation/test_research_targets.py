@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstuck.diagnosis import Cause
+from unstuck.diagnosis.kinds import Cause
 from unstuck.escalation.research import (
     MOST_TARGETS,
     Target,

@@ -13,7 +13,7 @@ import pytest
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Task
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.errors import RecordDamaged
 from unstuck.record import current
 from unstuck.record import events as e

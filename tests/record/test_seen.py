@@ -11,7 +11,7 @@ import pytest
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.journal import Journal

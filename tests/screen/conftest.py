@@ -21,7 +21,7 @@ from textual.screen import Screen
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.settings import ScreenSettings

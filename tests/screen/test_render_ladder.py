@@ -9,7 +9,8 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Task
-from unstuck.diagnosis import Cause, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import Cause
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.levels import Limits
 from unstuck.record.state import State, TaskRow

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Guidance, Report
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.envelope import Record

@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.app import App
 
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.dialogs.questions import Question

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from unstuck.detection.volatile import comparable
-from unstuck.diagnosis import FailureSignature, extract_failure_signature
+from unstuck.diagnosis.signature import FailureSignature, extract_failure_signature
 
 __all__ = ["Failure", "is_progress", "is_same", "shape_of_miss"]
 

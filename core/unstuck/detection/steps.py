@@ -10,7 +10,7 @@ from unstuck.detection.blocked import is_outage
 from unstuck.detection.calls import CallKind, is_in_progress, kind_of, says_nothing, shows_image
 from unstuck.detection.edits import replacement_in
 from unstuck.detection.volatile import comparable, digest
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 
 __all__ = ["Pairing", "Step"]
 

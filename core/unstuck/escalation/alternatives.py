@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from unstuck.detection.similarity import similarity
-from unstuck.diagnosis import Approach, Cause
+from unstuck.diagnosis.causes import Approach
+from unstuck.diagnosis.kinds import Cause
 from unstuck.escalation.matching import matches
 
 __all__ = ["BUILT_IN", "Tried", "alternatives", "built_in", "known_ways", "learnt_patterns", "remembered_ways"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unstuck.contract import Report
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.levels import Limits

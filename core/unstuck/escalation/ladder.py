@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from unstuck.diagnosis import Cause, FailureType
+from unstuck.diagnosis.kinds import Cause, FailureType
 from unstuck.escalation.climb import Climb, Rung
 from unstuck.escalation.levels import Limits
 

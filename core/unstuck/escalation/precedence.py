@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unstuck.contract import Report
-from unstuck.diagnosis import Approach, Cause, Diagnosis, ErrorCategory, FailureType
+from unstuck.diagnosis.causes import Approach
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.levels import Limits

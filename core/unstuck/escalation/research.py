@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal, Protocol
 
 from unstuck.detection.similarity import similarity
-from unstuck.diagnosis import Cause
+from unstuck.diagnosis.kinds import Cause
 from unstuck.text import one_line
 
 __all__ = [

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.record import events as e
 from unstuck.record.current import LOG_NAME, SNAPSHOT_NAME

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
-from unstuck.diagnosis import Diagnosis, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.precedence import BackOff, Decision, Direct, Facts, Halt, decide
 from unstuck.record.state import TaskRow

@@ -6,17 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from unstuck.diagnosis import (
-    Approach,
-    Diagnosis,
-    Execution,
-    Failure,
-    HandlerResult,
-    analyze_error,
-    classify_cause,
-    diagnose,
-    extract_failure_signature,
-)
+from unstuck.diagnosis.causes import Approach, Execution, Failure, HandlerResult, classify_cause
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.hints import analyze_error
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.signature import extract_failure_signature
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.ladder import next_rung, step_onto

@@ -11,7 +11,7 @@ from typing import Any
 
 from unstuck.clock import iso
 from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
 from unstuck.supervision.asking import standing_of

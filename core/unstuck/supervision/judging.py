@@ -8,7 +8,9 @@ from typing import Any
 
 from unstuck.contract import QUOTA, Capabilities, Report
 from unstuck.detection import is_circular_fix
-from unstuck.diagnosis import Diagnosis, ErrorCategory, ErrorType, FailureType, diagnose
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import IntegrationConflict, WorkspaceError
 from unstuck.escalation.precedence import (
     AskQuestion,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import iso
 from unstuck.contract import Report
-from unstuck.diagnosis import Approach
+from unstuck.diagnosis.causes import Approach
 from unstuck.errors import RecordError
 from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
 from unstuck.escalation.climb import Climb

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from unstuck.clock import iso
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.errors import WorkspaceError
 from unstuck.processes import Remains, works_elsewhere
 from unstuck.record.state import AttemptRow, State, TaskRow

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance
-from unstuck.diagnosis import Cause
+from unstuck.diagnosis.kinds import Cause
 from unstuck.escalation.prompts import Brief, answer_to, compose, cut_off, quoted
 from unstuck.escalation.research import research_targets
 from unstuck.record import events as e

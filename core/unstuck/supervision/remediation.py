@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.contract import Agent, Directive, Guidance, Observation, Report, Task
-from unstuck.diagnosis import diagnose
+from unstuck.diagnosis.examine import diagnose
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate

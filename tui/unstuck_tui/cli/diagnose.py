@@ -9,8 +9,10 @@ from pathlib import Path
 
 import click
 
-from unstuck.diagnosis import Diagnosis, ErrorCategory, FailureType, diagnose
 from unstuck.diagnosis.bounds import HEAD_LIMIT, TAIL_LIMIT
+from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.kinds import ErrorCategory, FailureType
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.signature import FailureSignature
 from unstuck.record import events as e
 from unstuck.record.envelope import Record

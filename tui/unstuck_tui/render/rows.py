@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.render.format import bar, clock, fit, span
 from unstuck_tui.render.words import Tone, glyph_of, is_held, needs_person, rung_of, tone_of, word_of

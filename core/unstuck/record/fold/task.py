@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from unstuck.contract import Guidance
-from unstuck.diagnosis import Diagnosis
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import WARN_SHARE
