@@ -14,7 +14,7 @@ from unstuck.contract import Capabilities, Choice, Observation, Observer, Receip
 from unstuck.errors import AnswerRefused
 from unstuck.record import events as e
 from unstuck.record.memory import Memory
-from unstuck.runs.answering import answer_offline
+from unstuck.runs.late_answers import answer_offline
 from unstuck.settings import Settings
 from unstuck.supervision.supervisor import locate
 

@@ -14,8 +14,9 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.precedence import BackOff, Decision, Direct, Facts, Halt, decide
 from unstuck.record.state import TaskRow
+from unstuck.supervision.answers_given import told_before
 from unstuck.supervision.core import Core
-from unstuck.supervision.learning import told_before, ways_for
+from unstuck.supervision.learning import ways_for
 from unstuck.supervision.preparing import gathered
 from unstuck.supervision.questions import Question
 from unstuck.supervision.stuck import described, reported

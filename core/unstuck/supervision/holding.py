@@ -14,10 +14,11 @@ from unstuck.contract import Capabilities, Directive, GateTypeName, Observation,
 from unstuck.diagnosis.examine import diagnose
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
+from unstuck.supervision.answers_given import answered_before, keep_rules
 from unstuck.supervision.asking import standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
-from unstuck.supervision.learning import answered_before, keep_rules, keep_safe
+from unstuck.supervision.learning import keep_safe
 from unstuck.supervision.questions import Question, ask, is_asking
 from unstuck.text import Clean, admit, one_line
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
+from unstuck.supervision.answers_given import keep_rules
 from unstuck.supervision.core import Core
-from unstuck.supervision.learning import keep_rules, keep_safe
+from unstuck.supervision.learning import keep_safe
 from unstuck.supervision.questions import Question, ask, is_asking
 
 __all__ = ["Call"]

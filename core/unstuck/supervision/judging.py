@@ -26,12 +26,13 @@ from unstuck.escalation.precedence import (
 )
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
+from unstuck.supervision.answers_given import told_before
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
 from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.halting import halt
-from unstuck.supervision.learning import learn_anew, remember_failed, remember_worked, told_before, ways_for
+from unstuck.supervision.learning import learn_anew, remember_failed, remember_worked, ways_for
 from unstuck.supervision.naming import MOST_NAMED
 from unstuck.supervision.quota import seconds_until
 from unstuck.supervision.saving import said_of, save_asked, save_good, saved_before

@@ -14,9 +14,10 @@ from unstuck.escalation.prompts import Brief, answer_to, compose, cut_off, quote
 from unstuck.escalation.research import research_targets
 from unstuck.record import events as e
 from unstuck.record.state import DirectiveRow, TaskRow
+from unstuck.supervision.answers_given import keep_rules
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import asked_by_agent
-from unstuck.supervision.learning import insights_before, keep_rules, remember_insights
+from unstuck.supervision.learning import insights_before, remember_insights
 from unstuck.supervision.saving import INTERRUPTED
 from unstuck.supervision.steps import pending_answer
 from unstuck.text import Clean, admit, one_line

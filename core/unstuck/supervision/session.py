@@ -16,10 +16,11 @@ from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision import ground, judging, preparing, recovering, saving, setting_back, stuck
+from unstuck.supervision.answers_given import remember_end
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding
-from unstuck.supervision.learning import keep_safe, remember_end
+from unstuck.supervision.learning import keep_safe
 from unstuck.supervision.permitting import Permitting
 from unstuck.supervision.room import ask_for_room, has_no_room
 from unstuck.supervision.steps import Step, next_step

@@ -8,9 +8,9 @@ import aiofiles
 
 from unstuck.escalation.report import StuckReport, format_stuck_question, stuck_report
 from unstuck.record.state import TaskRow
+from unstuck.supervision.answers_given import answered_before, remember_answers
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.core import Core
-from unstuck.supervision.learning import answered_before, remember_answers
 from unstuck.supervision.saving import changed, said_of
 from unstuck.supervision.touching import consequences, dependents, used_by_rung
 

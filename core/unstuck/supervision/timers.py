@@ -8,10 +8,10 @@ from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.settings import TimerSettings
 from unstuck.text import admit
 
 if TYPE_CHECKING:
+    from unstuck.settings import TimerSettings
     from unstuck.supervision.core import Core
     from unstuck.supervision.deadlines import Deadlines
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from unstuck.runs.answering import answer_offline, answer_online
+from unstuck.runs.answering import answer_online
 from unstuck.runs.answers import parse_answer
 from unstuck_tui.cli.common import echo, here, project_option
 
@@ -37,5 +37,7 @@ def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, pr
     if answer_online(place, gate, answer, dict(os.environ)):
         echo(f"{gate} answered: {answer.choice.replace('_', '-')}")
         return
+    from unstuck.runs.late_answers import answer_offline
+
     run, _ = asyncio.run(answer_offline(place, gate, answer))
     echo(f"{gate} answered: {answer.choice.replace('_', '-')}; go on with: unstuck run --resume {run}")
