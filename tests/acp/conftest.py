@@ -19,7 +19,7 @@ from unstuck.agents.acp.agent import AcpAgent
 from unstuck.agents.command import CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.text import one_line
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")

@@ -20,7 +20,8 @@ from pydantic import BaseModel
 from unstuck import errors
 from unstuck.runs import plan_file as plans
 from unstuck.runs.answer_file import load_answers
-from unstuck.settings import DEFAULT_TIMEOUTS, Settings, parse_duration
+from unstuck.settings.durations import parse_duration
+from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
 from unstuck.supervision.coordinator import result_of
 from unstuck.supervision.gates import CHOICES
 from unstuck.testing.acts import ACTS

@@ -9,7 +9,7 @@ from typing import Any
 from unstuck import Supervisor
 from unstuck.channel import request
 from unstuck.record import events as e
-from unstuck.settings import Settings, TimerSettings
+from unstuck.settings.models import Settings, TimerSettings
 
 ASK = """
 import sys

@@ -18,7 +18,7 @@ import pytest
 
 from unstuck.channel import socket_path
 from unstuck.processes.survivors import is_shim
-from unstuck.settings import runtime_dir
+from unstuck.settings.places import runtime_dir
 
 
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ from unstuck.agents.forwarder import LIMIT_S
 from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
 from unstuck.agents.hooks.unwatched import unwatched_calls, unwatched_file
 from unstuck.channel import MAX_LINE, ChannelServer, Message, Peer, socket_path
-from unstuck.settings import runtime_dir
+from unstuck.settings.places import runtime_dir
 from unstuck.workspace.git import find_repository, project_home
 
 FORWARDER = Path(unstuck.agents.__file__).with_name("forwarder.py")

@@ -17,7 +17,7 @@ from unstuck.channel import Peer
 from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.runs.watching import watch
-from unstuck.settings import FailureHandlerSettings, Settings
+from unstuck.settings.models import FailureHandlerSettings, Settings
 from unstuck.text import Clean
 from unstuck.workspace.project import locate
 

@@ -17,7 +17,7 @@ from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.record.journal import replay
 from unstuck.runs.watching import watch
-from unstuck.settings import BudgetSettings, Settings
+from unstuck.settings.models import BudgetSettings, Settings
 from unstuck.workspace.project import locate
 
 RECORDED = Path(__file__).parents[1] / "data" / "hooks" / "transcripts"

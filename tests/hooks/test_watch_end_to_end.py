@@ -25,7 +25,7 @@ from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
 from unstuck.record.journal import replay
 from unstuck.runs.watching import watch
-from unstuck.settings import BudgetSettings, FailureHandlerSettings, Settings
+from unstuck.settings.models import BudgetSettings, FailureHandlerSettings, Settings
 from unstuck.workspace.project import locate
 
 RECORDED = Path(__file__).parents[1] / "data" / "claude_hooks.jsonl"

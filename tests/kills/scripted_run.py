@@ -22,7 +22,7 @@ from unstuck.contract import Answer, Gate, Guidance, Report, Task
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import Journal
-from unstuck.settings import FailureHandlerSettings, Settings
+from unstuck.settings.models import FailureHandlerSettings, Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.supervisor import Supervisor

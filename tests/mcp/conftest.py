@@ -16,7 +16,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Gate
 from unstuck.record.envelope import Record
 from unstuck.runs.watching import watch
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.text import admit
 from unstuck.workspace.project import locate
 

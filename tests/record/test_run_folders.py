@@ -11,7 +11,8 @@ from unstuck.contract import Guidance, Task
 from unstuck.errors import SettingsError
 from unstuck.record.journal import read_records
 from unstuck.record.runs import KEPT_ALWAYS, Ended, ended, new_run, outdated, remove, run_names
-from unstuck.settings import Settings, load_settings
+from unstuck.settings.loading import load_settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
 

@@ -19,7 +19,7 @@ from unstuck.record import log, snapshot
 from unstuck.record.checking import check
 from unstuck.record.files import open_for_reading
 from unstuck.record.journal import LOG_NAME, read_records
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator
 from unstuck.supervision.supervisor import Supervisor

@@ -24,7 +24,7 @@ from unstuck.clock import ManualClock
 from unstuck.diagnosis.examine import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
-from unstuck.settings import ScreenSettings
+from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.gates import CHOICES
 from unstuck_tui.actions import key_of
 from unstuck_tui.app import UnstuckApp

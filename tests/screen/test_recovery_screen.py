@@ -10,7 +10,7 @@ import pytest
 
 from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.settings import EvaluatorSettings
+from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.saving import checkpoint
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import admit

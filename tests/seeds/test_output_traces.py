@@ -9,7 +9,7 @@ from typing import Any
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck_tui.render.lines import lines_of
 
 # The check says what the example says, until the work is done.

@@ -23,7 +23,7 @@ from unstuck import (
 )
 from unstuck.escalation.levels import Limits
 from unstuck.record.events import EVENTS
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 
 TIMEOUTS = [
     ("orchestrator", 1800),

@@ -15,7 +15,7 @@ from unstuck.errors import AnswerRefused
 from unstuck.record import events as e
 from unstuck.record.memory import Memory
 from unstuck.runs.late_answers import answer_offline
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.supervisor import locate
 
 ASK = {"max_retries": 0, "max_pivots": 0, "max_research": 0}

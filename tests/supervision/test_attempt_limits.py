@@ -18,7 +18,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import GateClosed
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 
 PATIENCE = 60
 

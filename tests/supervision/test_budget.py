@@ -14,7 +14,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Gate, Observation
 from unstuck.record import events as e
 from unstuck.runs.watching import watch
-from unstuck.settings import BudgetSettings, Settings
+from unstuck.settings.models import BudgetSettings, Settings
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.supervisor import locate
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator
 

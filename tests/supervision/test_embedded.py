@@ -17,7 +17,7 @@ from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.journal import replay
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 
 PATIENCE = 60
 QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from unstuck.clock import SystemClock
-from unstuck.settings import EvaluatorSettings
+from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.evaluating import Evaluation, evaluate, proposals_in, question_for
 from unstuck.supervision.reconstruction import Possible, RecoveryState, TaskRecovery
 from unstuck.text import Clean

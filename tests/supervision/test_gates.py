@@ -26,7 +26,7 @@ from unstuck import (
 from unstuck.clock import ManualClock
 from unstuck.contract import Choice, GateTypeName
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.gates import CHOICES, check_answer, effect_of
 
 PATIENCE = 60

@@ -20,7 +20,7 @@ from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import by_hand
 from unstuck.record import events as e
 from unstuck.record.journal import read_records
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.possible import RUNGS
 
 SCRIPT = """

@@ -10,7 +10,7 @@ from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.escalation.research import insights_about
 from unstuck.record import events as e
 from unstuck.record.memory import Memory, Remembered
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.text import Clean
 
 LIMITS = {"max_retries": 1, "max_pivots": 0, "max_research": 1}

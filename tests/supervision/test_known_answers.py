@@ -12,7 +12,7 @@ import pytest
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.settings import AutoResolve, FailureHandlerSettings, Settings
+from unstuck.settings.models import AutoResolve, FailureHandlerSettings, Settings
 
 TASK = Task(id="t", prompt=admit("Do it."), verify="test -f installed || { echo 'Error: modules missing'; exit 1; }")
 

@@ -12,7 +12,7 @@ import pytest
 
 from unstuck import Answer, Directive, Observation, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 
 ASKING = Capabilities(hold="freeze", tell=True, resume=True, stop=True)
 

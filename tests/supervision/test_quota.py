@@ -11,7 +11,7 @@ import pytest
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit, diagnose
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.quota import seconds_until
 
 HOURS, DAY = 5 * 3600, 24 * 3600

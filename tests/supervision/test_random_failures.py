@@ -18,7 +18,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.state import State
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.steps import next_step
 
 LIMIT_S = 50_000.0

@@ -17,7 +17,7 @@ from unstuck.record import events as e
 from unstuck.record.journal import read_records, replay
 from unstuck.runs.late_answers import answer_offline
 from unstuck.runs.recovering import require_possible
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator
 from unstuck.supervision.standstill import Standstill

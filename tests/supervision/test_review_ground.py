@@ -16,7 +16,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.record import events as e
 from unstuck.record.journal import replay
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.remediation import Ground

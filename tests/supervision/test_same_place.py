@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unstuck import Guidance, Report, Supervisor, Task, admit
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 
 CHECK = "test -f done || { cat said; exit 1; }"
 

@@ -16,7 +16,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.state import State
 from unstuck.runs.saved import nobody_at_work
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.workspace.project import locate
 
 PATIENCE = 60

@@ -21,7 +21,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.processes import sample
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 
 PATIENCE = 15
 IDLE = 600.0

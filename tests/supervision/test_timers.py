@@ -11,8 +11,7 @@ import pytest
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
-from unstuck.settings import Settings, TimerSettings
-from unstuck.settings.models import TIMER_ANSWERS
+from unstuck.settings.models import TIMER_ANSWERS, Settings, TimerSettings
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.gates import CHOICES
 

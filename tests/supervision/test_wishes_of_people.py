@@ -13,7 +13,7 @@ from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.errors import GateClosed
 from unstuck.record import events as e
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.coordinator import Coordinator
 
 DAY = 24 * 3600

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.checkpoints import bounds_of
 from unstuck.workspace.checkpoints import CheckpointStore, find_checkpoints
 from unstuck.workspace.git import project_home

@@ -15,7 +15,7 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
-from unstuck.settings import ScreenSettings
+from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.copying import copy
 from unstuck_tui.dialogs.asker import Asker

@@ -11,7 +11,7 @@ from math import ceil, inf
 from typing import Protocol
 
 from unstuck.record.state import State
-from unstuck.settings import ScreenSettings
+from unstuck.settings.screen import ScreenSettings
 from unstuck.text import one_line
 from unstuck_tui.paging import Alarm, Page, Pager, alarms_of, run_over
 from unstuck_tui.render.format import fit, width_of

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unstuck.errors import SettingsError
-from unstuck.settings import ScreenSettings, default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.reading import line_of
+from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.actions import remap
 from unstuck_tui.keymap import KeysProblem, checked_keys
 

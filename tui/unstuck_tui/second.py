@@ -20,7 +20,9 @@ from unstuck.runs.answering import answer_message
 from unstuck.runs.looking import is_live
 from unstuck.runs.recovering import tree_of
 from unstuck.runs.saved import store_of
-from unstuck.settings import ScreenSettings, Settings, runtime_dir
+from unstuck.settings.models import Settings
+from unstuck.settings.places import runtime_dir
+from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.looking import changes_in

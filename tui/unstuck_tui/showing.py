@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 from unstuck.errors import UnstuckError
-from unstuck.settings import ScreenSettings
+from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app import UnstuckApp

@@ -7,7 +7,7 @@ from typing import Any
 from unstuck.channel import call, socket_path
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, ChannelError
-from unstuck.settings import runtime_dir
+from unstuck.settings.places import runtime_dir
 from unstuck.workspace.project import Project
 
 __all__ = ["answer_message", "answer_online"]

@@ -11,7 +11,7 @@ from typing import Literal, cast, get_args
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.runs.suggesting import suggestion
-from unstuck.settings import parse_duration
+from unstuck.settings.durations import parse_duration
 from unstuck.supervision.gates import admitted, check_answer
 from unstuck.text import one_line
 

@@ -12,7 +12,7 @@ import yaml
 
 from unstuck.errors import PlanError
 from unstuck.runs.suggesting import suggestion
-from unstuck.settings import parse_duration
+from unstuck.settings.durations import parse_duration
 from unstuck.text import one_line, sanitise
 
 __all__ = ["FILE_LIMIT", "Document", "Section", "is_scalar", "kind_of", "line_of"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from unstuck.contract import Task
 from unstuck.errors import UsageError
-from unstuck.settings import parse_duration
+from unstuck.settings.durations import parse_duration
 from unstuck.text import admit, is_text
 
 __all__ = ["Plan", "PlannedAgent", "PlannedTask", "one_task_plan", "ordered"]

@@ -19,7 +19,7 @@ from unstuck.contract import Task
 from unstuck.runs.document import FILE_LIMIT, Document, Section, is_scalar
 from unstuck.runs.plan import Plan, PlannedAgent, PlannedTask, ordered
 from unstuck.runs.suggesting import suggestion
-from unstuck.settings import BudgetSettings
+from unstuck.settings.models import BudgetSettings
 from unstuck.settings.problems import settings_error
 from unstuck.text import admit, one_line, sanitise
 

@@ -15,7 +15,8 @@ from unstuck.runs.live import live_run
 from unstuck.runs.looking import state_of
 from unstuck.runs.saved import store_of
 from unstuck.runs.suggesting import suggestion
-from unstuck.settings import Settings, state_dir
+from unstuck.settings.models import Settings
+from unstuck.settings.places import state_dir
 from unstuck.supervision.observing import check_now, observe
 from unstuck.supervision.reconstruction import CHOICES, Observed, RecoveryState, reconstruct, was_cut_off
 from unstuck.supervision.recovering import chosen_for

@@ -25,7 +25,8 @@ from unstuck.record.usage import used_in_session
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.plan import Plan
 from unstuck.runs.recovering import require_possible
-from unstuck.settings import EvaluatorSettings, Settings, default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import EvaluatorSettings, Settings
 from unstuck.supervision.coordinator import Coordinator, RunResult, record_end
 from unstuck.supervision.core import GatePolicy
 from unstuck.supervision.delivering import REFUSED

@@ -14,7 +14,7 @@ from unstuck.errors import CheckpointUnknown, ProjectError, ProjectLocked, Works
 from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.state import State
 from unstuck.runs.looking import state_of
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.checkpoints import bounds_of
 from unstuck.supervision.steps import working
 from unstuck.text import one_line

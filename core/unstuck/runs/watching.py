@@ -13,7 +13,7 @@ from unstuck.clock import Clock
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.state import State
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.coordinator import record_end
 from unstuck.supervision.core import GatePolicy
 from unstuck.supervision.supervisor import Supervisor

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from unstuck.clock import Clock, SystemClock
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.text import Clean
 from unstuck.workspace.checkpoints import Bounds, Checkpoint, CheckpointStore, Plan, Restored
 from unstuck.workspace.git import find_repository, project_home

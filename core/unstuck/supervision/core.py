@@ -16,7 +16,7 @@ from unstuck.record.events import Event
 from unstuck.record.journal import Journal
 from unstuck.record.memory import Memory
 from unstuck.record.state import State, TaskRow
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.steps import working
 from unstuck.supervision.verification import Verifier
 from unstuck.workspace.checkpoints import CheckpointStore

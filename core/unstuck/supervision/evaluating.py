@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from unstuck.clock import Clock
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Launch, clean_environment, run
-from unstuck.settings import EvaluatorSettings
+from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.reconstruction import Proposal, RecoveryChoice, RecoveryState
 from unstuck.supervision.verification import read_output
 from unstuck.text import Clean, admit, one_line

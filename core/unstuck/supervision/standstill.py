@@ -8,7 +8,7 @@ from unstuck.contract import Answer
 from unstuck.errors import GateError
 from unstuck.record import events as e
 from unstuck.record.state import GateRow
-from unstuck.settings import EvaluatorSettings
+from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.asking import answer_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.evaluating import evaluate

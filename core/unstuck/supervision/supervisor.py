@@ -22,7 +22,9 @@ from unstuck.record.memory import Memory, memory_file
 from unstuck.record.mounts import shared_risk
 from unstuck.record.runs import ended, new_run, outdated, remove, run_names
 from unstuck.record.state import State
-from unstuck.settings import Settings, default_user_file, load_settings, runtime_dir, state_dir
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import Settings
+from unstuck.settings.places import runtime_dir, state_dir
 from unstuck.supervision import hands, stepping_in
 from unstuck.supervision.answering import Answers, Hooks, Tools
 from unstuck.supervision.asking import answer_gate, apply_policy

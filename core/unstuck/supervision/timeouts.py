@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Answer
-from unstuck.settings import DEFAULT_TIMEOUTS
+from unstuck.settings.models import DEFAULT_TIMEOUTS
 from unstuck.supervision.deadlines import Deadlines
 
 __all__ = ["TimeoutMonitor", "timeout_context"]

@@ -11,7 +11,7 @@ from unstuck.record.envelope import Record
 from unstuck.text import admit
 
 if TYPE_CHECKING:
-    from unstuck.settings import TimerSettings
+    from unstuck.settings.models import TimerSettings
     from unstuck.supervision.core import Core
     from unstuck.supervision.deadlines import Deadlines
 

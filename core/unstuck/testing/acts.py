@@ -9,7 +9,7 @@ import yaml
 
 from unstuck.runs.document import Document, Section, is_scalar, kind_of
 from unstuck.runs.suggesting import suggestion
-from unstuck.settings import parse_duration
+from unstuck.settings.durations import parse_duration
 from unstuck.text import one_line
 
 __all__ = ["ACTS", "MOST_ACTS", "acts"]

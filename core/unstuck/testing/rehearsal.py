@@ -19,7 +19,7 @@ from unstuck.clock import PacedClock
 from unstuck.errors import UsageError
 from unstuck.runs.plan_file import ID_SHAPE, is_task_id, load_plan
 from unstuck.runs.running import RunOptions, start_run
-from unstuck.settings import state_dir
+from unstuck.settings.places import state_dir
 from unstuck.supervision.coordinator import RunResult
 from unstuck.testing import agent
 from unstuck.testing.scenario import Part, Scenario, Turn

@@ -17,7 +17,7 @@ from textual.widgets import Input
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck_tui.actions import key_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.dialog import QUIET_S

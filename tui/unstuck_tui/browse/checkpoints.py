@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from unstuck.errors import UsageError
 from unstuck.runs.saved import change_row, checkpoint_row, kept_free, store_of
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project

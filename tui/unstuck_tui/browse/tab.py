@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from textual.app import App
 
 from unstuck.errors import UnstuckError, UsageError
-from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import Settings
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.columns import Column, heading_cells
 from unstuck_tui.render.rows import Cell

@@ -14,7 +14,8 @@ import click
 from unstuck.errors import UsageError
 from unstuck.runs.saved import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.runs.sizes import sized
-from unstuck.settings import Settings, default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import (
     CheckpointStore,

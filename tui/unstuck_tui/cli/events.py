@@ -19,7 +19,7 @@ from unstuck.record.events import EVENTS
 from unstuck.record.reader import RunReader, Wanted
 from unstuck.runs.looking import find_run, is_live
 from unstuck.runs.suggesting import suggestion
-from unstuck.settings import parse_duration
+from unstuck.settings.durations import parse_duration
 from unstuck_tui.cli.common import echo, here, project_option
 from unstuck_tui.render.lines import event_line
 

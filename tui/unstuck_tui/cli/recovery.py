@@ -8,7 +8,7 @@ import os
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.runs.recovering import what_is_left
-from unstuck.settings import default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.evaluating import Evaluation, evaluate
 from unstuck.supervision.reconstruction import RecoveryState
 from unstuck.workspace.project import Project

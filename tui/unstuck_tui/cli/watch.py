@@ -13,7 +13,7 @@ import click
 from unstuck.runs.live import live_run
 from unstuck.runs.running import Beside, signals_heard
 from unstuck.runs.watching import watch
-from unstuck.settings import default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.ending import RunResult, result_of
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import locate

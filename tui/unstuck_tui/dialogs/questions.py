@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from unstuck.contract import ANSWER_LIMIT, HELD, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.record.state import GateRow, State
-from unstuck.settings import parse_duration
+from unstuck.settings.durations import parse_duration
 from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.supervision.possible import NextRung
 from unstuck.supervision.touching import fallout

@@ -12,7 +12,7 @@ from unstuck.errors import UnstuckError
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.state import State
-from unstuck.settings import Settings
+from unstuck.settings.models import Settings
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.possible import NextRung

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from unstuck.errors import RecordError
-from unstuck.settings import ScreenSettings
+from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker

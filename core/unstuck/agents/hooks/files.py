@@ -14,7 +14,7 @@ from unstuck.agents.hooks.known import KNOWN, HookedAgent, Scope
 from unstuck.agents.hooks.settings_text import FORWARDER, entries, with_entries, without_entries
 from unstuck.agents.settings_files import Change, installing, program_path, read_settings, removing
 from unstuck.errors import UsageError
-from unstuck.settings import state_dir
+from unstuck.settings.places import state_dir
 
 __all__ = [
     "OPEN",

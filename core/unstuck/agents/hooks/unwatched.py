@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from unstuck.channel import socket_path
 from unstuck.errors import ChannelError
-from unstuck.settings import runtime_dir
+from unstuck.settings.places import runtime_dir
 from unstuck.text import Clean, one_line
 
 __all__ = ["Unwatched", "unwatched_calls", "unwatched_file"]

@@ -14,7 +14,7 @@ from unstuck.agents.mcp.extra import EXTRA, is_possible
 from unstuck.agents.mcp.known import KNOWN, SCOPES, CallingAgent, Scope
 from unstuck.agents.settings_files import Change, installing, program_path, read_settings, removing
 from unstuck.errors import UsageError
-from unstuck.settings import state_dir
+from unstuck.settings.places import state_dir
 from unstuck.text import one_line
 
 __all__ = ["EntryFile", "entry_files", "installation", "installed_entries", "removal", "trouble_with"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unstuck.channel import socket_path
 from unstuck.errors import ChannelError
-from unstuck.settings import runtime_dir
+from unstuck.settings.places import runtime_dir
 
 __all__ = ["reached"]
 

@@ -13,7 +13,8 @@ from unstuck.record.mounts import shared_risk
 from unstuck.record.runs import run_names
 from unstuck.runs.checkup.finding import Finding
 from unstuck.runs.sizes import sized
-from unstuck.settings import default_user_file, load_settings, runtime_dir, state_dir
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.places import runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.workspace.erasing import size_of
 from unstuck.workspace.project import Project

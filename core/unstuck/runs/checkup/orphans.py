@@ -14,7 +14,7 @@ from unstuck.runs.checkup.finding import Finding
 from unstuck.runs.deletion.records import describe, holder_of, processes_of, runs_in
 from unstuck.runs.deletion.stock import trees_folder
 from unstuck.runs.looking import state_of
-from unstuck.settings import state_dir
+from unstuck.settings.places import state_dir
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 from unstuck.workspace.store import ObjectStore

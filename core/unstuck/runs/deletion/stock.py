@@ -31,7 +31,7 @@ from unstuck.runs.deletion.records import (
     state_if_any,
     strangers,
 )
-from unstuck.settings import runtime_dir, state_dir
+from unstuck.settings.places import runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.workspace.catalogue import Catalogue, Checkpoint
 from unstuck.workspace.erasing import LEAVING, size_of
