@@ -7,20 +7,19 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import CheckpointUnknown, ProjectError, ProjectLocked, WorkspaceError
 from unstuck.record.lock import ProjectLock, read_holder
-from unstuck.record.state import State
-from unstuck.runs.looking import state_of
-from unstuck.settings.models import Settings
 from unstuck.supervision.checkpoints import bounds_of
-from unstuck.supervision.steps import working
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import Change, Checkpoint, CheckpointStore, belongs, find_checkpoints
 from unstuck.workspace.git import project_home
 from unstuck.workspace.project import Project
+
+if TYPE_CHECKING:
+    from unstuck.settings.models import Settings
 
 __all__ = ["change_row", "checkpoint_row", "full_row", "kept_free", "nobody_at_work", "saved_as", "store_of"]
 
@@ -63,7 +62,9 @@ def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
         holder = read_holder(lock.path)
         if holder is None or not (place.runs / holder.run).is_dir():
             raise
-        if task := _at_work(state_of(place, holder.run)[0], tree):
+        from unstuck.runs.at_work import task_at  # brings the record
+
+        if task := task_at(tree, place, holder.run):
             raise ProjectError(f"{task} of run {holder.run} works in {tree}: stop it, or wait for it, first") from None
         yield
         return
@@ -82,18 +83,6 @@ async def kept_free(place: Project, tree: Path) -> AsyncIterator[None]:
         yield
     finally:
         free.__exit__(None, None, None)
-
-
-def _at_work(state: State, tree: Path) -> str:
-    """The task that works in ``tree`` now; empty where none does."""
-    for row in working(state):
-        attempt = state.attempts.get(row.attempt)
-        if attempt is None or not Path(attempt.guidance.workdir).resolve().is_relative_to(tree):
-            continue
-        gate = state.gates.get(row.gate)
-        if not (attempt.state == "held" and gate is not None and gate.gate.standing == "frozen"):
-            return row.id
-    return ""
 
 
 def checkpoint_row(checkpoint: Checkpoint) -> dict[str, Any]:

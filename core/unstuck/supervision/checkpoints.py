@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from unstuck.clock import Clock, SystemClock
-from unstuck.settings.models import Settings
 from unstuck.text import Clean
 from unstuck.workspace.checkpoints import Bounds, Checkpoint, CheckpointStore, Plan, Restored
 from unstuck.workspace.git import find_repository, project_home
+
+if TYPE_CHECKING:
+    from unstuck.settings.models import Settings
 
 __all__ = ["CheckpointManager", "bounds_of"]
 

@@ -7,15 +7,13 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unstuck.errors import UsageError
 from unstuck.runs.saved import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.runs.sizes import sized
-from unstuck.settings.loading import default_user_file, load_settings
-from unstuck.settings.models import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import (
     CheckpointStore,
@@ -28,6 +26,9 @@ from unstuck.workspace.checkpoints import (
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.render.restoring import PLANNED, plan_said, under_way_said
+
+if TYPE_CHECKING:
+    from unstuck.settings.models import Settings
 
 __all__ = ["command"]
 
@@ -167,6 +168,8 @@ def undo(project: Path, yes: bool, as_json: bool) -> None:
 
 
 def _settings(place: Project) -> Settings:
+    from unstuck.settings.loading import default_user_file, load_settings  # a list needs none
+
     return load_settings(place.root, user_file=default_user_file(), environ=dict(os.environ), overrides={})
 
 
@@ -186,6 +189,8 @@ def _say_cut_off(place: Project) -> None:
     root = asyncio.run(last_restored(place.home, place.repository))
     if root is None:
         return
+    from unstuck.settings.models import Settings
+
     last = store_of(place, root, Settings()).last_restore()
     if last is not None and not last.done:
         echo(f"! a restore to {last.target} was cut off: `unstuck checkpoints restore {last.target}` ends it,")
