@@ -56,14 +56,14 @@ Facts:
 
 
 class _Judged(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     task: Annotated[str, Field(max_length=200)]
     choice: RecoveryChoice
     reason: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class _Judgement(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     proposals: Annotated[tuple[_Judged, ...], Field(max_length=1_000)]
 
 

@@ -62,7 +62,7 @@ _NEXT = {
 
 
 class _Facts(BaseModel):
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
 
 class FileChange(_Facts):

@@ -35,7 +35,7 @@ class Item(BaseModel):
     ``holds`` says what is in it that exists nowhere else; empty where nothing is.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     kind: Kind
     name: str
     run: str = ""
@@ -47,7 +47,7 @@ class Item(BaseModel):
 class Stays(BaseModel):
     """Something that is left where it is, and why."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     name: str
     reason: str
 
@@ -58,7 +58,7 @@ class Inventory(BaseModel):
     ``live`` is the run that is live now; ``blocked`` says why nothing may be deleted as things stand.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     name: str
     run: str = ""
     items: tuple[Item, ...] = ()
