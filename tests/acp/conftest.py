@@ -9,18 +9,20 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
-from unstuck.agents.acp.agent import AcpAgent
 from unstuck.agents.command import CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
+
+if TYPE_CHECKING:
+    from unstuck.agents.acp.agent import AcpAgent
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
 PATIENCE = 20
@@ -126,6 +128,8 @@ def talking(repo: Path, tmp_path: Path) -> Talks:
         freeze: bool = True,
         **script: Any,
     ) -> AsyncIterator[Talk]:
+        from unstuck.agents.acp.agent import AcpAgent  # whose protocol takes a second to import
+
         folder = tmp_path / "agent"
         folder.mkdir(exist_ok=True)
         file = folder / "script.json"
