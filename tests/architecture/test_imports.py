@@ -78,3 +78,18 @@ def test_looking_brings_in_no_work() -> None:
         "print(sorted({'yaml', 'textual', 'rich'} & set(sys.modules)))\n"
     )
     assert fresh(program).splitlines() == ["[]", "[]"]
+
+
+def test_looking_brings_in_no_events() -> None:
+    """Checkpoints are listed, and a live run is answered, without a record; a run that has ended is shown without its
+    events, and none of them waits for the settings or for the rules about failures."""
+    program = (
+        "import sys\n"
+        "import unstuck_tui.cli.answer, unstuck_tui.cli.checkpoints\n"
+        "print(sorted({'pydantic', 'unstuck.record.state'} & set(sys.modules)))\n"
+        "import unstuck_tui.cli.runs, unstuck_tui.cli.show\n"
+        "events = {'unstuck.record.events', 'unstuck.record.journal'}\n"
+        "rules = {'unstuck.detection', 'unstuck.diagnosis.examine', 'unstuck.escalation.precedence'}\n"
+        "print(sorted((events | rules | {'unstuck.settings.models'}) & set(sys.modules)))\n"
+    )
+    assert fresh(program).splitlines() == ["[]", "[]"]
