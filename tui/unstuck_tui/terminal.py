@@ -197,7 +197,7 @@ class TerminalDriver(LinuxDriver):
             super().process_message(message)
 
     def write(self, data: str) -> None:
-        """Write what the screen draws: nothing while somebody else has the terminal."""
+        """Write what the screen draws: nothing while somebody else has the terminal, or once it was given back."""
         if not self._is_away:
             super().write(data)
 
@@ -227,6 +227,8 @@ class TerminalDriver(LinuxDriver):
         self._give_title_back()
         self._title_of_screen = kept
         super().stop_application_mode()
+        # Until the app is taken apart its screen may have another frame, and nobody would take that back.
+        self._is_away = True
 
     def suspend_application_mode(self) -> None:
         """Give the terminal back; all that was written is out before the process stands still."""
@@ -234,7 +236,6 @@ class TerminalDriver(LinuxDriver):
         self.stop_application_mode()
         super().close()
         self._outlet.drain()
-        self._is_away = True
 
     def resume_application_mode(self) -> None:
         """Take the terminal again; after a stop that was not announced (SIGSTOP) it is ours, and only drawn anew."""

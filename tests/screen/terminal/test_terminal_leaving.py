@@ -203,6 +203,29 @@ def test_a_screen_that_breaks_leaves_a_run_without_one(work: Any, tmp_path: Path
     assert "goes on without it" in terminal.after
 
 
+def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Any, tmp_path: Path) -> None:
+    """The run has news just as its screen has been left: the terminal keeps its own title, and all else, too."""
+    late = tmp_path / "late.py"
+    late.write_text(
+        "from unstuck_tui.cli import main\n"
+        "from unstuck_tui.terminal import TerminalDriver\n"
+        "leave = TerminalDriver.stop_application_mode\n"
+        "def left(self):\n"
+        "    leave(self)\n"
+        '    self.show_title("late news")\n'
+        '    self.write("late lines")\n'
+        "TerminalDriver.stop_application_mode = left\n"
+        "main()\n",
+        encoding="utf-8",
+    )
+    terminal = desk.terminal(str(late), "watch", program=sys.executable)
+    terminal.until("? help")
+    terminal.press(key_of("app.quit"))
+    terminal.ended()
+    assert terminal.is_clean()
+    assert b"late" not in terminal.raw
+
+
 def test_no_screen_in_the_background_or_without_a_real_terminal(work: Any) -> None:
     """A terminal that can show nothing gets lines, and so does a redirected error stream."""
     work.environment["TERM"] = "dumb"
