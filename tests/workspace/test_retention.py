@@ -142,6 +142,19 @@ async def test_the_pin_goes_with_the_last_that_needs_it(project, clock):
     assert project.git("for-each-ref", "--format=%(objectname)", "refs/unstuck/pins").split() == [second]
 
 
+async def test_tasks_that_begin_together_pin_the_same_commit(project, git_that, clock):
+    """A git that pins the commit just now is waited for, also where the disk is slow: the files are saved."""
+    commit = project.git("rev-parse", "HEAD").strip()
+    pin = f"refs/unstuck/pins/{commit}"
+    made = project.root / ".git" / pin
+    lock = made.with_name(f"{commit}.lock")
+    orders = f"echo start; echo update {pin} {commit}; echo prepare; sleep 0.4; echo commit"
+    git_that("update-ref", f"({orders}) | $GIT update-ref --stdin >&2 & until test -e {lock} -o -e {made}; do :; done")
+    saved = await (await project.store(clock)).create("a", run="r")
+    assert saved.base == commit
+    assert project.git("for-each-ref", "--format=%(objectname)", "refs/unstuck/pins").split() == [commit]
+
+
 async def test_a_damaged_checkpoint_is_refused_before_anything_changes(project, clock):
     """Where an object is gone the restore says which file it was and touches nothing."""
     store = await project.store(clock)

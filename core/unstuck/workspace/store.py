@@ -27,6 +27,9 @@ OLDEST_GIT = (2, 32)
 """The first git that leaves the user's configuration out when it is told to (GIT_CONFIG_GLOBAL)."""
 
 _PINS = "refs/unstuck/pins/"
+# Tasks that begin together pin the same commit. Git waits a tenth of a second for another one that is just writing a
+# reference, and syncing it to a busy disk can take longer.
+_PATIENT = ("-c", "core.filesRefLockTimeout=10000")
 # Bytes are kept as they are on disk: no line ending, keyword, filter or encoding is converted either way.
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
 
@@ -122,7 +125,7 @@ class ObjectStore:
     async def pin(self, commit: str) -> None:
         """Keep ``commit``, whose files are borrowed, from the user's own clean-up."""
         if self.repo is not None and await commit_at(self.repo, _PINS + commit) != commit:
-            await run_git(self.repo.common, "update-ref", _PINS + commit, commit)
+            await run_git(self.repo.common, *_PATIENT, "update-ref", _PINS + commit, commit)
 
     async def pinned(self) -> set[str]:
         """The commits that are pinned, for this store or for that of another work tree of the repository."""
