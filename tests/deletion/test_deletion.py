@@ -508,6 +508,26 @@ def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeyp
     assert house.delete().code == 0
 
 
+def test_what_git_keeps_of_a_tree_goes_also_when_it_was_half_gone(house: Any) -> None:
+    """Killed while git's own folder for a tree went: nothing says any more whose it was, and it goes all the same.
+
+    A work tree of a person's that is only away is none of that.
+    """
+    away, back = house.place / "away", house.place / "back"
+    house.git("worktree", "add", "-q", "--detach", str(away))
+    away.rename(back)
+    house.worked()
+    (kept,) = (house.root / ".git" / "worktrees").glob("stuck*")
+    tree = Path((kept / "gitdir").read_text(encoding="utf-8")).parent
+    tree.rename(tree.with_name(".trash-0123abcd"))
+    (kept / "gitdir").unlink()
+    assert house.delete().code == 0
+    assert not kept.exists()
+    back.rename(away)
+    house.git("worktree", "remove", str(away))
+    assert nothing_left(house)
+
+
 def test_a_deletion_that_is_killed_again_and_again_ends(house: Any) -> None:
     """kill -9 before this, that and the next removal: each next try goes on, and nothing of anybody else's is touched.
 

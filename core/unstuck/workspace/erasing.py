@@ -20,7 +20,8 @@ from unstuck.workspace.store import ObjectStore
 from unstuck.workspace.traces import OwnTree
 
 __all__ = [
-    "LEAVING", "drop_checkpoints", "drop_references", "drop_tree", "erase", "erase_checkpoints", "size_of",
+    "LEAVING", "drop_checkpoints", "drop_half_gone", "drop_references", "drop_tree", "erase", "erase_checkpoints",
+    "size_of",
 ]  # fmt: skip
 
 LEAVING = ".removing-"
@@ -85,6 +86,15 @@ async def drop_tree(repo: Repository, tree: OwnTree, folder: Path) -> None:
         await run_git(repo.root, "worktree", "remove", "--force", "--force", str(tree.path), check=False)
         await asyncio.to_thread(erase, tree.path)
     await asyncio.to_thread(erase, tree.git_dir)  # where git no longer sees its own folder for it
+
+
+async def drop_half_gone(repo: Repository) -> None:
+    """Let git finish what a kill has left half done: its own folder for a tree, of which nobody knows whose it was."""
+    folder = repo.common / "worktrees"
+    if any(not (place / "gitdir").exists() for place in folder.glob("*")):
+        await run_git(repo.common, "worktree", "prune", "--expire=never", check=False)  # nor a tree that is only away
+    with suppress(OSError):
+        folder.rmdir()  # git does so, too, behind the last one
 
 
 async def drop_references(repo: Repository, references: Iterable[str]) -> None:

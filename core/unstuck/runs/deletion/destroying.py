@@ -28,6 +28,7 @@ from unstuck.runs.deletion.stock import Stock, socket_of, take_stock, trees_fold
 from unstuck.runs.deletion.stopping import end_processes, end_supervisor
 from unstuck.workspace.erasing import (
     drop_checkpoints,
+    drop_half_gone,
     drop_references,
     drop_tree,
     erase,
@@ -105,8 +106,7 @@ async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> N
         for tree in stock.trees:
             await drop_tree(place.repository, tree, folder)
         await drop_references(place.repository, stock.references)
-        with suppress(OSError):
-            (place.repository.common / "worktrees").rmdir()  # git does so, too, behind the last one
+        await drop_half_gone(place.repository)
     _leave_folders(folder, stock)
     whole = not stock.inventory.run
     if whole:
