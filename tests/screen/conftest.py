@@ -51,6 +51,8 @@ TOO_MANY = "HTTP 429: Too Many Requests"
 
 
 MOMENT_S, MOMENTS = 0.02, 30
+READING = ("looking back", "growing", "searching")
+"""What is read beside the loop, of the workers' groups; it may have been given up for another one of its kind."""
 
 _PARSED: dict[object, LRUCache[object, object]] = {}
 """What style sheets say, by the variables of a theme that they were read with."""
@@ -203,10 +205,10 @@ class Stage:
         self.main.tick()
         while True:
             await self.pilot.pause()
-            detail = self.main.query_one(Detail)
-            await asyncio.gather(*(worker.wait() for worker in self.app.workers if worker.node is detail))
+            reading = [one for one in self.app.workers if one.group in READING or isinstance(one.node, Detail)]
+            await asyncio.gather(*(worker.wait() for worker in reading), return_exceptions=True)
             await self.pilot._wait_for_screen()
-            if not has_more(self.app.screen):
+            if not reading and not has_more(self.app.screen):
                 return
 
     async def pass_time(self, seconds: float) -> None:

@@ -44,6 +44,8 @@ class Player:
         self.screen.frame()
         self.screen.tick()
         await self.pilot.pause()
+        await self.app.workers.wait_for_complete()  # such as the output of the attempt that is shown now
+        await self.pilot.pause()
 
     @property
     def text(self) -> str:
