@@ -130,6 +130,28 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Any) -> None:
         assert stage.app.screen is stage.main
 
 
+async def test_what_changes_while_a_tab_is_read_is_read_after_it(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something is done while the rows are on their way: they are looked at once more, and it shows."""
+    async with showing() as stage:
+        screen = await opened(stage)
+        tab, go = screen._tab, asyncio.Event()
+        read = tab.read
+
+        async def slowly() -> Any:
+            rows = await read()
+            await go.wait()
+            return rows
+
+        monkeypatch.setattr(tab, "read", slowly)
+        await stage.pilot.press(key_of("browse.again"))
+        await fails(stage, "cart", WRONG)
+        await committed(stage)
+        await stage.pilot.press(key_of("browse.again"))
+        go.set()
+        await settled(stage)
+        assert "no total" in stage.text
+
+
 async def test_a_failure_leads_to_its_occurrences(showing: Any) -> None:
     """Under each failure stands all that is known of it; enter shows its occurrences in the log, esc leads back."""
     async with showing(story=True) as stage:

@@ -95,6 +95,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self._all = tuple(tab(world) for tab in _TABS)
         self._list = RowsList(self._all[0], id="rows")
         self._reading: set[str] = set()
+        self._outdated: set[str] = set()
         self._is_acting = False
         self._seen = -1
         self._told = ("", "")
@@ -115,7 +116,8 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     def tick(self) -> None:
         """Some seconds have passed: look again where the run has gone on and the tab tells of it."""
-        if self.is_current and self._tab.follows and self._seen != self._view.state.seq:
+        tab = self._tab
+        if self.is_current and tab.follows and self._seen != self._view.state.seq and tab.name not in self._reading:
             self.again()
 
     @property
@@ -125,14 +127,16 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def again(self) -> None:
-        """Read the shown tab anew."""
+        """Read the shown tab anew; where it is just being read, once more after that."""
         tab = self._tab
+        self._outdated.add(tab.name)
         if tab.name not in self._reading and self.is_attached:
             self._reading.add(tab.name)
             self._seen = self._view.state.seq
             self.run_worker(self._read(tab), group="reading")
 
     async def _read(self, tab: Tab[Any]) -> None:
+        self._outdated.discard(tab.name)
         try:
             await tab.renew()
         finally:
@@ -142,7 +146,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(_Tabs).refresh()
             self.refresh_bindings()
             self._tell_about()
-        if not tab.is_whole:
+        if tab is self._tab and (tab.name in self._outdated or not tab.is_whole):
             self.again()
 
     def redraw(self) -> None:
