@@ -73,7 +73,7 @@ async def test_a_client_that_never_reads_stops_only_itself(sockets: Path) -> Non
         _, writer = await asyncio.open_unix_connection(room.path, limit=1)
         writer.write(b'{"v": 1, "do": "much"}\n' * 1_000)
         for _ in range(20):
-            assert (await request(room.path, {"do": "x"}, timeout=20))["said"] == "little"
+            assert (await request(room.path, {"do": "x"}, timeout=60))["said"] == "little"
         assert room.asked - 20 < 10
         writer.close()
 
@@ -84,7 +84,7 @@ async def test_a_flood_of_messages_on_one_line_waits_its_turn(sockets: Path) -> 
         reader, writer = await asyncio.open_unix_connection(room.path)
         writer.write(b'{"v": 1, "do": "x"}\n' * 1_000)
         for _ in range(20):
-            await request(room.path, {"do": "x"}, timeout=20)
+            await request(room.path, {"do": "x"}, timeout=60)
         lines = [await reader.readline() for _ in range(1_000)]
         assert set(lines) == {b'{"ok":true,"said":"little"}\n'}
         writer.close()

@@ -338,7 +338,7 @@ async def test_from_the_agents_hook_to_the_session_and_back(world: World, socket
         env={**os.environ, "UNSTUCK_SOCKET": str(sockets / "s.sock")},
     )
     out, _ = await process.communicate(json.dumps(line("PostToolUse")).encode())
-    await asyncio.wait_for(acknowledged.wait(), 10)
+    await asyncio.wait_for(acknowledged.wait(), 60)
     await server.close()
     await world.bridge.close()
     assert json.loads(out)["hookSpecificOutput"]["additionalContext"] == "look at the fixture"

@@ -47,7 +47,7 @@ async def start(cwd: Path, agent: str = "claude", **environ: str) -> asyncio.sub
 async def forward(cwd: Path, raw: bytes | dict[str, Any], **environ: str) -> Said:
     process = await start(cwd, **environ)
     given = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
-    out, err = await asyncio.wait_for(process.communicate(given), 20)
+    out, err = await asyncio.wait_for(process.communicate(given), 60)
     assert process.returncode is not None
     return Said(process.returncode, out, err)
 
@@ -105,7 +105,7 @@ async def test_the_answer_is_printed_and_then_acknowledged(repo: Path, sockets: 
     payload = {"cwd": str(repo), "hook_event_name": "Stop", "text": "ü\n\ud800"}
     async with supervisor.at(socket_path(sockets, repo / ".git/unstuck")):
         said = await forward(repo, payload)
-        assert await asyncio.wait_for(supervisor.acks.get(), 5) == "a1"
+        assert await asyncio.wait_for(supervisor.acks.get(), 60) == "a1"
     assert said.code == 0
     assert json.loads(said.out) == {"a": "ü\n"}
     assert supervisor.heard == [{"v": 1, "do": "hook", "agent": "claude", "payload": payload}]
@@ -225,10 +225,10 @@ async def test_is_held_for_as_long_as_the_supervisor_says(tmp_path: Path, socket
     await server.start()
     process = await start(tmp_path, UNSTUCK_SOCKET=str(sockets / "s.sock"))
     talk = asyncio.create_task(process.communicate(b"{}"))
-    await asyncio.wait_for(held.wait(), 10)
+    await asyncio.wait_for(held.wait(), 60)
     assert not talk.done()
     release.set()
-    out, _ = await asyncio.wait_for(talk, 10)
+    out, _ = await asyncio.wait_for(talk, 60)
     await server.close()
     assert json.loads(out) == {"n": 1}
 
@@ -246,9 +246,9 @@ async def test_a_supervisor_that_ends_lets_a_held_agent_go_on(tmp_path: Path, so
     await server.start()
     process = await start(tmp_path, UNSTUCK_SOCKET=str(sockets / "s.sock"))
     talk = asyncio.create_task(process.communicate(b"{}"))
-    await asyncio.wait_for(held.wait(), 10)
+    await asyncio.wait_for(held.wait(), 60)
     await server.close()
-    assert await asyncio.wait_for(talk, 10) == (b"", b"")
+    assert await asyncio.wait_for(talk, 60) == (b"", b"")
     assert process.returncode == 0
 
 
@@ -276,9 +276,9 @@ async def test_an_agent_that_is_gone_is_not_held(tmp_path: Path, sockets: Path) 
     )
     os.close(writing)
     talk = asyncio.create_task(process.communicate(b"{}"))
-    await asyncio.wait_for(held.wait(), 10)
+    await asyncio.wait_for(held.wait(), 60)
     os.close(reading)
-    await asyncio.wait_for(given_up.wait(), 10)
+    await asyncio.wait_for(given_up.wait(), 60)
     await talk
     await server.close()
     assert process.returncode == 0
@@ -367,7 +367,7 @@ async def altered(cwd: Path, change: str) -> Said:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", code, "claude"), stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd
     )
-    out, err = await asyncio.wait_for(process.communicate(b"{}"), 20)
+    out, err = await asyncio.wait_for(process.communicate(b"{}"), 60)
     assert process.returncode is not None
     return Said(process.returncode, out, err)
 
@@ -381,5 +381,5 @@ async def test_an_agent_that_listens_to_nothing_is_not_held(tmp_path: Path, sock
             env={**os.environ, "UNSTUCK_SOCKET": str(sockets / "s.sock")},
             cwd=tmp_path,
         )
-        await asyncio.wait_for(process.communicate(b"{}"), 20)
+        await asyncio.wait_for(process.communicate(b"{}"), 60)
     assert process.returncode == 0

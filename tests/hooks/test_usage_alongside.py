@@ -192,7 +192,7 @@ async def test_a_budget_holds_a_session_beside_us(repo: Path, tmp_path: Path) ->
         asked = asyncio.Event()
         core.journal.on_append(lambda record: asked.set() if isinstance(record.event, e.GateOpened) else None)
         held = hooks.say("PreToolUse")
-        await asyncio.wait_for(asked.wait(), 30)
+        await asyncio.wait_for(asked.wait(), 60)
         (gate,) = core.head.open_gates()
         assert (gate.gate.type, core.head.run.tokens, held.done()) == ("budget", 400, False)
         await supervisor.answer(gate.id, Answer(choice="extend", number=1_000))

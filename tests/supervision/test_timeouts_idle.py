@@ -23,7 +23,7 @@ from unstuck.processes import sample
 from unstuck.record import events as e
 from unstuck.settings.models import Settings
 
-PATIENCE = 15
+PATIENCE = 60
 IDLE = 600.0
 
 
