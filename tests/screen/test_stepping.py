@@ -15,6 +15,7 @@ from textual.widgets import Input
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck_tui.dialogs.deciding import outcome
+from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -53,7 +54,9 @@ def place(stage: Any) -> Path:
 async def asked(stage: Any) -> None:
     """A dialog has come up and takes keys."""
     await become(lambda: isinstance(stage.app.screen, GateDialog))
-    await stage.story.clock.advance(0.3)
+    clock = stage.story.clock
+    await clock.slept_until(clock.monotonic() + QUIET_S)  # it may just have come, and not wait yet
+    await clock.advance(QUIET_S)
     await stage.pilot.pause()
 
 
