@@ -239,6 +239,28 @@ async def test_leaving_while_agents_work(opening: Opening) -> None:
         assert (await world.done()).status == "unverified"
 
 
+async def test_leaving_a_run_that_ends_meanwhile(showing: Opening) -> None:
+    """The question says who is at work now, and goes once nobody is and nothing goes on."""
+    async with showing() as stage:
+        for name in ("web", "search"):
+            stage.story.task(name)
+            stage.story.start(name)
+        await stage.settled()
+        await stage.press("app.quit")
+        for name, left in (
+            ("web", "1 agent is at work: search"),
+            ("search", "No agent is at work at this moment"),
+        ):
+            await stage.story.end(name, 1)
+            await stage.settled()
+            assert left in stage.text
+        stage.story.passes("web")
+        stage.story.passes("search")
+        await stage.settled()
+        assert not stage.app.screen.is_modal
+        assert stage.app.is_running
+
+
 async def test_leaving_and_stopping(opening: Opening) -> None:
     """*Stop all agents*: the agent is ended, and the run can be gone on with."""
     async with opening() as world:

@@ -50,6 +50,7 @@ class Asker:
         self._sending: set[str] = set()
         self._is_asking = self._is_leaving = False
         self._shown: GateDialog | None = None
+        self._leaving: LeavingDialog | None = None
         self.hands = Hands(app, tracker, view, self.drafts)
 
     def key(self) -> None:
@@ -72,6 +73,7 @@ class Asker:
         if self._view.is_past or self.hands.is_out:
             return
         self._close_answered()
+        self._follow_leaving()
         self._put_down_stranded()
         gate = self._asking.to_pop(
             self._tracker.open_gates(),
@@ -256,10 +258,11 @@ class Asker:
         if self._view.is_past or self._view.is_elsewhere or not agents_at_work(state):
             self._app.exit()
             return
+        self._leaving = LeavingDialog(state, clock=self._tracker.clock)
         try:
-            decided = await self._app.push_screen_wait(LeavingDialog(state, clock=self._tracker.clock))
+            decided = await self._app.push_screen_wait(self._leaving)
         finally:
-            self._is_leaving = False
+            self._is_leaving, self._leaving = False, None
         if decided == "stop":
             await self._view.stop("stopped by the person at the screen")
         if decided in ("stop", "leave"):
@@ -277,6 +280,17 @@ class Asker:
         said = _answered(row.by, row.closed) if row.by else "nothing is asked any more."
         if dialog.overtake(said):
             self._tell(row.gate.task, said)
+
+    def _follow_leaving(self) -> None:
+        """What leaving would touch changes meanwhile; where nothing is left of it, nothing is asked any more."""
+        dialog, state = self._leaving, self._tracker.state
+        if dialog is None or not dialog.is_active:
+            return
+        if agents_at_work(state) or self._view.goes_on:
+            dialog.follow(state)
+        else:
+            dialog.finish("stay")
+            self._app.notify("No agent is at work any more.", markup=False)
 
     def _put_down_stranded(self) -> None:
         """Nothing will be asked about a task that has ended: what was written for it goes where it can be found."""

@@ -20,6 +20,8 @@ __all__ = ["Leaving", "LeavingDialog"]
 
 Leaving = Literal["stop", "leave", "stay"]
 
+_NAMED = 6
+
 
 class LeavingDialog(Dialog[Leaving, Listed]):
     """Stop all, leave them at work, or stay. Whoever wants to leave can, however small the terminal is."""
@@ -28,7 +30,7 @@ class LeavingDialog(Dialog[Leaving, Listed]):
     LEAST = Size(1, 1)
 
     def __init__(self, state: State, *, clock: Clock) -> None:
-        self._working, self._asked = agents_at_work(state), len(state.open_gates())
+        self._at_stake = at_stake(state)
         choices = [
             Listed(name=action.id.partition(".")[2], key=spoken(action.id), label=action.label, touches=action.help)
             for action in actions_of("quit")
@@ -36,14 +38,29 @@ class LeavingDialog(Dialog[Leaving, Listed]):
         super().__init__("Leave the screen?", choices, clock=clock, hint=f"{spoken('dialog.back')} stays")
 
     def compose_reading(self) -> ComposeResult:
-        count = len(self._working)
-        text = f"{count} {'agent is' if count == 1 else 'agents are'} at work: {', '.join(self._working[:6])}"
-        if count > 6:
-            text += f" and {count - 6} more"
-        if self._asked:
-            text += f" · {self._asked} {'question waits' if self._asked == 1 else 'questions wait'} for you"
-        yield Static(Content(text), classes="text", markup=False)
+        yield Static(Content(self._at_stake), id="at-stake", classes="text", markup=False)
+
+    def follow(self, state: State) -> None:
+        """The run has gone on meanwhile."""
+        before, self._at_stake = self._at_stake, at_stake(state)
+        if self._at_stake != before:
+            for line in self.query("#at-stake").results(Static):
+                line.update(Content(self._at_stake))
 
     def chosen(self, choice: Listed) -> None:
         decided: dict[str, Leaving] = {"stop": "stop", "leave": "leave"}
         self.finish(decided.get(choice.name, "stay"))
+
+
+def at_stake(state: State) -> str:
+    """Whose agents are at work, and what waits for the person."""
+    working, asked = agents_at_work(state), len(state.open_gates())
+    count = len(working)
+    text = f"{count} {'agent is' if count == 1 else 'agents are'} at work: {', '.join(working[:_NAMED])}"
+    if not working:
+        text = "No agent is at work at this moment"
+    if count > _NAMED:
+        text += f" and {count - _NAMED} more"
+    if asked:
+        text += f" · {asked} {'question waits' if asked == 1 else 'questions wait'} for you"
+    return text
