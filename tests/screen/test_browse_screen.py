@@ -281,7 +281,7 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) ->
 
 
 async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once it is said that it is being compared, keys go on, esc ends it, and the next comparison is shown."""
+    """It is said at once that it is being compared, keys go on, esc ends it, also at once; the next one is shown."""
     begun, ended, compare = asyncio.Event(), asyncio.Event(), CheckpointStore.diff
 
     async def endless(*arguments: Any, **options: Any) -> Any:
@@ -311,6 +311,11 @@ async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Any, monke
         await settled(stage)
         assert "comparing" not in stage.text
         assert stage.app.screen is screen
+        for key in (key_of("checkpoints.diff"), key_of("browse.back")):
+            stage.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await stage.pilot.pause()
+        assert stage.app.screen is screen
+        await settled(stage)
         monkeypatch.setattr(CheckpointStore, "diff", compare)
         await press(stage, "checkpoints.diff")
         assert "+different" in stage.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 from collections.abc import Sequence
@@ -204,7 +205,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         """Read everything anew."""
         self.again()
 
-    def action_act(self, tab: str, name: str) -> None:
+    async def action_act(self, tab: str, name: str) -> None:
         """Do what the shown tab can do with the row under its cursor."""
         do = getattr(self._tab, f"do_{name}")
         if self._tab.row is None:
@@ -217,6 +218,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
             self._is_acting = True
             # The app does it, and nothing takes its place: leaving the screen must not cut off a restore.
             self.app.run_worker(cast(Any, partial(self._act, do, self._tab.row)), group="acting")
+            await asyncio.sleep(0)  # until it has begun: the next key may be meant to give it up
 
     async def _act(self, do: Any, row: Any) -> None:
         try:
