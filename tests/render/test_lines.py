@@ -14,7 +14,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.record.envelope import Record
 from unstuck.record.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
-from unstuck_tui.render.lines import lines_of, summary
+from unstuck_tui.render.lines import lines_of, said_of, summary
 
 NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 # Events that are the record's own business: whatever they say is said by a line before or after them.
@@ -129,6 +129,23 @@ def test_an_event_of_a_later_version_is_shown() -> None:
 def test_what_comes_next_is_shown_with_its_number_and_limit(changes: dict[str, Any], line: str) -> None:
     """A person sees how far up the ladder a task is."""
     assert said("directive_issued", **{"line": 10, **changes}) == [line]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"level": "human", "reason": "nothing is left"}, "→ Asks a person: nothing is left"),
+        ({"level": "human", "answers": ("g1",)}, "→ Goes on as answered"),
+        ({"level": "first", "reason": "you wanted it again"}, "→ The same again: you wanted it again"),
+    ],
+)
+def test_what_a_question_or_an_answer_says_is_said_again_only_in_a_list(changes: dict[str, Any], line: str) -> None:
+    """In the log, where each record stands alone, it has words of its own; the lines of a run say it once."""
+    event = an_event("directive_issued")
+    event = event.model_copy(update={"line": 10, **changes})
+    assert lines(event) == ()
+    envelope = {"seq": 7, "time": "2026-11-20T20:14:09.123Z", "mono": 1, "run": "r", "actor": "policy", "task": "web"}
+    assert said_of(Record(event=event, name="directive_issued", **envelope)) == line  # type: ignore[arg-type]
 
 
 def test_a_wait_for_a_quota_is_said_in_hours() -> None:

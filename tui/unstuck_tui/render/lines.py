@@ -64,8 +64,15 @@ def event_line(record: Record) -> str:
 
 def said_of(record: Record) -> str:
     """What ``record`` says, without when and about what; empty for an event that only the record needs."""
-    said = _said(record)
-    return (said if isinstance(said, str) else next(iter(said or ()), "")).strip()
+    said = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
+    return (said if isinstance(said, str) else next(iter(said), "")).strip()
+
+
+def _beside(event: e.DirectiveIssued) -> str:
+    """What comes next, where the lines of a run leave that to the question or the answer beside it."""
+    if event.level == "human":
+        return "→ Goes on as answered" if event.answers else f"→ Asks a person: {event.reason}"
+    return f"→ The same again: {event.reason}"
 
 
 def summary(
