@@ -17,7 +17,7 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import ANSWER_LIMIT
 from unstuck.errors import AnswerRefused, UsageError
-from unstuck.escalation.prompts import by_hand
+from unstuck.escalation.prompts import IN_HANDS, by_hand
 from unstuck.record import events as e
 from unstuck.record.journal import read_records
 from unstuck.settings.models import Settings
@@ -130,20 +130,27 @@ async def test_nothing_reaches_the_agent_by_another_way(desk: Any) -> None:
 
 
 async def test_an_agent_that_is_killed_meanwhile_has_no_successor_under_my_hands(desk: Any) -> None:
-    """Its process is killed while I am in its files: nothing is checked or begun there before I am back."""
+    """Its process is killed while I am in its files: nothing is checked or begun there before I am back.
+
+    What comes then is told that somebody has been there.
+    """
     async with desk() as at:
         working = at.works()
         process = await at.process()
         handed = await at.supervisor.hand_over("web")
         process.kill()
         await become(lambda: at.supervisor.core.head.gates[handed.gate].status == "withdrawn")
-        (at.root / "out.txt").write_text("by hand", encoding="utf-8")
+        (at.root / "app.py").write_text("by hand", encoding="utf-8")
         for _ in range(100):
             await asyncio.sleep(0)
         assert at.supervisor.core.row("web").state == "running"
         assert at.logged(e.AttemptEnded) == []
-        assert (await at.supervisor.give_back(handed)).changes == ("added out.txt",)
+        assert (await at.supervisor.give_back(handed)).changes == ("changed app.py",)
+        (at.seen / "go").touch()
         assert (await working).status == "succeeded"
+    first, second = at.told()
+    assert IN_HANDS not in first
+    assert IN_HANDS in second
 
 
 async def test_a_run_that_is_stopped_waits_for_nobody(desk: Any) -> None:

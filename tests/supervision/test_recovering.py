@@ -13,6 +13,7 @@ import pytest
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Choice, Gate
 from unstuck.errors import AnswerRefused, UsageError
+from unstuck.escalation.prompts import IN_HANDS
 from unstuck.record import events as e
 from unstuck.record.journal import read_records, replay
 from unstuck.runs.late_answers import answer_offline
@@ -82,6 +83,22 @@ async def test_by_default_it_goes_on_with_the_files_as_they_are(repo: Path) -> N
     after = names[names.index("attempt_interrupted") :]
     assert after.index("checkpoint_created") < after.index("recovery_decided") < after.index("attempt_started")
     assert "gate_opened" not in names
+
+
+async def test_what_a_person_did_meanwhile_is_told_as_theirs(repo: Path) -> None:
+    """It stood still while somebody worked in its files, and was cut off: its successor hears whose work it finds."""
+    start = e.RunStarted(project="shop", kind="plan")
+    async with Supervisor.open(repo, start=start, person=True) as supervisor:
+        await supervisor.session(WEB, CAN).begin()
+        opened = e.GateOpened(gate="g1", type="question", context={}, choices=("continue",), attempt_id="web.1")
+        supervisor.core.append(opened, task="web", attempt="web.1")
+        supervisor.core.append(e.HandedOver(gate="g1", checkpoint="chk-1"), task="web", attempt="web.1", actor="human")
+        (repo / "app.py").write_text("by hand\n")
+        await supervisor.core.journal.committed()
+        run = supervisor.run
+    (told,) = await resumed(repo, run)
+    assert "- added app.py" in told.text
+    assert IN_HANDS in told.text
 
 
 async def test_the_settings_may_have_it_go_back_and_begin_again(repo: Path) -> None:

@@ -16,7 +16,18 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.settings.templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = ["SIGNAL_HELP", "TEMPLATES", "Brief", "answer_to", "by_hand", "compose", "cut_off", "quoted", "set_back"]
+__all__ = [
+    "IN_HANDS",
+    "SIGNAL_HELP",
+    "TEMPLATES",
+    "Brief",
+    "answer_to",
+    "by_hand",
+    "compose",
+    "cut_off",
+    "quoted",
+    "set_back",
+]
 
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
@@ -29,6 +40,11 @@ SIGNAL_HELP = (
     'End with one line such as UNSTUCK {"signal": "complete", "approach": "what you did"} '
     'or, if you need a decision, UNSTUCK {"signal": "needs_guidance", "question": "...", "options": ["...", "..."]}.'
 )
+IN_HANDS = (
+    "A person had the files in their own hands while the attempt before this one stood still. "
+    "What they did by hand is meant to stay: keep it, and go on from there."
+)
+"""What is said of a tree that a person had taken over from an agent that came to its end meanwhile."""
 _RETRIES: dict[FailureType, str] = {
     FailureType.BROKEN_BUILD: (
         "The last attempt did not pass the check: it does not even load or compile. Mend that first, then go on:"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance
 from unstuck.diagnosis.kinds import Cause
-from unstuck.escalation.prompts import Brief, answer_to, compose, cut_off, quoted
+from unstuck.escalation.prompts import IN_HANDS, Brief, answer_to, compose, cut_off, quoted
 from unstuck.escalation.research import research_targets
 from unstuck.record import events as e
 from unstuck.record.state import DirectiveRow, TaskRow
@@ -169,7 +169,13 @@ def _cut_off(core: Core, row: TaskRow) -> str:
         return ""
     stays = row.directive is None or not row.directive.restored
     known = all(saved not in ("", "none") for saved in (row.saved, row.baseline))
-    return cut_off(row.left if known else None, stays=stays)
+    return "\n\n".join(filter(None, (cut_off(row.left if known else None, stays=stays), _in_hands(core, row))))
+
+
+def _in_hands(core: Core, row: TaskRow) -> str:
+    """That a person had the files while the last attempt stood still, for one that was never told so."""
+    had = any(gate.handed and gate.gate.attempt == row.attempt for gate in core.head.gates.values())
+    return IN_HANDS if had else ""
 
 
 def _begin_again(core: Core, row: TaskRow, directive: DirectiveRow) -> None:
@@ -189,7 +195,9 @@ def _same_again(core: Core, row: TaskRow, can: Capabilities) -> None:
     guidance = last.guidance if last is not None else first_guidance(core, row, can)
     # A session that did not even say its name could not be continued: trying so again would end in the same way.
     session = guidance.session if row.report is not None and row.report.session else None
+    said = _in_hands(core, row)
+    text = guidance.text if said in guidance.text else Clean(f"{guidance.text}\n\n{said}")
     core.append(
-        e.DirectivePrepared(level=guidance.level, text=guidance.text, approach=guidance.approach, session=session),
+        e.DirectivePrepared(level=guidance.level, text=text, approach=guidance.approach, session=session),
         task=row.id,
     )
