@@ -51,10 +51,13 @@ def test_a_key_is_known_by_its_shape(secret: str) -> None:
     assert redact(f'"{secret}"') == '"[redacted]"'
 
 
-@pytest.mark.parametrize("sign", ["+", "-", " "])
+@pytest.mark.parametrize("sign", ["+", "-", " ", "+    ", "-\t", "++", '+  "'])
 @pytest.mark.parametrize(("begin", "end"), [(0, None), (0, -3), (2, None)])
 def test_a_key_in_a_diff_is_known(sign: str, begin: int, end: int | None) -> None:
-    """Added, taken away or beside what is changed; whole, or without the hunk that had its begin or its end."""
+    """Added, taken away or beside what is changed; whole, or without the hunk that had its begin or its end.
+
+    It may be indented there, as in a file of settings, or quoted.
+    """
     lines = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\nabcd==\n-----END RSA PRIVATE KEY-----".split("\n")
     shown = redact("\n".join(["@@ -1,8 +1,8 @@", *(sign + line for line in lines[begin:end])]))
     assert shown.startswith("@@ -1,8 +1,8 @@\n")
