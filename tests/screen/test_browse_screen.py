@@ -219,7 +219,10 @@ def ended() -> None:
 async def test_the_place_is_opened_beside_the_run(
     showing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An editor with a window opens at the line; one for the terminal would hold up the run, so the place is copied."""
+    """An editor with a window opens at the line; one for the terminal would hold up the run, so the place is copied.
+
+    So it is where no editor is named at all.
+    """
     heard = tmp_path / "heard"
     os.mkfifo(heard)
     editor = tmp_path / "code"
@@ -244,6 +247,12 @@ async def test_the_place_is_opened_beside_the_run(
         copied = stage.story.core.folder / "copied.txt"
         assert copied.read_text(encoding="utf-8") == f"{cart}:18\n"
         assert stage.app.clipboard == f"{cart}:18"
+        copied.unlink()
+        monkeypatch.delenv("VISUAL")
+        monkeypatch.delenv("EDITOR", raising=False)
+        await press(stage, "app.clear", "browse.back", "view.browse", "signatures.edit")
+        assert told(stage) == f"Neither VISUAL nor EDITOR names an editor: {cart}:18 is copied, and stands in {copied}."
+        assert copied.read_text(encoding="utf-8") == f"{cart}:18\n"
 
 
 async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) -> None:

@@ -59,9 +59,9 @@ class Hands:
 
         None where the question stays open, or has gone meanwhile. Raises UnstuckError where it cannot be done.
         """
-        driver = self._terminal()
         if program == "editor" and not editor(self._environ):
             raise UsageError("neither VISUAL nor EDITOR names an editor")
+        driver = self._terminal()
         while True:
             handed = await self._view.hand_over(task)
             asked = {row.id for row in self._tracker.open_gates()}

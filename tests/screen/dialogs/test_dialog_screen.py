@@ -363,3 +363,19 @@ async def test_answered_elsewhere_under_another_dialog(opening: Opening) -> None
         await world.pilot.pause()
         assert not world.app.screen.is_modal
         await world.leaves()
+
+
+async def test_without_an_editor_of_ones_own(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither VISUAL nor EDITOR is set: to edit by hand is refused with that, and the question stays open."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    async with showing(story=True) as stage:
+        await stage.pass_time(0.3)
+        await stage.press("dialog.editor")
+        assert not stage.app.screen.is_modal
+        assert "webhook: neither VISUAL nor EDITOR names an editor" in " ".join(stage.text.replace("▌", " ").split())
+        assert stage.story.core.row("webhook").state == "waiting"
+        await stage.press("app.clear", "task.edit")
+        assert [notice.message for notice in stage.app._notifications] == [
+            "models: neither VISUAL nor EDITOR names an editor"
+        ]
