@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from textual import events
 from textual.widgets import Input, Static
 
 from unstuck.escalation.climb import Climb
@@ -23,6 +24,7 @@ from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 
 GOLDENS = Path(__file__).parents[1] / "data" / "screens"
+PATIENCE_S = 20.0
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 Showing = Any
@@ -457,3 +459,21 @@ async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: 
             assert ("stands still" in rows[0]) == bool(held)
             assert (f"cart · {'held' if held else 'working'}") in stage.text
             assert ("working" in stage.rows()[0]) == (not held)
+
+
+async def test_a_field_that_is_busy_holds_up_no_key_for_ever(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a field waits for, it is given a moment, and then the key does what it means."""
+    monkeypatch.setattr("unstuck_tui.app._HANDLED_S", 0.0)
+    free = asyncio.Event()
+    async with showing(story=True, pops=False) as stage:
+        await stage.press("table.filter")
+        field = stage.app.focused
+        field.call_later(free.wait)
+        stage.app.post_message(events.Key("escape", None))
+        async with asyncio.timeout(PATIENCE_S):
+            while stage.app.focused is field:
+                await asyncio.sleep(0)
+        assert isinstance(stage.app.focused, TaskTable)
+        free.set()
+        await stage.settled()
+        assert field.value == ""
