@@ -5,8 +5,7 @@ Everything public is here and comes in when it is first used, so that importing 
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from unstuck.public import when_used
 
 __version__ = "0.1.0"
 
@@ -16,14 +15,11 @@ _PUBLIC = {
         "Report", "Task", "Verdict",
     ),
     "unstuck.detection": ("LoopDetector", "is_circular_fix"),
-    "unstuck.diagnosis.categories": ("classify_error",),
-    "unstuck.diagnosis.causes": ("Approach", "Execution", "Failure", "HandlerResult", "classify_cause"),
-    "unstuck.diagnosis.examine": ("diagnose",),
-    "unstuck.diagnosis.failure_types": ("classify_failure",),
-    "unstuck.diagnosis.hints": ("ErrorAnalysis", "analyze_error"),
-    "unstuck.diagnosis.kinds": ("Cause", "ErrorCategory", "ErrorType", "FailureType"),
-    "unstuck.diagnosis.model": ("Diagnosis",),
-    "unstuck.diagnosis.signature": ("FailureSignature", "extract_failure_signature"),
+    "unstuck.diagnosis": (
+        "Approach", "Cause", "Diagnosis", "ErrorAnalysis", "ErrorCategory", "ErrorType", "Execution", "Failure",
+        "FailureSignature", "FailureType", "HandlerResult", "analyze_error", "classify_cause", "classify_error",
+        "classify_failure", "diagnose", "extract_failure_signature",
+    ),
     "unstuck.errors": ("AnswerRefused", "GateClosed", "GateUnknown", "LaggedBehind", "UnstuckError"),
     "unstuck.escalation.levels": ("EscalationLevel",),
     "unstuck.escalation.report": ("StuckReport",),
@@ -35,19 +31,5 @@ _PUBLIC = {
     "unstuck.supervision.timeouts": ("TimeoutMonitor",),
     "unstuck.text": ("Clean", "admit"),
 }  # fmt: skip
-_MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
-
-__all__ = sorted([*_MODULES, "__version__"])  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'unstuck' has no attribute {name!r}")
-    value = getattr(importlib.import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+_names, __getattr__, __dir__ = when_used(__name__, _PUBLIC)
+__all__ = [*_names, "__version__"]  # noqa: PLE0604

@@ -1,4 +1,20 @@
 """What a user may set, where it is read from, and what a repository's file may not do.
 
-This package file imports nothing: who asks only where something lies, or reads a duration, builds no settings for it.
+Who asks only where something lies, or reads a duration, builds no settings for it: names come in when first used.
 """
+
+from __future__ import annotations
+
+from unstuck.public import when_used
+
+_PUBLIC = {
+    "unstuck.settings.durations": ("parse_duration",),
+    "unstuck.settings.loading": ("default_user_file", "load_settings"),
+    "unstuck.settings.models": (
+        "DEFAULT_TIMEOUTS", "AutoResolve", "BudgetSettings", "EvaluatorSettings", "FailureHandlerSettings", "KnownWay",
+        "Settings", "TimerSettings",
+    ),
+    "unstuck.settings.places": ("runtime_dir", "state_dir"),
+    "unstuck.settings.screen": ("ScreenSettings",),
+}  # fmt: skip
+__all__, __getattr__, __dir__ = when_used(__name__, _PUBLIC)
