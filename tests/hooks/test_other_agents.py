@@ -137,6 +137,7 @@ async def test_without_an_answer_it_is_denied_and_then_stopped(watching: Watchin
         await world.supervisor.core.journal.committed()
         for _ in range(3):
             await world.fail()
+        await world.until(world.supervisor.core.head.open_gates)  # the files are saved before it opens
         calls = 4 if world.agent == "gemini" else 5  # which makes no other once it was stopped
         said = [json.dumps(await world.say(world.before, **world.again())) for _ in range(calls)]
         assert all("still open" in printed for printed in said[:3])

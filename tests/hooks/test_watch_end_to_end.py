@@ -325,6 +325,7 @@ async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watc
         await world.say("UserPromptSubmit")
         await world.until(lambda: world.of(e.AttemptStarted))
         await world.fail(3)
+        await world.until(world.supervisor.core.head.open_gates)
         for reason in ("still open", "still open", "still open", "has to answer"):
             hook = await world.call()
             await clock.slept_until(clock.monotonic() + HOLD_LIMIT_S)
@@ -363,6 +364,7 @@ async def test_a_stopped_hold_can_be_gone_on_with(watching: Watching) -> None:
     async with watching(Settings(hold_limit=0), clock=clock) as world:
         await world.say("UserPromptSubmit")
         await world.fail(3)
+        await world.until(world.supervisor.core.head.open_gates)
         await world.given_up("PreToolUse", clock)
         await world.say("PostToolBatch")
         await world.until(lambda: world.row.state == "waiting")
