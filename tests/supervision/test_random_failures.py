@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from unstuck.settings.models import Settings
 from unstuck.supervision.steps import next_step
 
 LIMIT_S = 50_000.0
+SAVED_S = 10.0
 TASK = Task(id="t", prompt=admit("Work."), timeout_s=LIMIT_S, idle_s=1e9)
 ERRORS = (
     "AssertionError: expected 1 but got 2",
@@ -80,8 +82,13 @@ class Acting:
     def __init__(self, acts: list[tuple[str, dict[str, Any]]], hold: Any, clock: PacedClock) -> None:
         self.can = Capabilities(hold=hold, stop=True, fresh=True, may_restore=True, tell=hold == "step")
         self._left, self._clock = list(acts), clock
-        self._stopped, self._goes = asyncio.Event(), asyncio.Event()
+        self._stopped, self._goes, self.out_of_time = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._goes.set()
+
+    def see(self, record: Record) -> None:
+        """Whether it is asked about its time: from the first question on, for there need not be another."""
+        if isinstance(record.event, e.GateOpened) and record.event.type == "timeout":
+            self.out_of_time.set()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         self._stopped, acting = asyncio.Event(), asyncio.ensure_future(self._act(observer))
@@ -107,6 +114,8 @@ class Acting:
                 await self._goes.wait()
         if "slow" in inside:
             await self._clock.sleep(5 * LIMIT_S)  # long enough that the limit is seen first also where time is short
+            with suppress(TimeoutError):  # and that its files are saved, which takes as long as the machine wants
+                await asyncio.wait_for(self.out_of_time.wait(), SAVED_S)
             await self._goes.wait()
         return Report(**report)
 
@@ -140,8 +149,10 @@ async def _worked(root: Path, acts: list[Any], answers: list[Answer], limits: An
     chosen = Settings.model_validate({"failure_handler": limits, "budget": {"tokens": 100}})
     async with Supervisor.open(root, chosen, clock=clock, policy=lambda state: policy) as supervisor:
         supervisor.core.journal.on_append(records.append)
+        acting = Acting(acts, hold, clock)
+        supervisor.core.journal.on_append(acting.see)
         async with asyncio.timeout(60):
-            await supervisor.supervise(TASK, Acting(acts, hold, clock))
+            await supervisor.supervise(TASK, acting)
     return records
 
 
