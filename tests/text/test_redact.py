@@ -11,6 +11,7 @@ from unstuck.text import admit, redact, secret_values, set_secret_values
 
 MIXED = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY" * 4
 BODY = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"] * 6)
+JOINED = BODY.replace("\n", "")
 HEX = "0123456789abcdef"
 
 
@@ -42,7 +43,9 @@ def registry() -> Iterator[None]:
             id="encrypted PEM",
         ),
         pytest.param(f"-----BEGIN EC PRIVATE KEY-----\n{BODY}", id="PEM without its end"),
+        pytest.param(f"-----BEGIN PRIVATE KEY-----{JOINED}", id="PEM in one line without its end"),
         pytest.param(f"{BODY}\nabcd==\n-----END OPENSSH PRIVATE KEY-----", id="PEM without its beginning"),
+        pytest.param(f"{JOINED}abcd==-----END PRIVATE KEY-----", id="PEM in one line without its beginning"),
     ],
 )
 def test_a_key_is_known_by_its_shape(secret: str) -> None:

@@ -61,7 +61,7 @@ def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_TEXT = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _KEY_BREAK = r"(?>(?:\s|\\[nr]){1,4})"
-# Its lines may be indented, or quoted, and in a diff a sign stands before each of them.
+# Its lines may be indented, or quoted, and in a diff a sign stands before each of them; or they are all joined.
 _KEY_GAP = r"(?>(?:[\s\"',+]{1,40}+|-(?!----)|\\[nr]){1,8})"
 _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 
@@ -137,10 +137,10 @@ _ANYWHERE = r"gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|pypi-AgE[\w-
 
 _RULES = (
     _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:(?!-----)[\s\S]){{0,16384}})-?-----END {_KEY_LABEL}"),
-    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}{_KEY_TEXT})*)"),
+    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
     _rule(
         "-----end",
-        rf"(?<![A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_GAP}){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL}",
+        rf"(?<![A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL}",
     ),
     _rule("akia asia abia acca", r"(?<![A-Za-z0-9])A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
     _rule("xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
