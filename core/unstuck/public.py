@@ -23,4 +23,4 @@ def when_used(
         setattr(sys.modules[package], name, value)
         return value
 
-    return sorted(modules), find, lambda: sorted(modules)
+    return sorted(modules), find, lambda: sorted({*modules, *vars(sys.modules[package])})

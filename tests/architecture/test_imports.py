@@ -35,6 +35,7 @@ def test_every_module_needs_no_screen() -> None:
     program = BLOCKED + (
         "import importlib, pkgutil, unstuck, unstuck.diagnosis, unstuck.settings\n"
         "for package in (unstuck, unstuck.diagnosis, unstuck.settings):\n"
+        "    assert set(package.__all__) <= set(dir(package))\n"
         "    assert all(hasattr(package, name) for name in package.__all__)\n"
         "names = [m.name for m in pkgutil.walk_packages(unstuck.__path__, 'unstuck.') if '__main__' not in m.name]\n"
         "for name in names:\n"
