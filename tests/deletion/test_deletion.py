@@ -511,10 +511,10 @@ def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeyp
 def test_what_git_keeps_of_a_tree_goes_also_when_it_was_half_gone(house: Any) -> None:
     """Killed while git's own folder for a tree went: nothing says any more whose it was, and it goes all the same.
 
-    A work tree of a person's that is only away is none of that.
+    A work tree of a person's that is only away is none of that, even one where nothing was checked out yet.
     """
     away, back = house.place / "away", house.place / "back"
-    house.git("worktree", "add", "-q", "--detach", str(away))
+    house.git("worktree", "add", "-q", "--detach", "--no-checkout", str(away))
     away.rename(back)
     house.worked()
     (kept,) = (house.root / ".git" / "worktrees").glob("stuck*")
@@ -524,7 +524,7 @@ def test_what_git_keeps_of_a_tree_goes_also_when_it_was_half_gone(house: Any) ->
     assert house.delete().code == 0
     assert not kept.exists()
     back.rename(away)
-    house.git("worktree", "remove", str(away))
+    house.git("worktree", "remove", "--force", str(away))
     assert nothing_left(house)
 
 

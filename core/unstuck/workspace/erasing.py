@@ -89,10 +89,14 @@ async def drop_tree(repo: Repository, tree: OwnTree, folder: Path) -> None:
 
 
 async def drop_half_gone(repo: Repository) -> None:
-    """Let git finish what a kill has left half done: its own folder for a tree, of which nobody knows whose it was."""
+    """Finish what a kill has left half done: git's own folder for a tree, of which nobody knows whose it was.
+
+    `git worktree prune` would also take one without an index whose tree is only away, as on a disk that is not there.
+    """
     folder = repo.common / "worktrees"
-    if any(not (place / "gitdir").exists() for place in folder.glob("*")):
-        await run_git(repo.common, "worktree", "prune", "--expire=never", check=False)  # nor a tree that is only away
+    for place in folder.glob("*"):
+        if not any((place / name).exists() for name in ("gitdir", "locked")):  # git locks one that it begins
+            await asyncio.to_thread(erase, place)
     with suppress(OSError):
         folder.rmdir()  # git does so, too, behind the last one
 
