@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -85,10 +85,17 @@ async def test_by_default_it_goes_on_with_the_files_as_they_are(repo: Path) -> N
     assert "gate_opened" not in names
 
 
-async def test_what_a_person_did_meanwhile_is_told_as_theirs(repo: Path) -> None:
-    """It stood still while somebody worked in its files, and was cut off: its successor hears whose work it finds."""
+@pytest.mark.parametrize("recovery", ["continue", "retry"])
+async def test_what_a_person_did_meanwhile_is_told_as_theirs(
+    repo: Path, recovery: Literal["continue", "retry"]
+) -> None:
+    """It stood still while somebody worked in its files, and was cut off: its successor hears whose work it finds.
+
+    Nothing is said of it where the files were set back, and that work with them.
+    """
     start = e.RunStarted(project="shop", kind="plan")
-    async with Supervisor.open(repo, start=start, person=True) as supervisor:
+    settings = Settings(recovery=recovery)
+    async with Supervisor.open(repo, start=start, person=True, settings=settings) as supervisor:
         await supervisor.session(WEB, CAN).begin()
         opened = e.GateOpened(gate="g1", type="question", context={}, choices=("continue",), attempt_id="web.1")
         supervisor.core.append(opened, task="web", attempt="web.1")
@@ -97,8 +104,8 @@ async def test_what_a_person_did_meanwhile_is_told_as_theirs(repo: Path) -> None
         await supervisor.core.journal.committed()
         run = supervisor.run
     (told,) = await resumed(repo, run)
-    assert "- added app.py" in told.text
-    assert IN_HANDS in told.text
+    assert ("- added app.py" in told.text) == (recovery == "continue")
+    assert (IN_HANDS in told.text) == (recovery == "continue")
 
 
 async def test_the_settings_may_have_it_go_back_and_begin_again(repo: Path) -> None:

@@ -167,15 +167,22 @@ def _cut_off(core: Core, row: TaskRow) -> str:
     last = core.head.attempts.get(row.attempt)
     if last is None or last.state != "interrupted":
         return ""
-    stays = row.directive is None or not row.directive.restored
+    stays = not _is_set_back(row)
     known = all(saved not in ("", "none") for saved in (row.saved, row.baseline))
     return "\n\n".join(filter(None, (cut_off(row.left if known else None, stays=stays), _in_hands(core, row))))
 
 
 def _in_hands(core: Core, row: TaskRow) -> str:
-    """That a person had the files while the last attempt stood still, for one that was never told so."""
+    """That a person had the files while the last attempt stood still, for one that was never told so.
+
+    Where they were set back since, what the person did is no longer there.
+    """
     had = any(gate.handed and gate.gate.attempt == row.attempt for gate in core.head.gates.values())
-    return IN_HANDS if had else ""
+    return IN_HANDS if had and not _is_set_back(row) else ""
+
+
+def _is_set_back(row: TaskRow) -> bool:
+    return row.directive is not None and bool(row.directive.restored)
 
 
 def _begin_again(core: Core, row: TaskRow, directive: DirectiveRow) -> None:
