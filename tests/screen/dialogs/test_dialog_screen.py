@@ -16,6 +16,7 @@ from unstuck.errors import RecordWriteFailed
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
 from unstuck_tui.actions import Area, actions_of, key_of
+from unstuck_tui.dialogs.dialog import QUIET_S
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 10_000
@@ -361,6 +362,23 @@ async def test_answered_elsewhere_under_another_dialog(opening: Opening) -> None
         await world.choose("quit.stay")
         world.app.frame()
         await world.pilot.pause()
+        assert not world.app.screen.is_modal
+        await world.leaves()
+
+
+async def test_a_key_for_the_dialog_above_is_not_for_the_one_below(opening: Opening) -> None:
+    """I stay, and the key comes twice: the question below, where it would end the task, takes none for a moment."""
+    async with opening() as world:
+        await world.hangs()
+        gate = await asks(world, "stuck", task="shop", **STUCK)
+        await world.leaves()
+        assert key_of("quit.stay") == key_of("stuck.abandon")
+        await world.choose("quit.stay")
+        await world.pilot.press(key_of("stuck.abandon"))
+        assert world.supervisor.core.head.gates[gate].status == "open"
+        assert world.app.screen.is_modal
+        await world.clock.advance(QUIET_S)
+        await world.pilot.press(key_of("stuck.abandon"))
         assert not world.app.screen.is_modal
         await world.leaves()
 

@@ -147,9 +147,18 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self.set_class(height < _LOW, "-short")
 
     async def _wake(self) -> None:
+        await self._come_to()
+        self.say(self._hint)
+
+    def doze(self) -> None:
+        """Take no key for a moment again: what lay over this has closed, and one on its way was meant for that."""
+        if self.is_awake:
+            self.is_awake = False
+            start(self, "wake", self._come_to)
+
+    async def _come_to(self) -> None:
         await self._clock.sleep(QUIET_S)
         self.is_awake = True
-        self.say(self._hint)
 
     @on(Reading.Moved)
     def fit_reading(self) -> None:
@@ -219,6 +228,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         """Close with this result, once: a second click on its way must not close what lies below."""
         if not self._is_over:
             self._is_over = True
+            for below in self.app.screen_stack[-2:-1]:
+                if isinstance(below, Dialog):
+                    below.doze()
             self.dismiss(result)
 
     def action_back(self) -> None:
