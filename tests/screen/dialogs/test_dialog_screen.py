@@ -377,7 +377,10 @@ async def test_a_key_for_the_dialog_above_is_not_for_the_one_below(opening: Open
         await world.pilot.press(key_of("stuck.abandon"))
         assert world.supervisor.core.head.gates[gate].status == "open"
         assert world.app.screen.is_modal
+        assert "esc leaves it open" not in world.shown()
         await world.clock.advance(QUIET_S)
+        await world.pilot.pause()
+        assert "esc leaves it open" in world.shown()
         await world.pilot.press(key_of("stuck.abandon"))
         assert not world.app.screen.is_modal
         await world.leaves()

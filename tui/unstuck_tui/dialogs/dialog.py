@@ -154,11 +154,12 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         """Take no key for a moment again: what lay over this has closed, and one on its way was meant for that."""
         if self.is_awake:
             self.is_awake = False
+            self.query_one("#hint").visible = False
             start(self, "wake", self._come_to)
 
     async def _come_to(self) -> None:
         await self._clock.sleep(QUIET_S)
-        self.is_awake = True
+        self.is_awake = self.query_one("#hint").visible = True
 
     @on(Reading.Moved)
     def fit_reading(self) -> None:
