@@ -16,11 +16,14 @@ class SmallNotice(Static):
     SmallNotice { width: 100%; height: 100%; content-align: center middle; text-align: center; display: none; }
     """
 
+    _told = ""
+
     def tell(self, size: Size, needed: Size, meanwhile: str) -> None:
-        """Name both sizes; ``meanwhile`` is a sentence."""
-        self.update(
-            Content(
-                f"This terminal has {size.width}x{size.height} cells.\n"
-                f"unstuck needs {needed.width}x{needed.height}.\n{meanwhile}"
-            )
+        """Name both sizes; ``meanwhile`` is a sentence. Told the same again, nothing is drawn."""
+        told = (
+            f"This terminal has {size.width}x{size.height} cells.\n"
+            f"unstuck needs {needed.width}x{needed.height}.\n{meanwhile}"
         )
+        if told != self._told:
+            self._told = told
+            self.update(Content(told))
