@@ -16,12 +16,18 @@ from unstuck.text import Clean
 
 __all__ = [
     "ANSWER_LIMIT",
+    "BELIEVE_CHECK",
+    "CHECK",
+    "CONTRADICTED",
+    "DISTRUST_CHECK",
+    "EDIT_CHECK",
     "HELD",
     "QUOTA",
     "Actor",
     "Agent",
     "Answer",
     "Capabilities",
+    "CheckResult",
     "Choice",
     "Diagnosis",
     "Directive",
@@ -53,10 +59,17 @@ GateTypeName = Literal[
 ]  # fmt: skip
 GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
 Standing = Literal["", "held", "frozen", "runs_on"]
+CheckResult = Literal["passed", "failed", "could_not_run", "contradicted", "none"]
 OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
 
 ANSWER_LIMIT = 20_000
 """Characters of an answer: of a longer one, what an agent is told would leave out the middle."""
+CHECK = "check"
+"""The key of a question about a check that could not run, or whose output contradicts its exit code."""
+CONTRADICTED = "check_contradicted"
+"""The ``error_type`` in the context of a question about a contradicted check."""
+DISTRUST_CHECK, BELIEVE_CHECK, EDIT_CHECK = 1, 2, 3
+"""The options of a question about a contradicted check: it failed, it passed, or another command takes its place."""
 HELD = "held"
 """The key of a question that a person has opened: their task stands still, or does not begin."""
 QUOTA = "quota"
@@ -225,7 +238,10 @@ class Directive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was decided at a gate. ``number`` is seconds for ``extend`` and a position from 1 for ``choose``."""
+    """What was decided at a gate. ``number`` is seconds for ``extend`` and a position from 1 for ``choose``.
+
+    ``text`` goes to the agent; with ``choose`` it is what the option takes, such as a new check.
+    """
 
     choice: Choice
     text: Clean = Clean("")

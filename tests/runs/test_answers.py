@@ -146,6 +146,7 @@ def test_wrong_rules(rules, text: str, line: int, problem: str) -> None:
         ("continue", None, Answer(choice="continue")),
         ("continue", "task", Answer(choice="continue", scope="task")),
         ("choose 2", None, Answer(choice="choose", number=2.0)),
+        ("choose 3 pytest -q tests", None, Answer(choice="choose", number=3.0, text="pytest -q tests")),
         ("allow", None, Answer(choice="allow")),
         ("deny", None, Answer(choice="deny")),
         ("deny not on a Friday", None, Answer(choice="deny", text="not on a Friday")),

@@ -302,3 +302,25 @@ def test_every_question_says_where_the_files_are_safe(asked: GateRow, said: str 
     """Under which checkpoint, for each task where several stand still, or why there is none; old logs may not know."""
     facts = dict(question_of(state_of(task("web")), asked).facts)
     assert facts.get("Saved") == said
+
+
+def test_a_contradicted_check_offers_a_command_that_tells_the_truth() -> None:
+    """The third option takes a command and begins with the suggested one; the others take nothing."""
+    row = gate(
+        "question",
+        question="the check exited with 0 but printed 1 failed: does a pipe or `|| true` hide its exit code?",
+        options=["treat it as failed from now on", "believe its exit code from now on", "edit the check"],
+        check="pytest -q | tail -3",
+        suggested="bash -o pipefail -c 'pytest -q | tail -3'",
+        text_for=3,
+    )
+    question = question_of(state_of(task("web")), row)
+    edit = option(question, "option_3")
+    assert edit.takes == "command"
+    assert edit.text == "bash -o pipefail -c 'pytest -q | tail -3'"
+    answer = to_answer(question.gate, edit, "pytest -q")
+    assert (answer.choice, answer.number, answer.text) == ("choose", 3.0, "pytest -q")
+    with pytest.raises(AnswerRefused, match="needs a text"):
+        to_answer(question.gate, edit, "  ")
+    assert option(question, "option_1").takes == ""
+    assert ("Check", "pytest -q | tail -3") in question.facts

@@ -115,7 +115,7 @@ async def test_a_check_that_ends_well_without_a_test_is_no_proof(repo: Path, rec
         working = asyncio.ensure_future(supervisor.supervise(task, claims))
         await record.until(lambda: record.of(e.GateOpened))
         (checked,) = record.of(e.CheckFinished)
-        assert (checked.exit_code, checked.result) == (0, "could_not_run")
+        assert (checked.exit_code, checked.result) == (0, "contradicted")
         (gate,) = supervisor.core.head.open_gates()
         assert "ran no test" in gate.gate.context["question"]
         await supervisor.answer(gate.id, Answer(choice="skip"))

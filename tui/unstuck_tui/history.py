@@ -179,6 +179,8 @@ class History:
             glyph, tone, said = "✓", "good", "the check passed"
         elif event.result == "could_not_run":
             glyph, tone, said = "?", "wait", _joined("the check could not run", event.problem)
+        elif event.result == "contradicted":
+            glyph, tone, said = "?", "wait", str(event.problem)
         else:
             glyph, tone, said = "✗", "bad", self._failed(record, event, moment)
         if event.result == "none" and not event.diagnosis:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unstuck.contract import Report
+from unstuck.contract import CHECK, CONTRADICTED, CheckResult, Report
 from unstuck.diagnosis.causes import Approach
 from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
@@ -36,7 +36,7 @@ __all__ = [
 
 LEARNT = "what a person said"
 """The rule that stands for a person's own answer, among those that were used."""
-CheckResult = Literal["passed", "failed", "could_not_run", "none"]
+_CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
 _AGENT_FAILED = {
     "crashed": "agent_crash",
     "timed_out": "agent_timeout",
@@ -174,16 +174,32 @@ def _done(facts: Facts) -> Decision | None:
 
 
 def _check_could_not_run(facts: Facts) -> Decision | None:
+    if facts.check == "contradicted":
+        return _contradicted(facts)
     if facts.check != "could_not_run":
         return None
     problem = facts.check_problem or "the check could not run"
     if not facts.may_ask:
         return Halt(reason=facts.check_trouble, details=problem)
     return AskQuestion(
-        key="check",
+        key=CHECK,
         error_type=facts.check_trouble,
         question=f"{problem}. What should be done?",
         options=("run the check again",),
+        line=2,
+    )
+
+
+def _contradicted(facts: Facts) -> Decision | None:
+    """A question, once; where nobody may be asked the check counts as failed, and the lines below decide."""
+    if not facts.may_ask:
+        return None
+    doubt = "does a pipe or `|| true` hide its exit code" if "printed" in facts.check_problem else "is it the right one"
+    return AskQuestion(
+        key=CHECK,
+        error_type=CONTRADICTED,
+        question=f"{facts.check_problem}: {doubt}?",
+        options=_CONTRADICTED_OPTIONS,
         line=2,
     )
 

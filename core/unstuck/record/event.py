@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-__all__ = ["EVENTS", "CheckResult", "Event", "Object", "Unknown"]
+__all__ = ["EVENTS", "Event", "Object", "Unknown"]
 
 EVENTS: dict[str, type[Event]] = {}
 """Every event by its name in the log."""
@@ -23,8 +23,6 @@ def _as_read(value: Any) -> Any:
 
 Object = Annotated[dict[str, Any], AfterValidator(_as_read)]
 """What JSON calls an object, whatever is in it."""
-
-CheckResult = Literal["passed", "failed", "could_not_run", "none"]
 
 
 class Event(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from unstuck.contract import Actor, Answer, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
+from unstuck.contract import Actor, Answer, CheckResult, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.record.seen import Decided, Page, SignatureRow
@@ -29,7 +29,7 @@ __all__ = [
     "load",
 ]
 
-FOLD = 4
+FOLD = 5
 """Counts up whenever the same records come to other rows: a snapshot of other rows is not used."""
 
 TaskState = Literal[
@@ -44,7 +44,7 @@ RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
 class CheckRow:
     """The last check of a task."""
 
-    result: Literal["passed", "failed", "could_not_run", "none"]
+    result: CheckResult
     command: str = ""
     exit_code: int | None = None
     problem: str = ""
@@ -219,6 +219,9 @@ class RunRow:
     ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
     where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open
     before ``since`` (monotonic), from when it is open now. ``ended`` is when (ISO 8601) it came to an end.
+
+    ``check_rules`` says of a check's command what counts where its output contradicts its exit code, ``failed`` or
+    ``passed``; ``check_edits`` holds the command that a person has put in its place.
     """
 
     id: str = ""
@@ -250,6 +253,16 @@ class RunRow:
     since: float | None = None
     warned: tuple[str, ...] = ()
     over: str = ""
+    check_rules: dict[str, Literal["failed", "passed"]] = field(default_factory=dict)
+    check_edits: dict[str, str] = field(default_factory=dict)
+
+    def check_now(self, command: str) -> str:
+        """The check that stands for ``command`` after all edits of it."""
+        seen = {command}
+        while (edited := self.check_edits.get(command)) and edited not in seen:
+            seen.add(edited)
+            command = edited
+        return command
 
     def used(self, kind: str, mono: float) -> float:
         """How much of the budget ``kind`` is used at the monotonic time ``mono``."""

@@ -25,10 +25,14 @@ _NUMBER_CHOICES = ("extend", "choose")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRule:
-    """Which gates a rule is for (``gate`` and ``task`` are patterns), and what it answers; ``line`` counts from 1."""
+    """Which gates a rule is for (``gate``, ``key`` and ``task`` are patterns), and what it answers.
+
+    ``line`` counts from 1.
+    """
 
     answer: Answer
     gate: str = "*"
+    key: str = "*"
     task: str = "*"
     always: bool = False
     line: int = 0
@@ -36,7 +40,8 @@ class AnswerRule:
     def fits(self, gate: Gate) -> bool:
         """Whether this rule may answer the gate: the patterns match and the gate takes the answer."""
         kind = self.gate.replace("-", "_")
-        return fnmatchcase(gate.type, kind) and fnmatchcase(gate.task, self.task) and _takes(gate, self.answer)
+        meant = zip((gate.type, gate.key, gate.task), (kind, self.key, self.task), strict=True)
+        return all(fnmatchcase(value, pattern) for value, pattern in meant) and _takes(gate, self.answer)
 
 
 class AnswerRules:
@@ -79,8 +84,11 @@ def parse_answer(choice: str, rest: Sequence[str] = (), *, scope: str | None = N
 
     Raises ``AnswerRefused`` with one line that says what is missing or too much.
     """
-    words = " ".join(rest).strip()
-    takes_number = choice.replace("-", "_") in _NUMBER_CHOICES
+    known, words = choice.replace("-", "_"), " ".join(rest).strip()
+    if known == "choose":
+        number, _, words = words.partition(" ")
+        return made_answer(choice, text=words.strip(), number=number, scope=scope)
+    takes_number = known in _NUMBER_CHOICES
     return made_answer(choice, text="" if takes_number else words, number=words if takes_number else "", scope=scope)
 
 
@@ -89,7 +97,7 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
     known, shown = choice.replace("-", "_"), one_line(choice)
     if known not in get_args(Choice):
         raise AnswerRefused(f"no such answer: {shown}{suggestion(choice, _spoken(get_args(Choice)))}")
-    if text and known not in _TEXT_CHOICES + _REASON_CHOICES:
+    if text and known not in (*_TEXT_CHOICES, *_REASON_CHOICES, "choose"):
         raise AnswerRefused(f"{shown} takes no text")
     if number and known not in _NUMBER_CHOICES:
         raise AnswerRefused(f"{shown} takes no number")

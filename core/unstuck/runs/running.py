@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from unstuck.agents.command import CommandSpec
-from unstuck.agents.making import made_agent, require_agent, require_allowed
+from unstuck.agents.making import made_agent, require_allowed
 from unstuck.agents.mcp.desk import Desk
 from unstuck.clock import Clock
 from unstuck.contract import Agent
@@ -24,6 +24,7 @@ from unstuck.record.state import State
 from unstuck.record.usage import used_in_session
 from unstuck.runs.answers import AnswerRules
 from unstuck.runs.plan import Plan
+from unstuck.runs.preflight import require_agents, require_checks, start_warnings
 from unstuck.runs.recovering import require_possible
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import EvaluatorSettings, Settings
@@ -34,10 +35,8 @@ from unstuck.supervision.remediation import Ground
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import fallen
 from unstuck.supervision.supervisor import Supervisor
-from unstuck.supervision.verification import detect_check
-from unstuck.text import Clean, admit, is_text, one_line
-from unstuck.workspace.condition import branch_of, under_way
-from unstuck.workspace.git import dirty
+from unstuck.text import is_text, one_line
+from unstuck.workspace.condition import branch_of
 from unstuck.workspace.project import Project
 from unstuck.workspace.references import head
 
@@ -83,7 +82,8 @@ async def start_run(
 ) -> RunResult:
     """Run ``plan`` in ``place``. Raises UsageError before anything has started, RecordError where it cannot be kept."""
     settings = _settings(plan, place, options)
-    _require_agents(plan, place, options)
+    require_agents(plan, place, options.environ)
+    require_checks(plan, options.environ)
     for agent in plan.agents.values():
         require_allowed(agent.name, agent.command, experimental=settings.experimental == "accept")
     base = await head(place.repository) if place.repository is not None else None
@@ -106,7 +106,7 @@ async def start_run(
         plan=plan.as_dict(),
         base=base or "",
         branch=branch or "",
-        warnings=tuple(await _warnings(plan, place, apart=apart)),
+        warnings=tuple(await start_warnings(plan, place, options.environ, apart=apart)),
     )
     async with Supervisor.open(
         place,
@@ -130,7 +130,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
     if not state.run.plan:
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
     plan = _recorded_plan(place.runs / run / LOG_NAME, state)
-    _require_agents(plan, place, options)
+    require_agents(plan, place, options.environ)
     limits = _budget(place, options)
     require_possible(state, options.chosen, git=place.repository is not None)
     async with Supervisor.open(
@@ -275,32 +275,6 @@ def _budget(place: Project, options: RunOptions) -> dict[str, float]:
     given = {name: value for name, value in options.overrides.items() if name.startswith("budget.")}
     limits = load_settings(place.root, user_file=None, environ={}, overrides=given).budget.model_dump() if given else {}
     return {kind: limit for kind, limit in limits.items() if f"budget.{kind}" in given and limit is not None}
-
-
-def _require_agents(plan: Plan, place: Project, options: RunOptions) -> None:
-    used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
-    for name in sorted(used):
-        require_agent(plan.agents[name].command, place.directory, options.environ)
-
-
-async def _warnings(plan: Plan, place: Project, *, apart: bool) -> list[Clean]:
-    warnings = []
-    if place.repository is not None and (what := under_way(place.repository.git_dir)):
-        warnings.append(admit(f"the repository is in the middle of {what}: work starts from what is checked out now"))
-    if apart and place.repository is not None:
-        changed = await dirty(place.repository)
-        if changed:
-            some = ", ".join(changed[:3]) + (" …" if len(changed) > 3 else "")
-            warnings.append(
-                admit(f"uncommitted changes are not seen by tasks in their own work trees: {some}", limit=500)
-            )
-    if place.repository is None:
-        warnings.append(admit("no git repository here: every task works in this directory itself"))
-    if any(planned.task.verify is None for planned in plan.tasks.values()):
-        offered = detect_check(place.root)
-        hint = f"; this project looks like it has one: {offered}" if offered else ""
-        warnings.append(admit(f"without a check a task ends unverified{hint}", limit=500))
-    return warnings
 
 
 def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unstuck.contract import ANSWER_LIMIT, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
+from unstuck.contract import ANSWER_LIMIT, CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.escalation.prompts import answer_to
 from unstuck.record import events as e
@@ -111,7 +111,7 @@ def answer_gate(
     answer = replace(answer, text=admitted(answer.text))
     check_answer(row.gate, answer)
     effect = effect_of(row.gate, answer)
-    if answer.choice == "choose":
+    if answer.choice == "choose" and not answer.text:
         options = row.gate.context.get("options") or ()
         answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
     task = journal.head.tasks.get(row.gate.task)
@@ -131,4 +131,15 @@ def answer_gate(
     if row.gate.type == "question":
         response = e.DivineResponseReceived(task_id=row.gate.task, response=answer.text or admit(answer.choice))
         journal.append(response, task=row.gate.task, actor=actor)
+    if answer.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
+        _settle_others(journal, row.gate)
     return journal.head.gates[gate].gate
+
+
+def _settle_others(journal: Journal, answered: Gate) -> None:
+    """Withdraw the same question of other tasks: their check is run again under the answer that was given."""
+    for row in journal.head.open_gates():
+        context = row.gate.context
+        if (context.get("error_type"), context.get("check")) == (CONTRADICTED, answered.context.get("check")):
+            reason = f"the same check was answered for {answered.task}"
+            journal.append(e.GateWithdrawn(gate=row.id, reason=reason), task=row.gate.task, actor="policy")

@@ -15,7 +15,7 @@ __all__ = ["AVAILABLE_ELSEWHERE", "UNAVAILABLE", "explained"]
 
 UNAVAILABLE = "env_unavailable"
 AVAILABLE_ELSEWHERE = "env_disagreement"
-_RAN = ("passed", "failed")
+_RAN = ("passed", "failed", "contradicted")
 _TELLING = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH", "GOPATH", "CONDA_PREFIX")
 
 

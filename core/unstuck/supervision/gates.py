@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
-from unstuck.contract import ANSWER_LIMIT, QUOTA, Actor, Answer, Gate, GateTypeName
+from unstuck.contract import ANSWER_LIMIT, CHECK, QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.text import Clean, admit
 
@@ -98,6 +98,13 @@ def check_answer(gate: Gate, answer: Answer) -> None:
         number = answer.number or 0
         if number != int(number) or not 1 <= number <= count:
             raise AnswerRefused(f"choose needs a number from 1 to {count}" if count else f"{gate.id} has no options")
+        takes = gate.context.get("text_for") == number
+        if takes and not answer.text.strip():
+            raise AnswerRefused(
+                f"option {int(number)} needs a text: unstuck answer {gate.id} choose {int(number)} TEXT"
+            )
+        if answer.text and not takes:
+            raise AnswerRefused(f"option {int(number)} takes no text")
 
 
 def admitted(text: str) -> Clean:
@@ -171,7 +178,7 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"
         case "permission", "deny" if not gate.attempt:
             return "go_on"  # without what was asked for
-        case "question", "choose" if gate.key == "check":
+        case "question", "choose" if gate.key == CHECK:
             return "recheck"
         case "question", "choose" if gate.key == QUOTA:
             return "go_on"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from unstuck.contract import QUOTA, Capabilities, Report
+from unstuck.contract import CONTRADICTED, EDIT_CHECK, QUOTA, Capabilities, Report
 from unstuck.detection import is_circular_fix
 from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.kinds import ErrorCategory, ErrorType, FailureType
@@ -28,6 +28,7 @@ from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.answers_given import told_before
 from unstuck.supervision.asking import open_gate
+from unstuck.supervision.check_command import repaired
 from unstuck.supervision.core import Core
 from unstuck.supervision.environment import explained
 from unstuck.supervision.gates import CHOICES
@@ -37,7 +38,7 @@ from unstuck.supervision.naming import MOST_NAMED
 from unstuck.supervision.quota import seconds_until
 from unstuck.supervision.saving import said_of, save_asked, save_good, saved_before
 from unstuck.supervision.steps import pending_answer
-from unstuck.supervision.verification import Check, read_output
+from unstuck.supervision.verification import Check, read_output, settled
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "integrate"]
@@ -49,7 +50,11 @@ async def check(core: Core, row: TaskRow) -> None:
     """Run the task's check and record what it said, with its diagnosis."""
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
-    done = await core.verifier.check(row.task.verify, tree=tree, label=label)
+    rules = core.head.run.check_rules
+    done = settled(
+        await core.verifier.check(row.task.verify, tree=tree, label=label),
+        rules.get(row.task.verify or "", "" if core.may_ask else "failed"),
+    )
     if done.flaked:
         core.append(
             e.CheckFlaked(command=done.command, exit_code=done.first_exit_code), task=row.id, attempt=row.attempt
@@ -113,7 +118,7 @@ async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> D
     own = await _own_trouble(core, row, report)
     if own is not None and _explains(own):
         return own
-    if done.result == "failed":
+    if done.result in ("failed", "contradicted"):
         return _failed_check(core, row, done)
     return own
 
@@ -128,7 +133,7 @@ def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
     def found(history: Iterable[Diagnosis] = ()) -> Diagnosis | None:
         return diagnose(
             done.text,
-            exit_code=done.exit_code,
+            exit_code=done.exit_code or 1,
             root=str(core.tree_of(row)),
             task_id=row.id,
             agent_id=row.task.agent,
@@ -312,10 +317,16 @@ def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
         "context": report.context or "",
         "phase": report.phase or "",
         "error_type": decision.error_type,
+        **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),
         **said_of(row.saved),
     }
     choices = tuple(choice for choice in CHOICES["question"] if choice != "choose" or decision.options)
     open_gate(core, "question", task=row.id, key=decision.key, context=context, choices=choices)
+
+
+def _about_check(command: str) -> dict[str, Any]:
+    """What a person needs to decide about a contradicted check: ``text_for`` is the option that takes a command."""
+    return {"check": command, "text_for": EDIT_CHECK, "suggested": repaired(command)}
 
 
 async def ask_to_go_on(core: Core, row: TaskRow) -> None:

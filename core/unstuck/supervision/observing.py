@@ -115,7 +115,8 @@ async def check_now(verifier: Verifier, row: TaskRow, workdir: Path) -> CheckFac
     if not workdir.is_dir():
         return CheckFacts(command=command, result="could_not_run", said=Clean("its work tree is gone"))
     done = await verifier.check(row.task.verify, tree=workdir, label=f"{row.attempt or row.id}.recovery", again=False)
-    return CheckFacts(command=command, result=done.result, said=_said(done))
+    result = "failed" if done.result == "contradicted" else done.result
+    return CheckFacts(command=command, result=result, said=_said(done))
 
 
 def _said(done: Check) -> Clean:

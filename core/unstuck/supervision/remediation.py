@@ -21,7 +21,7 @@ from unstuck.supervision.ground import setup_problem
 from unstuck.supervision.halting import halt_remediation
 from unstuck.supervision.permitting import NOBODY
 from unstuck.supervision.saving import saved_tree
-from unstuck.supervision.verification import Check
+from unstuck.supervision.verification import Check, settled
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees import REMEDIATION
 
@@ -112,8 +112,14 @@ class Ground:
 
     async def _judge(self, tree: Path, label: str) -> _Judged:
         core = self._core
-        check = await core.verifier.check(self._verify, tree=core.workdir(tree), label=label)
-        found = diagnose(check.text, exit_code=check.exit_code, root=str(tree)) if check.result == "failed" else None
+        command = core.head.run.check_now(self._verify)
+        check = settled(
+            await core.verifier.check(command, tree=core.workdir(tree), label=label),
+            core.head.run.check_rules.get(command, "failed"),
+        )
+        found = (
+            diagnose(check.text, exit_code=check.exit_code or 1, root=str(tree)) if check.result == "failed" else None
+        )
         self._evidence = check.evidence
         return _Judged(
             ok=check.result in ("passed", "none"),

@@ -4,45 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from unstuck.clock import Clock
+from unstuck.contract import CheckResult
+from unstuck.diagnosis.run_summary import contradiction, ran_nothing
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Launch, clean_environment, run
+from unstuck.supervision.check_command import is_direct
 from unstuck.text import Clean, admit
 
-__all__ = ["Check", "Verifier", "detect_check", "read_output"]
+__all__ = ["Check", "Verifier", "detect_check", "read_output", "settled"]
 
 READ_LIMIT = 1_000_000
 _EVIDENCE_LIMIT = 4_000
 _NOT_FOUND = (126, 127)
-
-# What known runners print when they ran no test at all; the second pattern, where there is one, takes it back.
-_ZERO_TESTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
-    (re.compile(r"^(=+ )?no tests ran\b", re.MULTILINE), None),
-    (re.compile(r"^(=+ )?\d+ deselected in\b", re.MULTILINE), None),
-    (re.compile(r"^Ran 0 tests in\b", re.MULTILINE), re.compile(r"^Ran [1-9]\d* tests? in\b", re.MULTILINE)),
-    (re.compile(r"^NO TESTS RAN\b", re.MULTILINE), re.compile(r"^Ran [1-9]\d* tests? in\b", re.MULTILINE)),
-    (re.compile(r"^No tests found, exiting with code", re.MULTILINE), None),
-    (re.compile(r"^No test files found", re.MULTILINE), None),
-    (re.compile(r"\[no test files\]|\[no tests to run\]"), re.compile(r"^(ok|FAIL)\s+\S+\s+[\d.]+s$", re.MULTILINE)),
-    (re.compile(r"^running 0 tests$", re.MULTILINE), re.compile(r"^running [1-9]\d* tests?$", re.MULTILINE)),
-    (re.compile(r"^\s*0 passing\b", re.MULTILINE), re.compile(r"^\s*\d+ failing\b", re.MULTILINE)),
-)
+# With these a runner may end that found no test: 5 is that of pytest and unittest, 1 that of most others.
+_NO_TESTS = (1, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a check said. ``text`` is its admitted output, ``output`` the raw file and ``output_at`` the bytes of it.
+    """Result of a check. ``text`` is its admitted output, ``output`` the raw file and ``output_at`` the bytes of it.
 
-    ``flaked``: only once failed.
+    ``contradicted``: it ended with 0, and a runner's closing line says otherwise. ``flaked``: it failed only once.
     """
 
-    result: Literal["passed", "failed", "could_not_run", "none"]
+    result: CheckResult
     command: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
@@ -59,6 +50,11 @@ class Check:
         return admit(self.text[-_EVIDENCE_LIMIT:], limit=_EVIDENCE_LIMIT)
 
 
+def settled(check: Check, rule: Literal["", "failed", "passed"]) -> Check:
+    """``check`` with the result that ``rule`` gives one whose output contradicts its exit code."""
+    return replace(check, result=rule) if rule and check.result == "contradicted" else check
+
+
 class Verifier:
     """Runs checks. ``folder`` holds their raw output, ``timeout`` is seconds per run."""
 
@@ -71,7 +67,7 @@ class Verifier:
         if not command:
             return Check(result="none")
         first = await self._once(command, tree, f"{label}.check")
-        if first.result != "failed" or not again:
+        if first.result not in ("failed", "contradicted") or not again:
             return first
         second = await self._once(command, tree, f"{label}.check-again")
         if second.result == "passed":
@@ -120,20 +116,18 @@ class Verifier:
         )
 
 
-def _judged(command: str, code: int, text: str) -> tuple[Literal["passed", "failed", "could_not_run"], Clean]:
+def _judged(command: str, code: int, text: str) -> tuple[CheckResult, Clean]:
     if code in _NOT_FOUND:
         last = text.strip().splitlines()[-1:] or ["command not found"]
         return "could_not_run", admit(f"the check does not exist or may not be run: {command} ({last[0]})", limit=500)
-    if _ran_nothing(code, text):
+    if code == 0:
+        said = contradiction(text, trusted=is_direct(command))
+        return (
+            ("contradicted", admit(f"the check exited with 0 but {said}", limit=500)) if said else ("passed", Clean(""))
+        )
+    if (code in _NO_TESTS or code > 100) and ran_nothing(text):
         return "could_not_run", admit(f"the check ran no test at all: {command}", limit=500)
-    return ("passed" if code == 0 else "failed"), Clean("")
-
-
-def _ran_nothing(code: int, text: str) -> bool:
-    end = text[-20_000:]
-    return any(zero.search(end) and not (some and some.search(end)) for zero, some in _ZERO_TESTS) and (
-        code in (0, 1, 5) or code > 100
-    )
+    return "failed", Clean("")
 
 
 async def read_output(path: Path) -> Clean:

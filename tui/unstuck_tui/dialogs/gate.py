@@ -30,6 +30,7 @@ _HOW_MUCH = {
     "duration": "15m",
     "tokens": "50000",
     "cost": "2.50",
+    "command": "The command that decides whether the task is done",
 }
 
 
@@ -101,7 +102,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         """Open the field that ``option`` needs, with what was begun before."""
         self._chosen = option
         self.add_class("-typing")
-        draft = self._drafts.get(self._draft(option), "")
+        draft = self._drafts.get(self._draft(option), option.text)
         if option.takes == "lines":
             lines = self.query_one("#lines", TextArea)
             lines.load_text(draft)
@@ -223,6 +224,7 @@ def _hint(takes: str) -> str:
         "lines": f"{send} sends · enter makes a new line · {back}, your text is kept",
         "line": f"enter sends · {back}, your text is kept",
         "reason": f"enter sends · {back}, your text is kept",
+        "command": f"enter sends · {back}, your text is kept",
         "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
         "tokens": f"enter sends: how many tokens more, such as 50000 · {back}",
         "cost": f"enter sends: how many dollars more, such as 2.50 · {back}",

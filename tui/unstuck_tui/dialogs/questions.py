@@ -20,7 +20,7 @@ from unstuck_tui.render.format import span, time_of_day
 
 __all__ = ["Jump", "Option", "Question", "Takes", "question_of", "to_answer"]
 
-Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost"]
+Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost", "command"]
 Scope = Literal["once", "pattern", "task"]
 
 _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
@@ -100,7 +100,8 @@ def to_answer(gate: Gate, option: Option, text: str) -> Answer:
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
     number = option.number
-    said = admit(text.strip()) if option.takes in ("lines", "line", "reason") else admit(option.text)
+    written = option.takes in ("lines", "line", "reason", "command")
+    said = admit(text.strip() if written else option.text)
     if option.takes == "duration":
         try:
             number = parse_duration(text.strip())
@@ -202,6 +203,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Since", _since(context.get("started_at") or context.get("detected_at"))
     yield "Attempts", _said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
+    yield "Suggested", _said(context.get("suggested"))
     yield "Files", ", ".join(_each(context.get("paths"))) + _more(context)
     yield "Tree", _said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else "")
     yield "Branch", _said(context.get("branch"))
@@ -305,6 +307,7 @@ def _offered(gate: Gate) -> Iterable[Option]:
     """The options that came with a question; those after the ninth have no key and are chosen by cursor."""
     for number, option in enumerate(_each(gate.context.get("options"), limit=300), 1):
         key = str(number) if number < 10 else ""
+        takes_command = gate.context.get("text_for") == number
         yield Option(
             name=f"option_{number}",
             key=key,
@@ -313,6 +316,8 @@ def _offered(gate: Gate) -> Iterable[Option]:
             touches="",
             choice="choose",
             number=float(number),
+            takes="command" if takes_command else "",
+            text=_said(gate.context.get("suggested") or gate.context.get("check")) if takes_command else "",
         )
 
 

@@ -103,7 +103,7 @@ def _note(index: LogIndex, line: Line) -> None:
 
 def _has_failed(path: Path, line: Line) -> bool:
     event = decoded(path, line).event
-    return isinstance(event, e.CheckFinished) and event.result in ("failed", "could_not_run")
+    return isinstance(event, e.CheckFinished) and event.result in ("failed", "could_not_run", "contradicted")
 
 
 def next_of(places: Sequence[int], seq: int) -> int:

@@ -87,7 +87,7 @@ def _failure_in(record: Record) -> tuple[str, FailureSignature | None]:
     event = record.event
     if isinstance(event, e.StepRecorded):
         return event.identity, None
-    if isinstance(event, e.CheckFinished) and event.result == "failed" and event.diagnosis:
+    if isinstance(event, e.CheckFinished) and event.result in ("failed", "contradicted") and event.diagnosis:
         try:
             found = Diagnosis.from_dict(event.diagnosis)
         except (AttributeError, TypeError, ValueError):

@@ -168,8 +168,8 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Said:
 
 def _check(event: e.CheckFinished, record: Record) -> _Said:
     if event.result == "passed":
-        return f"  ✓ {event.command}"
-    if event.result == "could_not_run":
+        return f"  ✓ {event.command}" + (f" (you believe it: {event.problem})" if event.problem else "")
+    if event.result in ("could_not_run", "contradicted"):
         return f"  ! {event.problem or 'the check could not run'}"
     diagnosis = event.diagnosis or {}
     if event.result == "none" and not diagnosis:
@@ -272,8 +272,12 @@ def _handed_back(event: e.HandedBack, record: Record) -> str:
 
 def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     about = context.get("question") or context.get("problem") or context.get("error_signature") or event.key
-    options = context.get("options") or ()
-    return [f"! {about}", *(f"    {number}. {option}" for number, option in enumerate(options, 1))]
+    lines = [f"! {about}"]
+    for number, option in enumerate(context.get("options") or (), 1):
+        takes = f" (choose {number} COMMAND)" if number == context.get("text_for") else ""
+        lines.append(f"    {number}. {option}{takes}")
+    suggested = context.get("suggested")
+    return [*lines, f"    suggested: {suggested}"] if suggested else lines
 
 
 def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:

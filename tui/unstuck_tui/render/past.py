@@ -13,7 +13,7 @@ __all__ = ["FAILURES_HEAD", "failure_line", "load_words", "shown", "used_words"]
 
 Row = Mapping[str, Any]
 _MOST = 40
-_CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "none": "~"}
+_CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "contradicted": "?", "none": "~"}
 _STATES = {"interrupted": "↯", "ended": "▷"}
 
 

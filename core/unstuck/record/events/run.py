@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from unstuck.record.event import CheckResult, Event, Object
+from unstuck.contract import CheckResult
+from unstuck.record.event import Event, Object
 from unstuck.text import Clean
 
 __all__ = [

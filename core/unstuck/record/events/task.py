@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from unstuck.contract import Guidance, Report, Task
-from unstuck.record.event import CheckResult, Event, Object
+from unstuck.contract import CheckResult, Guidance, Report, Task
+from unstuck.record.event import Event, Object
 from unstuck.text import Clean
 
 __all__ = [

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
-from unstuck.contract import HELD, QUOTA, Answer, Gate
+from unstuck.contract import (
+    BELIEVE_CHECK,
+    CONTRADICTED,
+    DISTRUST_CHECK,
+    EDIT_CHECK,
+    HELD,
+    QUOTA,
+    Answer,
+    Gate,
+)
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import budget_answered, extend, hold, let_go, not_counted
@@ -61,11 +71,26 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
     if row.gate.type == "budget":
         budget_answered(state, record, event, row.gate.key)
+    if event.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
+        _check_settled(state, record, event, str(row.gate.context.get("check", "")))
     task = state.tasks.get(row.gate.task)
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
     if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
         extend(state, row.gate.attempt, record.mono, event.number)
+
+
+def _check_settled(state: State, record: Record, event: e.GateAnswered, command: str) -> None:
+    """What holds from now on for a check whose output contradicts its exit code, for every task that has it."""
+    run = state.run
+    if event.number in (DISTRUST_CHECK, BELIEVE_CHECK):
+        rule: Literal["failed", "passed"] = "failed" if event.number == DISTRUST_CHECK else "passed"
+        state.run = replace(run, check_rules={**run.check_rules, command: rule})
+    elif event.number == EDIT_CHECK:
+        state.run = replace(run, check_edits={**run.check_edits, command: event.text})
+        for key, task in state.tasks.items():
+            if task.task.verify == command and task.state != "ended":
+                state.tasks[key] = replace(task, task=replace(task.task, verify=event.text), changed=record.seq)
 
 
 def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
