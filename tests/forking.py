@@ -38,7 +38,6 @@ MORE = (
     "textual.layouts.horizontal",
     "textual.scrollbar",
     "unstuck.agents.forwarder",
-    "unstuck.diagnosis.extraction",
     "unstuck.supervision.supervisor",
     "unstuck_tui.app",
     "unstuck_tui.keymap",

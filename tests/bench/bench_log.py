@@ -25,8 +25,9 @@ from statistics import median, quantiles
 import aiofiles
 
 from unstuck.record.envelope import decode
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, replay
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME
 from unstuck.record.log import read_lines, verify
+from unstuck.record.records import replay
 from unstuck.record.writer import LogWriter
 
 EVENTS = int(os.environ.get("UNSTUCK_BENCH_EVENTS", "1000000"))

@@ -15,7 +15,7 @@ from unstuck.agents.hooks.usage import Meter
 from unstuck.channel import Peer
 from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.record.journal import replay
+from unstuck.record.records import replay
 from unstuck.runs.watching import watch
 from unstuck.settings.models import BudgetSettings, Settings
 from unstuck.workspace.project import locate

@@ -23,7 +23,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
-from unstuck.record.journal import replay
+from unstuck.record.records import replay
 from unstuck.runs.watching import watch
 from unstuck.settings.models import BudgetSettings, FailureHandlerSettings, Settings
 from unstuck.workspace.project import locate

@@ -16,7 +16,8 @@ import pytest
 
 from unstuck import Answer
 from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, read_records, replay
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.records import read_records, replay
 from unstuck.runs.running import RunOptions, resume_run
 from unstuck.supervision.supervisor import Supervisor, locate
 

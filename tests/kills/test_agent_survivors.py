@@ -18,7 +18,8 @@ import pytest
 from unstuck.clock import SystemClock
 from unstuck.contract import Guidance, Task
 from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, Journal, read_records, replay
+from unstuck.record.journal import LOG_NAME, Journal
+from unstuck.record.records import read_records, replay
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
 

@@ -14,7 +14,8 @@ import pytest
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME, read_records, replay
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.records import read_records, replay
 from unstuck.record.state import State, copied, dump, load
 from unstuck.supervision.steps import next_step
 from unstuck.supervision.supervisor import Supervisor

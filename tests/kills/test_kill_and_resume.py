@@ -20,8 +20,9 @@ import pytest
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, read_records, replay
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME
 from unstuck.record.log import verify
+from unstuck.record.records import read_records, replay
 from unstuck.record.snapshot import load as load_snapshot
 from unstuck.record.state import load
 

@@ -15,7 +15,8 @@ from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, replay
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.records import replay
 from unstuck.workspace.project import locate
 
 

@@ -17,7 +17,8 @@ from tests.mcp.conftest import PATIENCE, World
 
 from unstuck import Supervisor
 from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, replay
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.records import replay
 from unstuck.runs.plan import Plan
 from unstuck.runs.plan_file import load_plan
 from unstuck.runs.running import RunOptions, start_run

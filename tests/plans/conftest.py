@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from unstuck.contract import Gate
-from unstuck.record.journal import replay
+from unstuck.record.records import replay
 from unstuck.record.state import State
 
 PATIENCE = 60.0

@@ -12,7 +12,7 @@ import pytest
 from unstuck import Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
 from unstuck.record.current import current_state
-from unstuck.record.journal import replay
+from unstuck.record.records import replay
 from unstuck.runs.rows import show_rows
 
 USES_UP = """echo 'UNSTUCK {"step": "usage", "tokens": 500}'"""

@@ -14,8 +14,9 @@ from unstuck.errors import RecordDamaged
 from unstuck.record import snapshot
 from unstuck.record.checking import check
 from unstuck.record.current import current_state
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
 from unstuck.record.log import framed, read_lines
+from unstuck.record.records import replay
 
 if TYPE_CHECKING:
     from conftest import Said

@@ -17,8 +17,9 @@ from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME, Journal, decoded
+from unstuck.record.journal import LOG_NAME, Journal
 from unstuck.record.log import read_lines
+from unstuck.record.records import decoded
 from unstuck.record.state import State, copied, dump, load
 from unstuck.supervision.steps import StepKind, can_progress, next_step
 from unstuck.text import Clean, sanitise

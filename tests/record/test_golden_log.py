@@ -10,7 +10,7 @@ import pytest
 
 from unstuck.record.envelope import SCHEMA
 from unstuck.record.events import EVENTS
-from unstuck.record.journal import read_records, replay
+from unstuck.record.records import read_records, replay
 from unstuck.record.state import dump, load
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"

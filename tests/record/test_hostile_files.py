@@ -17,10 +17,11 @@ from unstuck.errors import ProjectError, RecordDamaged, RecordError, RecordWrite
 from unstuck.record import log as logs
 from unstuck.record import snapshot
 from unstuck.record.checking import check
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
 from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.log import framed, read_lines, verify
 from unstuck.record.memory import Memory
+from unstuck.record.records import replay
 from unstuck.record.remembered import learnt
 from unstuck.record.writer import LogWriter
 

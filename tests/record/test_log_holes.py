@@ -18,8 +18,9 @@ from unstuck.errors import RecordDamaged
 from unstuck.record import events as e
 from unstuck.record.checking import check
 from unstuck.record.current import current_state
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, read_records
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
 from unstuck.record.log import framed, verify
+from unstuck.record.records import read_records
 from unstuck.record.writer import LogWriter
 from unstuck.text import Clean
 

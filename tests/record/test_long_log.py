@@ -19,8 +19,9 @@ import pytest
 from unstuck.clock import ManualClock
 from unstuck.record import journal as journals
 from unstuck.record.checking import check
-from unstuck.record.journal import LOG_NAME, Journal, replay
+from unstuck.record.journal import LOG_NAME, Journal
 from unstuck.record.log import Line, verify
+from unstuck.record.records import replay
 from unstuck.record.writer import LogWriter
 
 EVENTS = int(os.environ.get("UNSTUCK_EVENTS", "0"))

@@ -11,9 +11,9 @@ import pytest
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
 from unstuck.record import mounts
-from unstuck.record.journal import read_records
 from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.mounts import mount_of, shared_risk
+from unstuck.record.records import read_records
 from unstuck.supervision.supervisor import Supervisor
 
 if TYPE_CHECKING:

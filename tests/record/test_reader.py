@@ -21,9 +21,10 @@ from unstuck.record import reader as readers
 from unstuck.record.current import current_state
 from unstuck.record.envelope import Record, decode
 from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME, Journal, read_records
+from unstuck.record.journal import LOG_NAME, Journal
 from unstuck.record.log import START, framed, read_lines
 from unstuck.record.reader import RunReader, Wanted
+from unstuck.record.records import read_records
 from unstuck.record.writer import LogWriter
 from unstuck.text import Clean
 

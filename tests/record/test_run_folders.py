@@ -9,7 +9,7 @@ import pytest
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Guidance, Task
 from unstuck.errors import SettingsError
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.record.runs import KEPT_ALWAYS, Ended, ended, new_run, outdated, remove, run_names
 from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings

@@ -20,7 +20,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Gate, Observation, Task
 from unstuck.errors import RecordWriteFailed
 from unstuck.record import events as e
-from unstuck.record.journal import read_records, replay
+from unstuck.record.records import read_records, replay
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean

@@ -18,7 +18,8 @@ from unstuck.record import events as e
 from unstuck.record import log, snapshot
 from unstuck.record.checking import check
 from unstuck.record.files import open_for_reading
-from unstuck.record.journal import LOG_NAME, read_records
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.records import read_records
 from unstuck.settings.models import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator

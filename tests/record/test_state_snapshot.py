@@ -14,7 +14,8 @@ from unstuck.contract import Task
 from unstuck.record import events as e
 from unstuck.record import journal as journals
 from unstuck.record import snapshot
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
+from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
+from unstuck.record.records import replay
 from unstuck.record.state import State, dump, load
 from unstuck.text import Clean
 

@@ -12,7 +12,7 @@ from unstuck.contract import Guidance, Report, Task
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.text import Clean
 from unstuck_tui.render.plain import PlainLines, in_words
 

@@ -9,7 +9,7 @@ import pytest
 from unstuck.contract import Answer
 from unstuck.errors import RecordError, UnstuckError
 from unstuck.record.fold import fold
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.record.state import State, dump
 from unstuck_tui.history import History
 from unstuck_tui.past.film import Film

@@ -10,7 +10,7 @@ import pytest
 from unstuck import Answer, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.record.fold import fold
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.actions import key_of
 from unstuck_tui.render.format import width_of

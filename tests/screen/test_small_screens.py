@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck_tui.render.log import record_cells
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"

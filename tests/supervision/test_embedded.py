@@ -16,7 +16,7 @@ from unstuck.contract import Outcome
 from unstuck.errors import ProjectLocked
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.journal import replay
+from unstuck.record.records import replay
 from unstuck.settings.models import Settings
 
 PATIENCE = 60

@@ -19,7 +19,7 @@ from unstuck.contract import ANSWER_LIMIT
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import IN_HANDS, by_hand
 from unstuck.record import events as e
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.settings.models import Settings
 from unstuck.supervision.possible import RUNGS
 

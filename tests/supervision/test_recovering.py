@@ -15,7 +15,7 @@ from unstuck.contract import Capabilities, Choice, Gate
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import IN_HANDS
 from unstuck.record import events as e
-from unstuck.record.journal import read_records, replay
+from unstuck.record.records import read_records, replay
 from unstuck.runs.late_answers import answer_offline
 from unstuck.runs.recovering import require_possible
 from unstuck.settings.models import Settings

@@ -15,7 +15,7 @@ from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.record import events as e
-from unstuck.record.journal import replay
+from unstuck.record.records import replay
 from unstuck.settings.models import Settings
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator, RunResult

@@ -14,7 +14,7 @@ import pytest
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Guidance, Task
 from unstuck.errors import GitError
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.record.state import dump
 from unstuck.supervision.attempts import CallableAgent
 from unstuck.supervision.coordinator import Coordinator

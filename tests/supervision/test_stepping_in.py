@@ -18,7 +18,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.record import events as e
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.record.state import GateRow
 
 SCRIPT = """

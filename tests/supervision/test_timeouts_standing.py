@@ -20,7 +20,8 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Observation, Observer
 from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, Journal, read_records
+from unstuck.record.journal import LOG_NAME, Journal
+from unstuck.record.records import read_records
 from unstuck.record.state import GateRow
 from unstuck.supervision.remediation import NullObserver
 from unstuck.supervision.supervisor import locate

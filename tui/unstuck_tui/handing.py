@@ -17,7 +17,7 @@ from textual.app import App
 from unstuck.contract import Answer
 from unstuck.errors import UsageError
 from unstuck.escalation.prompts import by_hand
-from unstuck.supervision.hands import Back, Handed
+from unstuck.supervision.types import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.dialogs.hands import BackDialog
 from unstuck_tui.dialogs.unsent import Drafts

@@ -24,9 +24,9 @@ from unstuck.settings.models import Settings
 from unstuck.settings.places import runtime_dir
 from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.core import limits_of as rules_of
-from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.looking import changes_in
 from unstuck.supervision.possible import NextRung
+from unstuck.supervision.types import Back, Handed
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp

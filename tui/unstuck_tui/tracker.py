@@ -17,7 +17,7 @@ from pathlib import Path
 
 from unstuck.clock import Clock
 from unstuck.record.envelope import Record
-from unstuck.record.journal import read_records
+from unstuck.record.records import read_records
 from unstuck.record.state import GateRow, State
 from unstuck_tui.history import History
 from unstuck_tui.render.words import group_of

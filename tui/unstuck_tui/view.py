@@ -14,11 +14,11 @@ from unstuck.escalation.levels import Limits
 from unstuck.record.envelope import Record
 from unstuck.record.events import NotificationSent
 from unstuck.record.state import GateRow, State
-from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.possible import NextRung
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.steps import can_progress
 from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.types import Back, Handed
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 

@@ -66,9 +66,9 @@ def diagnose(
 @cache
 def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature], Callable[..., Diagnosis]]:
     """What comes in at the first use, with the patterns of all tools: a command that diagnoses nothing needs none."""
-    from unstuck.diagnosis.extraction import signature_of
     from unstuck.diagnosis.making import maker_of
     from unstuck.diagnosis.reader import read
+    from unstuck.diagnosis.signature import signature_of
 
     return read, signature_of, maker_of(Diagnosis)
 

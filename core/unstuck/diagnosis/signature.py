@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from unstuck.diagnosis.essence import digest, mask, words_of
+from unstuck.diagnosis.essence import digest, essence_of, mask, words_of
 from unstuck.diagnosis.kinds import ErrorType
+from unstuck.diagnosis.making import maker_of
 from unstuck.diagnosis.reading import Reading
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, shorten
 
-__all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature"]
+__all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature", "read_error", "signature_of"]
 
 SIMILAR = 0.7
 # With its other fields a signature stays near half a kilobyte.
@@ -51,7 +52,7 @@ class FailureSignature:
         timestamp: float = 0.0,
     ) -> FailureSignature:
         """The signature of an error's text and, where it is apart, its stack trace. Never raises on any text."""
-        reading = _read(error_message, stack_trace)
+        reading = read_error(error_message, stack_trace)
         return _signed(reading, agent_id=agent_id, task_id=task_id, timestamp=timestamp)
 
     @property
@@ -95,15 +96,15 @@ class FailureSignature:
 
     @staticmethod
     def _classify_error(error_message: str | bytes) -> ErrorType:
-        return _type_of(_read(error_message))
+        return _type_of(read_error(error_message))
 
     @staticmethod
     def _extract_location(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str | None:
-        return _read(error_message, stack_trace).location
+        return read_error(error_message, stack_trace).location
 
     @staticmethod
     def _hash_context(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str:
-        return _signed(_read(error_message, stack_trace)).context_hash
+        return _signed(read_error(error_message, stack_trace)).context_hash
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able; :meth:`from_dict` reads it back."""
@@ -145,10 +146,82 @@ def extract_failure_signature(
     return FailureSignature.from_error(error_output, agent_id, task_id, timestamp=timestamp)
 
 
-# The readers of all tools come in at the first use: most commands only read back what was signed before.
-def _signed(reading: Reading, **known: Any) -> FailureSignature:
-    from unstuck.diagnosis.extraction import signature_of
+def signature_of(
+    reading: Reading,
+    error_type: ErrorType,
+    *,
+    passes: bool = True,
+    agent_id: str = "",
+    task_id: str = "",
+    timestamp: float = 0.0,
+    exit_code: int | None = None,
+    tool: str | None = None,
+) -> FailureSignature:
+    """The signature of text that was read; what the caller knows of it goes along.
 
+    Only a failure that ``passes`` by itself is asked how long that takes.
+    """
+    context, subject = essence_of(reading)
+    return _make(
+        _exact(reading),
+        error_type,
+        reading.location,
+        digest(context),
+        timestamp,
+        agent_id,
+        task_id,
+        MappingProxyType(_known(reading, passes, exit_code, tool)),
+        subject,
+    )
+
+
+def _known(reading: Reading, passes: bool, exit_code: int | None, tool: str | None) -> dict[str, str]:
+    """What else is known of it, as far as it is."""
+    known: dict[str, str] = {}
+    if reading.headline:
+        known["headline"] = reading.headline
+    if reading.function:
+        known["function"] = reading.function
+    if reading.test:
+        known["test"] = reading.test
+    if exit_code is not None:
+        known["exit_code"] = str(exit_code)
+    if tool:
+        known["tool"] = tool
+    if passes:
+        from unstuck.diagnosis.waiting import waits
+
+        known |= waits(reading)
+    return known
+
+
+def read_error(message: str | bytes, trace: str | bytes | None = None) -> Reading:
+    """Read an error's text and, where it is apart, its stack trace."""
+    from unstuck.diagnosis.reader import read
+
+    return read(_joined(message, trace))
+
+
+def _joined(message: str | bytes, trace: str | bytes | None) -> str:
+    """The trace goes first, as the tools print it: the message is the last word."""
+    said, where = (_as_text(message), _as_text(trace or ""))
+    return said if not where or (said in where and "\n" in said) else f"{where}\n{said}"
+
+
+def _as_text(raw: str | bytes) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
+
+
+def _exact(reading: Reading) -> Clean:
+    """The text itself where it is short; otherwise its headline, with what goes on from there."""
+    text = reading.seen.text
+    if len(text) <= MESSAGE_LIMIT:
+        return admit(text.strip(), limit=MESSAGE_LIMIT)
+    return Clean(shorten(f"{reading.headline} {reading.detail}".strip(), MESSAGE_LIMIT))
+
+
+# The parsers of all tools are imported at the first use: most commands only read back what was signed before.
+def _signed(reading: Reading, **known: Any) -> FailureSignature:
     return signature_of(reading, _type_of(reading), **known)
 
 
@@ -158,11 +231,8 @@ def _type_of(reading: Reading) -> ErrorType:
     return error_type_of(reading)
 
 
-def _read(message: str | bytes, trace: str | bytes | None = None) -> Reading:
-    from unstuck.diagnosis.extraction import read_error
-
-    return read_error(message, trace)
-
-
 def _overlap(one: frozenset[str], two: frozenset[str]) -> float:
     return 2 * len(one & two) / (len(one) + len(two)) if one or two else 1.0
+
+
+_make = maker_of(FailureSignature)

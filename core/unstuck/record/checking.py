@@ -9,8 +9,8 @@ from unstuck.errors import RecordDamaged
 from unstuck.record.current import LOG_NAME, SNAPSHOT_NAME, restored
 from unstuck.record.envelope import SCHEMA
 from unstuck.record.fold import fold
-from unstuck.record.journal import decoded
 from unstuck.record.log import START, read_lines
+from unstuck.record.records import decoded
 from unstuck.record.state import State, dump
 
 __all__ = ["Checked", "check"]

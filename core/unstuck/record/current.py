@@ -79,6 +79,6 @@ def _up_to(path: Path, damaged: int) -> State:
 
 def _fold(state: State, path: Path, line: Line) -> None:
     from unstuck.record.fold import fold  # brings all the events
-    from unstuck.record.journal import decoded
+    from unstuck.record.records import decoded
 
     fold(state, decoded(path, line))

@@ -8,8 +8,8 @@ from unstuck.errors import RecordDamaged
 from unstuck.record.current import SNAPSHOT_NAME, restored
 from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
-from unstuck.record.journal import decoded
 from unstuck.record.log import read_lines
+from unstuck.record.records import decoded
 from unstuck.record.state import State
 
 __all__ = ["LogFollower"]

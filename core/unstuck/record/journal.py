@@ -8,62 +8,30 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import ValidationError
-
 from unstuck.clock import Clock, iso
 from unstuck.contract import Actor
 from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.record.current import BY_US, LOG_NAME, SNAPSHOT_NAME, restored
-from unstuck.record.envelope import SCHEMA, Record, decode, encode
+from unstuck.record.envelope import SCHEMA, Record, encode
 from unstuck.record.events import Event, LogRepaired
 from unstuck.record.fold import fold
-from unstuck.record.log import START, Line, Position, read_lines
+from unstuck.record.log import Position, read_lines
+from unstuck.record.records import decoded, read_records
 from unstuck.record.snapshot import save as save_snapshot
 from unstuck.record.state import State, copied, dump
 from unstuck.record.writer import LogWriter
 
-__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal", "decoded", "read_records", "replay"]
+__all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal"]
 
 BACKLOG = 10_000
 SNAPSHOT_EVERY = 20_000
-
-
-def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:
-    """The records of a log file from ``start`` on. Raises RecordDamaged."""
-    for line in read_lines(path, start=start):
-        yield decoded(path, line)
-
-
-def decoded(path: Path, line: Line) -> Record:
-    """The record in a line of the log at ``path``. Raises RecordDamaged."""
-    try:
-        return decode(line.raw)
-    except (RecursionError, ValueError) as error:
-        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {_said(error)}") from error
-
-
-def _said(error: Exception) -> str:
-    """What is wrong, in a line: the first field that does not fit, and why."""
-    if not isinstance(error, ValidationError):
-        return str(error).splitlines()[0]
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
-
-
-def replay(path: Path) -> State:
-    """The state that a log file tells, from its first record. Raises RecordDamaged."""
-    state = State()
-    for record in read_records(path):
-        fold(state, record)
-    return state
 
 
 @dataclass(slots=True, eq=False)

@@ -20,9 +20,9 @@ from unstuck.record import events as e
 from unstuck.record.current import LOG_NAME, SNAPSHOT_NAME
 from unstuck.record.envelope import Record, decode
 from unstuck.record.heads import Head, head_of
-from unstuck.record.journal import decoded
 from unstuck.record.load import seconds_of
 from unstuck.record.log import START, Line, read_lines
+from unstuck.record.records import decoded
 from unstuck.record.snapshot import load as load_snapshot
 
 __all__ = ["RunReader", "Wanted", "signatures_in"]

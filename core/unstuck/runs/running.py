@@ -19,7 +19,8 @@ from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck.record.journal import LOG_NAME, replay
+from unstuck.record.journal import LOG_NAME
+from unstuck.record.records import replay
 from unstuck.record.state import State
 from unstuck.record.usage import used_in_session
 from unstuck.runs.answers import AnswerRules

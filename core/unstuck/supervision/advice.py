@@ -18,8 +18,8 @@ from unstuck.supervision.answers_given import told_before
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import ways_for
 from unstuck.supervision.preparing import gathered
-from unstuck.supervision.questions import Question
 from unstuck.supervision.stuck import described, reported
+from unstuck.supervision.types import Question
 from unstuck.text import Clean, admit
 
 __all__ = ["Advice", "Reported", "advise"]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from unstuck.contract import Answer
+from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.processes import is_ours
+from unstuck.record.state import State
+from unstuck.supervision.core import Core
 from unstuck.supervision.gates import admitted
-from unstuck.supervision.possible import RUNGS
+from unstuck.supervision.possible import RUNGS, NextRung
 from unstuck.text import admit
 
-if TYPE_CHECKING:
-    from unstuck.supervision.supervisor import Supervisor
-
-__all__ = ["Answers", "Hooks", "Tools"]
+__all__ = ["Answers", "Hooks", "RunControl", "Tools"]
 
 
 class Hooks(Protocol):
@@ -35,6 +34,30 @@ class Tools(Protocol):
     async def acknowledged(self, ack: str) -> None: ...
 
 
+class RunControl(Protocol):
+    """A live run, as far as its socket may steer it."""
+
+    core: Core
+    hooks: Hooks | None
+    tools: Tools | None
+
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def state(self) -> State: ...
+
+    async def answer(self, gate: str, answer: Answer) -> Gate: ...
+
+    async def keep_open(self, gate: str) -> None: ...
+
+    async def hold(self, task: str) -> str: ...
+
+    async def step_in(self, task: str, answer: Answer) -> Gate | None: ...
+
+    async def choose_rung(self, task: str, level: NextRung) -> None: ...
+
+
 _FOR_PEOPLE = {
     # Silence is never consent, and neither is what an agent says in the person's name.
     "answer": "an agent may not answer: this question is for a person",
@@ -48,7 +71,7 @@ _FOR_PEOPLE = {
 class Answers:
     """The handler of the run's socket: what only a person may say, ``state``, ``hook``, ``tool`` and ``stay``."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, supervisor: RunControl) -> None:
         self._supervisor = supervisor
 
     async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unstuck.contract import ANSWER_LIMIT, CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.escalation.prompts import answer_to
 from unstuck.record import events as e
 from unstuck.record.journal import Journal
+from unstuck.supervision.core import Core
 from unstuck.supervision.gates import CHOICES, admitted, asked_by_agent, check_answer, effect_of, gate_id
 from unstuck.supervision.timers import start_timer
 from unstuck.text import admit
-
-if TYPE_CHECKING:
-    from unstuck.supervision.core import Core
 
 __all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
 

@@ -20,10 +20,11 @@ from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
 from unstuck.supervision.idle import Attentive, IdleClock
 from unstuck.supervision.liveness import Liveness
-from unstuck.supervision.questions import Question, ask, is_asking
+from unstuck.supervision.questions import ask, is_asking
 from unstuck.supervision.steps import pending_answer
 from unstuck.supervision.timeouts import timeout_context
 from unstuck.supervision.timers import timer_of
+from unstuck.supervision.types import Question
 from unstuck.text import admit, one_line
 
 __all__ = ["CallableAgent", "run_attempt"]

@@ -10,8 +10,9 @@ from unstuck.record.envelope import Record
 from unstuck.supervision.core import Core
 from unstuck.supervision.deadlines import Deadlines
 from unstuck.supervision.gates import CHOICES
-from unstuck.supervision.questions import Question, ask
+from unstuck.supervision.questions import ask
 from unstuck.supervision.timers import timer_of
+from unstuck.supervision.types import Question
 
 __all__ = ["Budget", "count_usage"]
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from unstuck.clock import Clock
 from unstuck.contract import Actor, Agent, Answer, Gate, Observer, Task
@@ -18,14 +17,11 @@ from unstuck.record.memory import Memory
 from unstuck.record.state import State, TaskRow
 from unstuck.settings.models import Settings
 from unstuck.supervision.steps import working
+from unstuck.supervision.types import Handed, Question
 from unstuck.supervision.verification import Verifier
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.git import Repository
 from unstuck.workspace.worktrees import Worktrees
-
-if TYPE_CHECKING:
-    from unstuck.supervision.hands import Handed
-    from unstuck.supervision.questions import Question
 
 __all__ = ["Core", "GatePolicy", "limits_of"]
 

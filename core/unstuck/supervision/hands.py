@@ -8,8 +8,6 @@ is told apart from it, and is never taken back with it.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 
 from unstuck.contract import Answer
 from unstuck.errors import CheckpointUnknown, UsageError, WorkspaceError
@@ -21,41 +19,13 @@ from unstuck.supervision.naming import MOST_NAMED
 from unstuck.supervision.possible import why_not
 from unstuck.supervision.stepping_in import hold
 from unstuck.supervision.timers import keep_open
-from unstuck.text import Clean, admit, one_line
+from unstuck.supervision.types import Back, Handed
+from unstuck.text import admit, one_line
 
-__all__ = ["Back", "Handed", "give_back", "hand_over", "left_alone", "let_go"]
+__all__ = ["give_back", "hand_over", "left_alone", "let_go"]
 
 DIFF_LIMIT = 60_000
 _DONE = {"return": "added", "disappear": "deleted"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
-    """A tree in a person's hands: ``folder`` is where the agent works in it, ``since`` the checkpoint of its files.
-
-    The agent of ``task`` waits at ``gate``, and what it does meanwhile is its ``standing``; empty where none is alive.
-    ``others`` are tasks whose agents may change the same files meanwhile.
-    """
-
-    task: str
-    gate: str
-    folder: Path
-    since: str
-    standing: str = ""
-    others: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Back:
-    """What a person has changed in so many ``files``: the first of them a line each, and the unified diff.
-
-    ``trouble`` says why nobody knows.
-    """
-
-    files: int = 0
-    changes: tuple[str, ...] = ()
-    diff: Clean = Clean("")
-    trouble: str = ""
 
 
 async def hand_over(core: Core, task: str) -> Handed:

@@ -19,7 +19,8 @@ from unstuck.supervision.asking import standing_of
 from unstuck.supervision.budget import count_usage
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import keep_safe
-from unstuck.supervision.questions import Question, ask, is_asking
+from unstuck.supervision.questions import ask, is_asking
+from unstuck.supervision.types import Question
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Holding", "permission_key"]

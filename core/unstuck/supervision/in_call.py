@@ -15,7 +15,8 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.answers_given import keep_rules
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import keep_safe
-from unstuck.supervision.questions import Question, ask, is_asking
+from unstuck.supervision.questions import ask, is_asking
+from unstuck.supervision.types import Question
 
 __all__ = ["Call"]
 

@@ -10,7 +10,8 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.asking import standing_of
 from unstuck.supervision.core import Core
 from unstuck.supervision.holding import Holding, permission_key
-from unstuck.supervision.questions import Question, ask
+from unstuck.supervision.questions import ask
+from unstuck.supervision.types import Question
 from unstuck.text import Clean, admit
 
 __all__ = ["NOBODY", "Permitting"]

@@ -7,44 +7,19 @@ no question any more, and a budget that is used up is asked about again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from unstuck.contract import Actor, Answer, GateTypeName, Standing
 from unstuck.errors import RecordError
 from unstuck.supervision.asking import open_gate
+from unstuck.supervision.core import Core
 from unstuck.supervision.saving import IDLE, saved_before, saved_before_all
+from unstuck.supervision.types import RUN, Question
 
-if TYPE_CHECKING:
-    from unstuck.supervision.core import Core
-
-__all__ = ["RUNS_ON", "Question", "ask", "is_asking", "stop_asking"]
+__all__ = ["RUNS_ON", "ask", "is_asking", "stop_asking"]
 
 RUNS_ON = "the agent runs on and changes its files"
 """Why nothing is saved of an agent that cannot be made to stand still."""
-_RUN = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is to be asked about the live ``attempt`` of ``task``; with neither it is about the whole run.
-
-    ``found`` is what the rules have said already, because asking them uses one up. ``choices`` are those of the type
-    unless given; a person is the ``actor`` of what nobody but a person may answer. ``opened`` is told the gate's id.
-    """
-
-    type: GateTypeName
-    key: str
-    context: dict[str, Any]
-    task: str = ""
-    attempt: str = _RUN
-    standing: Standing = ""
-    found: tuple[int, Answer] | None = None
-    choices: tuple[str, ...] = ()
-    actor: Actor = "policy"
-    opened: Callable[[str], None] = lambda gate: None
 
 
 def ask(core: Core, question: Question) -> None:
@@ -56,7 +31,7 @@ def ask(core: Core, question: Question) -> None:
         return
     if question.standing == "runs_on":
         _open(core, question, {"checkpoint": "", "not_saved": RUNS_ON})
-    elif question.attempt == _RUN and not any(row.is_live for row in core.head.attempts.values()):
+    elif question.attempt == RUN and not any(row.is_live for row in core.head.attempts.values()):
         _open(core, question, {"checkpoint": "", "not_saved": IDLE})
     else:
         core.asking[question.attempt] = asyncio.ensure_future(_asked(core, question, core.clock.monotonic()))
@@ -67,7 +42,7 @@ def ask(core: Core, question: Question) -> None:
 
 def is_asking(core: Core, attempt: str) -> bool:
     """Whether a question about ``attempt``, or about the whole run, is about to be opened."""
-    return attempt in core.asking or _RUN in core.asking
+    return attempt in core.asking or RUN in core.asking
 
 
 async def stop_asking(core: Core) -> None:
@@ -92,13 +67,13 @@ async def _asked(core: Core, question: Question, began: float) -> None:
 
 
 async def _saved(core: Core, question: Question) -> dict[str, Any]:
-    return await (saved_before_all(core) if question.attempt == _RUN else saved_before(core, core.row(question.task)))
+    return await (saved_before_all(core) if question.attempt == RUN else saved_before(core, core.row(question.task)))
 
 
 def _is_due(core: Core, question: Question) -> bool:
     """Whether what is asked about is still there after its files were saved."""
     run = core.head.run
-    if question.attempt == _RUN:
+    if question.attempt == RUN:
         return run.over == question.key and run.state in ("running", "blocked")
     row, attempt = core.row(question.task), core.head.attempts[question.attempt]
     stopping = attempt.state == "stopping" or run.state == "draining"

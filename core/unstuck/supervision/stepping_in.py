@@ -17,8 +17,9 @@ from unstuck.supervision.asking import answer_gate, open_gate
 from unstuck.supervision.core import Core
 from unstuck.supervision.learning import ways_for
 from unstuck.supervision.possible import NextRung, why_not
-from unstuck.supervision.questions import Question, is_asking
+from unstuck.supervision.questions import is_asking
 from unstuck.supervision.timeouts import timeout_context
+from unstuck.supervision.types import Question
 from unstuck.text import admit
 
 __all__ = ["choose_rung", "extend", "hold", "refuse_in_hands", "step_in"]

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from unstuck.supervision.room import RoomKeeper, withdraw_old
 from unstuck.supervision.session import Session
 from unstuck.supervision.standstill import Standstill
 from unstuck.supervision.timers import Timers, keep_open, start_timer
+from unstuck.supervision.types import Back, Handed
 from unstuck.supervision.verification import Verifier
 from unstuck.text import Clean, one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints import CheckpointStore
@@ -90,7 +92,7 @@ class Supervisor:
         self._asleep = core.clock.asleep()
         deadlines.on_wake = self._note_sleep
         self._budget = Budget(core, deadlines)
-        Timers(core, deadlines)
+        Timers(core, deadlines, answer=partial(answer_gate, core.journal, actor="timer"))
         self.hooks: Hooks | None = None
         self.tools: Tools | None = None
         self.socket: Path | None = None
@@ -422,7 +424,7 @@ class Supervisor:
         stepping_in.choose_rung(self.core, task, level)
         await self.core.journal.committed()
 
-    async def hand_over(self, task: str) -> hands.Handed:
+    async def hand_over(self, task: str) -> Handed:
         """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`give_back`.
 
         Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
@@ -435,7 +437,7 @@ class Supervisor:
             raise
         return handed
 
-    async def give_back(self, handed: hands.Handed) -> hands.Back:
+    async def give_back(self, handed: Handed) -> Back:
         """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
 
         Durable with whatever is answered then: somebody who has filled the disk is not kept from making room.

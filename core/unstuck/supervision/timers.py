@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
+from unstuck.settings.models import TimerSettings
+from unstuck.supervision.core import Core
+from unstuck.supervision.deadlines import Deadlines
 from unstuck.text import admit
-
-if TYPE_CHECKING:
-    from unstuck.settings.models import TimerSettings
-    from unstuck.supervision.core import Core
-    from unstuck.supervision.deadlines import Deadlines
 
 __all__ = ["Timers", "keep_open", "start_timer", "timer_of"]
 
@@ -40,10 +38,10 @@ def keep_open(core: Core, gate: str) -> None:
 
 
 class Timers:
-    """Arms a deadline for every gate that counts down."""
+    """Arms a deadline for every gate that counts down; ``answer`` then gives the settings' answer to the gate."""
 
-    def __init__(self, core: Core, deadlines: Deadlines) -> None:
-        self._core, self._deadlines = core, deadlines
+    def __init__(self, core: Core, deadlines: Deadlines, *, answer: Callable[[str, Answer], object]) -> None:
+        self._core, self._deadlines, self._give = core, deadlines, answer
         core.journal.on_append(self._on_append)
 
     def _on_append(self, record: Record) -> None:
@@ -54,8 +52,6 @@ class Timers:
             self._deadlines.cancel(f"gate {event.gate}")
 
     def _answer(self, gate: str) -> None:
-        from unstuck.supervision.asking import answer_gate
-
         row = self._core.head.gates[gate]
         timer = timer_of(self._core, row.gate)
         if timer is None or row.status != "open" or row.gate.acts_at is None:
@@ -63,6 +59,6 @@ class Timers:
         text = admit(timer.approach or "")
         try:
             answer = Answer(choice=timer.answer, text=text, number=timer.number)
-            answer_gate(self._core.journal, gate, answer, actor="timer")
+            self._give(gate, answer)
         except UnstuckError:
             return  # the gate does not take it after all, and waits like any other

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from unstuck.errors import UsageError
-from unstuck.record.journal import read_records
 from unstuck.record.lock import Holder
+from unstuck.record.records import read_records
 from unstuck.supervision.ending import RunResult
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain

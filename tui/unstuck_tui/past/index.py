@@ -13,8 +13,8 @@ from unstuck.errors import RecordDamaged
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.heads import head_of
-from unstuck.record.journal import decoded, read_records
 from unstuck.record.log import Line, Position, read_lines
+from unstuck.record.records import decoded, read_records
 
 __all__ = ["LogIndex", "indexed", "last_of", "next_of"]
 

@@ -14,8 +14,8 @@ from unstuck.record.fold import fold
 from unstuck.record.state import State
 from unstuck.settings.models import Settings
 from unstuck.supervision.core import limits_of as rules_of
-from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.possible import NextRung
+from unstuck.supervision.types import Back, Handed
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.history import History

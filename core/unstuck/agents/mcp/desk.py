@@ -22,8 +22,8 @@ from unstuck.supervision.advice import Advice, Reported, advise
 from unstuck.supervision.core import Core
 from unstuck.supervision.gates import ASKED, CHOICES
 from unstuck.supervision.in_call import Call
-from unstuck.supervision.questions import Question
 from unstuck.supervision.saving import save_requested
+from unstuck.supervision.types import Question
 from unstuck.text import admit, one_line
 
 __all__ = ["Desk"]

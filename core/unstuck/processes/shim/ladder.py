@@ -11,7 +11,29 @@ from .table import Row, descendants, group_exists, is_there, send, tagged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .attendant import Attendant
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from .wire import Loop
+
+    class Target(Protocol):
+        """An agent to be ended, and the loop in which its shim hears of it."""
+
+        child: int
+        start: float
+        tag: str
+        loop: Loop
+        status: int | None
+        stop: dict[str, float] | None
+        frozen: bool
+        changed: bool
+        childless: bool
+        adopts: bool
+
+        def pump(self, until: Callable[[], bool], seconds: float) -> None: ...
+
+        def reap(self) -> None: ...
+
 
 POLL = 0.05  # where the system gives no descriptor for a process, or has none left
 SWEEP = {"interrupt": 0.0, "terminate": 1.0}  # for what an agent leaves behind when it ends by itself
@@ -29,7 +51,7 @@ class Ladder:
     ``blind``: without a process table only the agent and its group are known; the group then stands for the agent.
     """
 
-    def __init__(self, attendant: Attendant) -> None:
+    def __init__(self, attendant: Target) -> None:
         self.attendant = attendant
         self.agent = Row(os.getpid(), attendant.child, "?", attendant.start)
         self.known: dict[int, float] = {attendant.child: attendant.start}
