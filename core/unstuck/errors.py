@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "EXIT_CODES",
     "AgentNotFound",
     "AnswerRefused",
     "ChannelError",
@@ -57,6 +58,18 @@ __all__ = [
     "UsageError",
     "WorkspaceError",
 ]
+
+EXIT_CODES: dict[int, tuple[str, str]] = {
+    0: ("succeeded", "every task passed its check"),
+    1: ("incomplete", "the run ended with tasks that were skipped, abandoned, failed or not checked"),
+    2: ("", "wrong usage, plan, settings or answer; nothing was started"),
+    3: ("needs_person", "a question is open and nobody is there to answer; the run is paused"),
+    4: ("halted", "the run cannot continue: the baseline check stays broken, or nobody may be asked"),
+    5: ("budget", "a budget limit ended the run"),
+    6: ("", "the event log cannot be trusted or cannot be written, for example on a full disk"),
+    130: ("interrupted", "Ctrl+C, a signal or a stop ended the run; `--resume` continues it"),
+}
+"""Exit codes of the commands: the reason in the JSON result (empty outside a run) and the meaning."""
 
 
 class UnstuckError(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import subprocess
@@ -12,21 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-import yaml
-from pydantic import BaseModel
 
-from unstuck import errors
-from unstuck.runs import plan_file as plans
 from unstuck.runs.answer_file import load_answers
-from unstuck.settings.durations import parse_duration
-from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
-from unstuck.supervision.coordinator import result_of
 from unstuck.supervision.gates import CHOICES
 from unstuck.testing.acts import ACTS
-from unstuck_tui.actions import actions_of, keys_of
-from unstuck_tui.cli import cli
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^<!-- (?P<marker>[^>]+) -->\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -174,76 +163,6 @@ def test_completion_knows_the_commands(tmp_path: Path) -> None:
 
     assert offered("unstuck ru") == ["run", "runs"]
     assert offered("unstuck run --max") == ["--max-parallel"]
-
-
-def test_commands_are_those_there_are() -> None:
-    """Every command, and every option of ``run``, is in the README, and nothing that does not exist."""
-    context = click.Context(cli)
-    told = {names(row[0])[0].split()[1] for row in rows("Commands", "command")}
-    assert told == set(cli.list_commands(context))
-    run = cli.get_command(context, "run")
-    assert run is not None
-    options = {option for row in rows("Commands", "option of `run`") for option in re.findall(r"--[a-z-]+", row[0])}
-    known = {max(parameter.opts, key=len) for parameter in run.params if isinstance(parameter, click.Option)}
-    assert options | {"--project"} == known
-
-
-def test_keys_are_those_of_the_registry() -> None:
-    """Every key of the screen is in the README with what it does, in the words of the help."""
-    told = [(" ".join(names(row[0])), row[1]) for row in rows("The screen", "key")]
-    assert told == keys_of(actions_of("app", "main", "table", "dialog"))
-
-
-def test_exit_codes_are_those_of_the_code() -> None:
-    """The exit codes and reasons in the README are those that a run and an error can end with."""
-    table = {int(row[0]): (names(row[1]) or [""])[0] for row in rows("Exit codes", "code")}
-    reasons = re.findall(r'exit_reason="(\w+)", exit_code=(\d+)', inspect.getsource(result_of))
-    assert reasons
-    assert {int(code): reason for reason, code in reasons} == {code: reason for code, reason in table.items() if reason}
-    raised = {getattr(errors, name).exit_code for name in errors.__all__}
-    assert raised <= set(table)
-
-
-def values(model: BaseModel, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting by its dotted name, with its value."""
-    for name in type(model).model_fields:
-        value = getattr(model, name)
-        if isinstance(value, BaseModel):
-            yield from values(value, f"{above}{name}.")
-        else:
-            yield above + name, value
-
-
-def test_settings_are_those_of_the_code() -> None:
-    """Every setting is in the README with its real default."""
-    table = {names(row[0])[0]: row[1] for row in rows("Settings", "key")}
-    known = dict(values(Settings()))
-    assert set(table) == set(known)
-    for name, default in known.items():
-        if name == "timeouts":
-            continue
-        told = table[name]
-        given = parse_duration(told) if isinstance(default, float) else yaml.safe_load(told)
-        assert given == (list(default) if isinstance(default, tuple) else default), name
-
-
-def test_time_limits_are_those_of_the_code() -> None:
-    """Every agent type is in the README with its real time limit."""
-    told = {name: parse_duration(row[1]) for row in rows("Settings", "agent type") for name in names(row[0])}
-    assert told == dict(DEFAULT_TIMEOUTS)
-
-
-@pytest.mark.parametrize(
-    ("head", "known"),
-    [
-        ("key", plans._PLAN_KEYS),
-        ("key of an agent", plans._AGENT_KEYS),
-        ("key of a task", plans._TASK_KEYS),
-    ],
-)
-def test_plan_keys_are_those_of_the_code(head: str, known: tuple[str, ...]) -> None:
-    """Every key of a plan is in the README, and none that would be refused."""
-    assert sorted(names(row[0])[0] for row in rows("Plans", head)) == sorted(known)
 
 
 def test_acts_are_those_of_the_code() -> None:

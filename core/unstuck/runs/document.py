@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +146,7 @@ class Document:
 class Section:
     """One mapping of a document; a reader gives None where a key is missing, or wrong and noted."""
 
-    def __init__(self, document: Document, node: yaml.Node, name: str, keys: Sequence[str]) -> None:
+    def __init__(self, document: Document, node: yaml.Node, name: str, keys: Collection[str]) -> None:
         self.document, self.root, self.name = document, node, name
         self.nodes: dict[str, yaml.Node] = {}
         self.unclear = not isinstance(node, yaml.MappingNode)

@@ -23,18 +23,47 @@ from unstuck.settings.models import BudgetSettings
 from unstuck.settings.problems import settings_error
 from unstuck.text import admit, one_line, sanitise
 
-__all__ = ["ID_SHAPE", "is_task_id", "load_plan"]
+__all__ = ["AGENT_KEYS", "ID_SHAPE", "PLAN_KEYS", "TASK_KEYS", "is_task_id", "load_plan"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 ID_SHAPE = "up to 64 letters, digits, `.`, `_`, `-`, a letter or digit first, no `..`, no `.lock` or `.` last"
 """What :func:`is_task_id` asks of a task's id, in words for a message."""
-_PLAN_KEYS = (
-    "project", "verify", "setup", "max_parallel", "budget", "remediation", "unverified", "agents", "tasks", "settings",
-)  # fmt: skip
-_AGENT_KEYS = ("preset", "arguments", "type", "command", "signals", "hold", "prompt")
-_TASK_KEYS = (
-    "id", "agent", "prompt", "verify", "needs", "timeout", "idle", "isolation", "after_skip", "mode",
-)  # fmt: skip
+PLAN_KEYS: Mapping[str, str] = {
+    "agents": "Agents by name.",
+    "tasks": "List of tasks.",
+    "project": "Project directory, relative to the plan file. Without it, the current directory.",
+    "verify": "Check of every task without one of its own. If it fails before any work, Unstuck repairs that first.",
+    "setup": "Shell command that runs once in each new worktree.",
+    "max_parallel": "Number of tasks that may run at the same time.",
+    "remediation": "Agent that repairs a failing baseline check. Without one, Unstuck asks you.",
+    "unverified": "`accept` counts a task without a check as done; `reject` is the default.",
+    "settings": "Settings for this plan.",
+    "budget": "Limits of the run: `tokens`, `cost` and `time`, each optional.",
+}
+"""Keys of a plan with their meaning."""
+AGENT_KEYS: Mapping[str, str] = {
+    "preset": "Name of a known agent, instead of `command`.",
+    "arguments": "More arguments for the known agent, as text or a list.",
+    "command": "Command, as text or a list. It may contain `{prompt}`, `{prompt_file}` and `{session}`.",
+    "type": "Agent type, which sets the time limit; `default` without it.",
+    "signals": "`true` counts an attempt without a status line as a failure of the agent.",
+    "prompt": "`stdin` passes the prompt on standard input; `auto` is the default.",
+    "hold": "What an agent does while a question about its task is open: `freeze`, `none`, or `step` (needs hooks).",
+}
+"""Keys of an agent with their meaning."""
+TASK_KEYS: Mapping[str, str] = {
+    "id": "Name of the task: up to 64 letters, digits, `.`, `_`, `-`.",
+    "prompt": "What the agent has to do.",
+    "agent": "Name of the agent. Optional if the plan has only one.",
+    "verify": "Check of this task. It may fail before the work begins, because passing it is the goal.",
+    "needs": "Tasks that have to succeed first.",
+    "timeout": "Time limit of an attempt.",
+    "idle": "Time an attempt may show no sign of life.",
+    "isolation": "`worktree` or `shared`. In a git repository, `worktree` is the default if two tasks may run at once.",
+    "after_skip": "What happens to tasks that need this one if it is skipped: `block` (default), `run` or `skip`.",
+    "mode": "`direct` retries, then asks; `orchestrated` is the default and uses every escalation level.",
+}
+"""Keys of a task with their meaning."""
 
 
 def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
@@ -44,7 +73,7 @@ def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
     a worktree of its own unless the plan says otherwise.
     """
     document = Document(path)
-    top = Section(document, document.root, "the plan", _PLAN_KEYS)
+    top = Section(document, document.root, "the plan", PLAN_KEYS)
     agents = _agents(top)
     sections = _task_sections(top)
     _add_presets(top, sections, agents)
@@ -122,7 +151,7 @@ def _agents(top: Section) -> dict[str, PlannedAgent]:
     for name, (key, node) in top.document.pairs(top.nodes["agents"], "`agents`").items():
         if not _ID.fullmatch(name):
             top.document.wrong(key, f"an agent's name has up to 64 letters, digits, `.`, `_`, `-`: {one_line(name)!r}")
-        section = Section(top.document, node, f"agent `{one_line(name)}`", _AGENT_KEYS)
+        section = Section(top.document, node, f"agent `{one_line(name)}`", AGENT_KEYS)
         agents[name] = PlannedAgent(
             name=name,
             command=_preset(section) if "preset" in section.nodes else _command(section),
@@ -189,7 +218,7 @@ def _task_sections(top: Section) -> dict[str, Section]:
     if not nodes:
         top.wrong("tasks", "the plan has no tasks")
     for node in nodes:
-        section = Section(top.document, node, "a task", _TASK_KEYS)
+        section = Section(top.document, node, "a task", TASK_KEYS)
         if (id := section.text("id", required=True)) is None:
             continue
         if id in sections:

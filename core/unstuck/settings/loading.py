@@ -16,7 +16,7 @@ from unstuck.settings.problems import printable, settings_error, shown
 from unstuck.settings.reading import line_of, read_mapping, read_value
 from unstuck.settings.screen import SCREEN_NAMES
 
-__all__ = ["default_user_file", "load_settings"]
+__all__ = ["USERS_ONLY", "default_user_file", "load_settings"]
 
 _PREFIX = "UNSTUCK_"
 # What the supervisor tells its agents, where its own places lie, and how many rounds the project's tests run.
@@ -26,7 +26,7 @@ _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")
 # What is kept of the record and of saved files, what reaches the user's branch, and who judges a run that was cut off
 # is not for the one whose doings they are.
-_USERS_ONLY = (
+USERS_ONLY = (
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
@@ -134,7 +134,7 @@ def _checked(layer: _Layer) -> dict[str, Any]:
     """The layer's values under their plain names, marked with where they come from."""
     source = printable(layer.source)
     values = _plain(source, layer.values)
-    for name in _USERS_ONLY if not layer.trusted else ():
+    for name in USERS_ONLY if not layer.trusted else ():
         if name in values:
             raise SettingsError(source, name, "cannot be set by a file of the project, which an agent can edit")
     for name in SCREEN_NAMES if not layer.own else ():

@@ -153,7 +153,9 @@ class AutoResolve(_Frozen):
     """
 
     pattern: Pattern
+    """Regular expression that the failure has to match."""
     action: Text
+    """Hint for the agent, or ``run CMD``."""
     trusted: bool = False
 
     @property
@@ -174,12 +176,23 @@ class FailureHandlerSettings(_Frozen):
     """How far the ladder goes: tries per rung, attempts per climb, and what never climbs it."""
 
     max_retries: Rungs = 3
+    """Number of retries before Unstuck tries a new approach."""
     max_pivots: Rungs = 3
+    """Number of new approaches before Unstuck starts research."""
     max_research: Rungs = 2
+    """Number of research rounds before Unstuck asks you."""
     skip_to_ask: tuple[Pattern, ...] = ()
+    """Regular expressions. A failure that matches one becomes a question at once."""
     auto_resolve: tuple[AutoResolve, ...] = ()
+    """List of ``pattern`` and ``action``. The action is a hint for the agent, or ``run CMD`` to run a command first.
+    A project file cannot run a command.
+    """
     patterns: tuple[KnownWay, ...] = ()
+    """List of ``pattern``, ``approach`` and an optional ``confidence`` from 0 to 1. A new approach for failures that
+    match.
+    """
     max_attempts: Count = 20
+    """Total number of automatic attempts for one failure, whatever the other limits allow."""
 
 
 class TimerSettings(_Frozen):
@@ -228,8 +241,11 @@ class BudgetSettings(_Frozen):
     """What a run may use up: ``tokens``, ``cost`` as the agents state it, ``time`` in seconds; None is no limit."""
 
     tokens: Annotated[int | None, BeforeValidator(_tokens)] = None
+    """Number of tokens a run may use, as its agents report them."""
     cost: Annotated[float | None, BeforeValidator(_cost)] = None
+    """Cost of a run in US dollars, as its agents report it."""
     time: Annotated[float | None, BeforeValidator(_time)] = None
+    """Time a run may work."""
 
 
 class EvaluatorSettings(_Frozen):
@@ -254,60 +270,85 @@ Timers = Annotated[
 
 
 class Settings(ScreenSettings):
-    """Everything a user may set. Times are seconds, ``output_limit`` (per attempt) and ``prompt_limit`` bytes.
-
-    ``timeouts`` overrides the default limits by agent type, ``agent_timeout`` holds for every other type;
-    ``survivors`` says what becomes of an agent that has outlived a killed supervisor where nobody can be asked;
-    ``recovery`` what becomes of an attempt that was cut off, and ``evaluator`` who may propose something about it;
-    ``check_interval`` bounds how late a limit may be noticed; past ``prompt_limit`` a prompt goes by file;
-    ``results`` is the way of what tasks did in work trees of their own to the user's branch: left on the run's
-    ``branch``, by ``fast_forward`` only, or with a ``merge`` where that is not possible;
-    ``hold_limit`` is how often a held call is denied before its attempt is stopped; ``disk_wait`` is how long a run
-    that nobody watches waits for room on a full disk; ``keep_runs``, ``keep_days`` and ``keep_bytes`` bound how many
-    old runs stay, each for itself; ``keep_checkpoints``, ``keep_checkpoint_days`` and ``keep_checkpoint_bytes`` do so
-    for checkpoints, which leave out files over ``checkpoint_file_limit`` bytes. A restore that overwrites or removes
-    more than ``restore_share`` of a tree's files is asked about. ``timers`` say by the type of a gate what answers it
-    by itself; without one it waits for ever. ``after_quota`` says whether a task that waited long for a quota goes on
-    by itself; ``prompts`` are the user's own words for a rung. ``experimental`` says whether agents may be
-    used by protocols that their own makers call experimental.
-    """
+    """Everything a user may set; times are in seconds, sizes in bytes."""
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
     task_failure_limit: Count = 3
+    """Number of times the agent itself may fail (crash, timeout, missing status line) before Unstuck asks you."""
     remediation_attempts: Rungs = 3
+    """Number of attempts to repair a failing baseline check."""
     agent_timeout: Seconds = 900.0
+    """Time limit of an attempt, for agent types without a limit of their own."""
     timeouts: Annotated[Mapping[str, Seconds], BeforeValidator(_with_default_timeouts)] = Field(
         default_factory=lambda: dict(DEFAULT_TIMEOUTS)
     )
+    """Time limits by agent type. See the table below."""
     idle_timeout: Seconds = 300.0
+    """Time an attempt may show no sign of life."""
     verify_timeout: Seconds = 600.0
+    """Time limit of a check."""
     check_interval: Seconds = 10.0
+    """Accepted for old files and ignored. Time limits are exact."""
     window_size: Annotated[int, BeforeValidator(_whole(2, 100))] = 3
+    """Number of identical failures that count as a loop."""
     max_parallel: Annotated[int, BeforeValidator(_whole(1, 64))] = 2
+    """Number of tasks that may run at the same time."""
     ask: Literal["always", "never"] = "always"
+    """``never`` stops the run instead of asking a person."""
     survivors: Literal["stop", "adopt"] = "stop"
+    """What happens to an orphan (an agent that outlived its supervisor) if nobody can be asked. ``adopt`` lets it
+    work on.
+    """
     recovery: Literal["continue", "retry", "ask"] = "continue"
+    """How an interrupted attempt continues if nobody can be asked. ``continue`` keeps the files, ``retry`` restores
+    them first, ``ask`` waits for a person.
+    """
     evaluator: Annotated[EvaluatorSettings | None, BeforeValidator(_evaluator)] = None
+    """Command of an agent that suggests how an interrupted run continues, or a mapping of ``command`` and
+    ``timeout``.
+    """
     unverified: Literal["reject", "accept"] = "reject"
+    """``accept`` counts a task without a check as done."""
     results: Annotated[Literal["branch", "fast_forward", "merge"], BeforeValidator(_plain_word)] = "branch"
+    """How results reach your branch at the end of a run."""
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
+    """Bytes of an attempt's output that are kept."""
     prompt_limit: Annotated[int, BeforeValidator(_whole(1_000, 130_000))] = 100_000
+    """Longest prompt, in bytes, that is passed as an argument. A longer prompt is passed in a file."""
     hold_limit: Rungs = 3
+    """Number of times a held tool call is refused before the attempt is stopped."""
     disk_wait: Seconds = 600.0
+    """Time a run without a screen waits for space on a full disk."""
     keep_runs: Annotated[int, BeforeValidator(_whole(1, 1_000_000))] = 200
+    """Number of ended runs that are kept."""
     keep_days: Annotated[int, BeforeValidator(_whole(1, 36_500))] = 90
+    """Number of days an ended run is kept. The ten newest runs always stay."""
     keep_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 10 * 2**30
+    """Bytes of ended runs that are kept."""
     keep_checkpoints: Annotated[int, BeforeValidator(_whole(1, 10_000))] = 200
+    """Number of checkpoints that are kept."""
     keep_checkpoint_days: Annotated[int, BeforeValidator(_whole(1, 36_500))] = 30
+    """Number of days a checkpoint is kept."""
     keep_checkpoint_bytes: Annotated[int, BeforeValidator(_whole(2**20, 2**50))] = 2 * 2**30
+    """Bytes that all checkpoints may use."""
     checkpoint_file_limit: Annotated[int, BeforeValidator(_whole(1_000, 2**40))] = 100 * 2**20
+    """Files over this number of bytes are not saved. The checkpoint lists them."""
     restore_share: Annotated[float, BeforeValidator(_share)] = 0.3
+    """Share of the files that a restore may overwrite or remove without asking. Up to 20 files never need a question.
+    """
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     timers: Timers = Field(default_factory=dict)
+    """Questions that answer themselves: question type, then ``after``, ``answer``, and its ``number`` or
+    ``approach``.
+    """
     after_quota: Literal["ask", "resume"] = "ask"
+    """``resume`` lets a task continue after a quota wait of more than ten minutes. ``ask`` waits for you."""
     prompts: Prompts = Field(default_factory=dict)
+    """Your own text for an escalation level."""
     experimental: Literal["reject", "accept"] = "reject"
+    """``accept`` allows agent protocols that the agent's maker calls experimental."""
     language: Literal["en"] = "en"
+    """Language of messages."""
 
     def timeout_for(self, agent_type: str) -> float:
         """How many seconds an attempt of this type of agent may take."""

@@ -51,22 +51,22 @@ def _keys(value: object) -> dict[str, str]:
 
 
 class ScreenSettings(BaseModel):
-    """How the screen looks, what its keys are, and how it reaches somebody who is elsewhere.
-
-    ``notify`` is how a notification goes out while the terminal is not focused, ``notify_command`` the words of the
-    program that takes it where that is ``command``: never text for a shell. ``title``: whether the terminal's title
-    says what needs the person. ``dialogs``: whether a stuck task's question comes up by itself or waits in the list.
-    ``keys`` are other keys for actions by their ids; which ids and keys there are the screen knows.
-    """
+    """Screen, keys and notifications; only the user's own settings hold for them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     notify: Annotated[Literal["off", "bell", "osc9", "osc99", "osc777", "command"], BeforeValidator(_switch)] = "bell"
+    """How you are notified while the terminal has no focus."""
     notify_command: Annotated[tuple[str, ...], BeforeValidator(_command)] = ()
+    """Program that receives a notification, and its arguments: ``[notify-send, unstuck]``."""
     title: Annotated[bool, BeforeValidator(_whether)] = True
+    """Whether the terminal title shows what needs you."""
     theme: Annotated[Literal["dark", "light", "ansi"], BeforeValidator(_switch)] = "dark"
+    """Colours of the screen. ``ansi`` uses only the terminal's own 16 colours."""
     dialogs: Annotated[Literal["pop", "list"], BeforeValidator(_switch)] = "pop"
+    """``list`` keeps every question in the list until you open it."""
     keys: Annotated[Mapping[str, str], BeforeValidator(_keys)] = Field(default_factory=dict)
+    """Other keys for actions: action id, then key."""
 
 
 SCREEN_NAMES = tuple(ScreenSettings.model_fields)

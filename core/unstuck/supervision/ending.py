@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from unstuck.errors import EXIT_CODES
 from unstuck.record import events as e
 from unstuck.record.state import State, TaskRow
 from unstuck.supervision.cleaning import clean_own
@@ -35,6 +36,11 @@ async def record_end(core: Core) -> RunResult:
     return result
 
 
+def _ended(reason: str) -> RunResult:
+    (code,) = (code for code, (name, _) in EXIT_CODES.items() if name == reason)
+    return RunResult(exit_reason=reason, exit_code=code)
+
+
 def _word(row: TaskRow) -> str:
     return row.status or row.state
 
@@ -43,14 +49,14 @@ def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:
     """What the state of a quiet run means for its caller."""
     run = state.run
     if run.failed:
-        return RunResult(exit_reason="halted", exit_code=4)
+        return _ended("halted")
     if run.stopping == "budget":
-        return RunResult(exit_reason="budget", exit_code=5)
+        return _ended("budget")
     if run.stopping:
-        return RunResult(exit_reason="interrupted", exit_code=130)
+        return _ended("interrupted")
     if state.open_gates():
-        return RunResult(exit_reason="needs_person", exit_code=3)
+        return _ended("needs_person")
     good = {"succeeded", "unverified"} if accept_unverified else {"succeeded"}
     if all(row.status in good for row in state.tasks.values()):
-        return RunResult(exit_reason="succeeded", exit_code=0)
-    return RunResult(exit_reason="incomplete", exit_code=1)
+        return _ended("succeeded")
+    return _ended("incomplete")
