@@ -29,7 +29,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents check format format-check lint types contracts bench screenshots clean
+.PHONY: help setup demo test agents check format format-check lint types contracts bench screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,11 @@ bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis 
 
 screenshots: $(READY) ## take a picture of every screen from real runs, into screenshots/
 	$(BIN)/python -m tests.screenshots
+
+docs: $(APP) ## build the documentation site into build/site; its packages are installed for this target only
+	@$(PIP) --no-compile --group docs
+	$(BIN)/python -m docs.generator build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove .venv and every cache
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

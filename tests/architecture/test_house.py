@@ -14,7 +14,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "tui")
-PLACES = (*PACKAGES, "tests", ".ci")
+PLACES = (*PACKAGES, "docs", "tests", ".ci")
 LONGEST = 600
 # Texts that tests feed to the product may show any path; in what is shipped none may point at somebody's machine.
 FORBIDDEN = {
@@ -105,7 +105,8 @@ def test_check_runs_everything_in_order() -> None:
 def test_pins_cover_what_is_declared() -> None:
     """Every declared dependency, tool and build requirement has one exact version in ``constraints.txt``."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))
-    declared = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    groups = project["dependency-groups"]
+    declared = [*project["project"]["dependencies"], *groups["dev"], *groups["docs"]]
     declared += project["build-system"]["requires"]
     pinned = dict(line.split("==") for line in lines(TOP / "constraints.txt") if not line.startswith("#"))
     names = {re.split(r"[<>=~! ]", requirement)[0].lower() for requirement in declared}

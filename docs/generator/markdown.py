@@ -1,0 +1,31 @@
+"""Markdown from values of the code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+
+__all__ = ["code", "prose", "table"]
+
+_ROLE = re.compile(r":\w+:`([^`]+)`")
+
+
+def code(text: str) -> str:
+    """Inline code; empty text stays empty."""
+    return f"`{text}`" if text else ""
+
+
+def prose(docstring: str | None) -> str:
+    """A docstring as Markdown: its roles and double backquotes become inline code."""
+    return _ROLE.sub(r"`\1`", inspect.cleandoc(docstring or "")).replace("``", "`")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; line breaks and bars inside a cell cannot break it."""
+    lines = (map(_cell, row) for row in (head, ["---"] * len(head), *rows))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
