@@ -48,7 +48,7 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     assert {page: links for page, links in found.items() if links} == {}
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", ["README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_every_link_of_the_repository_leads_somewhere(name: str) -> None:
     """The documents at the top of the repository link to files and headings that exist."""
     assert list(broken(TOP / name, (TOP / name).read_text("utf-8"))) == []

@@ -1,23 +1,19 @@
-"""The README's recipes for frameworks, run as they stand there with the frameworks themselves and no model."""
+"""The documented recipes for frameworks, run as they stand there with the frameworks themselves and no model."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests.documents import block
 from tests.real_agents.conftest import CACHE, ENVIRON, PATIENCE
 from tests.real_agents.environments import PROJECT, environment
 from tests.real_agents.scripted_model import Asked, ScriptedModel, Turn
 
 pytestmark = pytest.mark.agents
-
-README = (PROJECT / "README.md").read_text("utf-8")
-BLOCK = re.compile(r"^<!-- (recipe[^>]*) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RECIPES = dict(BLOCK.findall(README))
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +57,8 @@ def place(frameworks: Path, repo: Path, isolated: Path) -> Place:
 @pytest.mark.parametrize(("name", "said"), [("pydantic-ai", ""), ("langgraph", "Ann\n")])
 def test_a_script(name: str, said: str, place: Place) -> None:
     """The first attempt fails or asks, the second one has heard why, or the answer."""
-    (place.repo / "greet.py").write_text(RECIPES[f"recipe: {name}, as greet.py"], encoding="utf-8")
-    assert place.run("python", "greet.py", input=said) == RECIPES[f"recipe prints: {name}"]
+    (place.repo / "greet.py").write_text(block(f"recipe: {name}, as greet.py"), encoding="utf-8")
+    assert place.run("python", "greet.py", input=said) == block(f"recipe prints: {name}")
     assert (place.repo / "greeting.txt").read_text("utf-8").strip() == f"hello {said}".strip()
 
 
@@ -74,7 +70,7 @@ def test_a_program_with_a_class_of_its_own(place: Place) -> None:
         commands = ("ls no-such-file", f"echo {words} > greeting.txt", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
         return Turn(text="So be it.", command=commands[min(asked.answered, 2)])
 
-    (place.repo / "supervised.py").write_text(RECIPES["recipe: mini-swe-agent, as supervised.py"], encoding="utf-8")
+    (place.repo / "supervised.py").write_text(block("recipe: mini-swe-agent, as supervised.py"), encoding="utf-8")
     with ScriptedModel(answer) as model:
         place.environ |= {
             "MSWEA_CONFIGURED": "true",
@@ -84,7 +80,7 @@ def test_a_program_with_a_class_of_its_own(place: Place) -> None:
             "OPENAI_API_KEY": "none",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }
-        place.run("sh", "-ec", RECIPES["recipe: mini-swe-agent"])
+        place.run("sh", "-ec", block("recipe: mini-swe-agent"))
         assert model.failures == []
     assert place.steps() == [("failure", 2), ("success", 0)] * 2
     assert (place.repo / "greeting.txt").read_text("utf-8") == "hello\n"

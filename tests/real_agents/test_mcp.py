@@ -81,8 +81,9 @@ def show_question(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("name", list(KNOWN))
 def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) -> None:
-    """As README says it is set up. Its first turn finds the tool; the question comes up on the screen; it waits for two
-    minutes, and the model's next request holds what the person has typed. In the end the settings are what they were.
+    """The documented set-up works: the first turn finds the tool, and the question comes up on the screen. The agent
+    waits for two minutes, and the model's next request holds what the person has typed. In the end the settings are
+    what they were.
     """
     one = lab(name, asks)
     settings = KNOWN[name].file("home", root=one.repo, environ=one.environ)

@@ -1,12 +1,12 @@
-"""What README tells people to type, typed: with real agents, and nothing added."""
+"""What the documents tell people to type, typed: with real agents, and nothing added."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import ptyprocess
 import pytest
+from tests.documents import commands
 from tests.real_agents.conftest import Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
 from tests.real_agents.sessions import Session
@@ -16,14 +16,12 @@ from unstuck_tui.actions import key_of
 
 pytestmark = pytest.mark.agents
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-COMMANDS = [line.partition("   #")[0].strip() for line in README.splitlines() if line.startswith("unstuck ")]
 TEST = 'def test_it():\n    assert open("greeting.txt").read() == "hello\\n"\n'
 
 
 def recipe(words: str) -> str:
-    """The only command of README that begins so, or has this end."""
-    (found,) = {line for line in COMMANDS if re.fullmatch(words, line)}
+    """The only command of the documents that begins so, or has this end."""
+    (found,) = {line for line in commands() if re.fullmatch(words, line)}
     return found
 
 

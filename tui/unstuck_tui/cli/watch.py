@@ -39,7 +39,7 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
     Where a run is live here already this is a second screen of it: it shows that run and takes answers for it, and
     leaving it changes nothing.
 
-    Each of their sessions is a task. Their hooks have to call `unstuck-hook claude`; the README says where that goes.
+    Each of their sessions is a task. Install their hooks with `unstuck hooks install AGENT`.
     """
     ctx.exit(asyncio.run(_watch(project, verify, options)).exit_code)
 
