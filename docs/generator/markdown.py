@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import re
 from collections.abc import Iterable, Sequence
 
 __all__ = ["code", "prose", "table"]
 
+_CODE = re.compile(r"`([^`]*)`")
 _ROLE = re.compile(r":\w+:`([^`]+)`")
 
 
@@ -28,4 +30,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return _CODE.sub(_without_bars, " ".join(text.split()))
+
+
+def _without_bars(found: re.Match[str]) -> str:
+    """Inline code with a bar as HTML: Markdown shows the backslash that would protect it."""
+    inside = found[1]
+    return f"<code>{html.escape(inside).replace('|', '&#124;')}</code>" if "|" in inside else found[0]

@@ -83,6 +83,7 @@ def _nav() -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _first(text: str) -> str:
-    """The first paragraph of prose on a page."""
-    paragraphs = (paragraph for paragraph in text.split("\n\n") if re.match(r"[A-Z`*\[]", paragraph))
-    return " ".join(re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", next(paragraphs, "")).split())
+    """The first sentence of a page."""
+    paragraph = next(part for part in text.split("\n\n") if re.match(r"[A-Z*\[]|`[^`]", part))
+    plain = " ".join(re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", paragraph).split())
+    return re.split(r"(?<=[.:!?])\s", plain, maxsplit=1)[0]

@@ -48,6 +48,13 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     assert {page: links for page, links in found.items() if links} == {}
 
 
+def test_no_cell_of_a_table_shows_a_backslash(site: Path) -> None:
+    """A bar inside code, as in ``float | None``, reads as it is meant."""
+    rows = [line for page in site.rglob("*.md") for line in page.read_text("utf-8").splitlines() if line[:1] == "|"]
+    assert any("&#124;" in row for row in rows)
+    assert [row for row in rows if "\\|" in row] == []
+
+
 @pytest.mark.parametrize("name", ["README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_every_link_of_the_repository_leads_somewhere(name: str) -> None:
     """The documents at the top of the repository link to files and headings that exist."""
