@@ -24,7 +24,7 @@ from unstuck.testing.acts import ACTS
 from unstuck_tui.keymap import checked_keys
 
 TRY = re.compile(r"try: (?P<place>[\w/]+)(?:, exits (?P<code>\d+))?(?:, as (?P<file>\S+))?")
-RUN = re.compile(r"\b\d{8}-\d{6}\b")
+RUN = re.compile(r"\b\d{8}-\d{6}(?:-\d+)?\b")
 GATE = re.compile(r"\bg\d+-[0-9a-f]{4}\b")
 VARYING = (
     (re.compile(r"\d\d:\d\d:\d\d"), "TIME"),
