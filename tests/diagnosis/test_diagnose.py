@@ -27,6 +27,8 @@ FRAGMENTS = st.sampled_from(
         "a.c:1:2: error: expected ';'",
         "CMake Error at CMakeLists.txt:3 (find_package):",
         "thread 'x' panicked at src/a.rs:1:2:",
+        "thread 'x' panicked at 'left",
+        " right', src/a.rs:1:2",
         "panic: no",
         "\tat a.B.c(B.java:3)",
         "Caused by: a.b.CException: no",

@@ -208,6 +208,8 @@ def test_its_own_words_are_no_failure() -> None:
         "E   assert 1 == 2\nFAILED a.py::b - x\n",
         "[" * 200 + "\n",
         "thread 'x' panicked at a.rs:1:2:\n",
+        "thread 'x' panicked at 'no\n",
+        "thread 'x' panicked at 'no\n left\n right', a.rs:1:2\n",
         "Error: x Error: x ERROR error: failed\n",
     ],
 )
