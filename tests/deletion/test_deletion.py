@@ -468,7 +468,7 @@ def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> No
 # --- when something fails ---------------------------------------------------------------------------------------------
 
 
-def test_a_look_that_fails_once_removes_nothing(house: Any, shimmed: Any) -> None:
+def test_a_failed_reopening_removes_nothing(house: Any, shimmed: Any) -> None:
     """A git that fails for a moment is no proof that there are no branches: nothing goes, and the next try works.
 
     What is still there after a deletion is an error, and named.

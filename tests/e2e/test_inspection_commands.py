@@ -1,4 +1,4 @@
-"""Looking at runs, checking their record, answering their questions and asking what a failure is."""
+"""Commands that inspect runs, check their event log, answer questions and diagnose a failure."""
 
 from __future__ import annotations
 

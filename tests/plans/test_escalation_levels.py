@@ -1,4 +1,4 @@
-"""Every rung of the ladder has its effect in what the agent is told and in its files."""
+"""Every escalation level changes the prompt of the next attempt and its files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def alone(bench, script, *, verify, settings=None, **task):
     )
 
 
-def test_each_rung_is_in_the_prompt_and_in_the_files(bench):
+def test_each_level_changes_the_prompt_and_the_files(bench):
     """Retry keeps my edits, pivot sets them back and names another way, research hands over what it found."""
     bench.write({"app.py": "def page():\n    return 1\n", "old.txt": "old\n", "check.py": CHECK})
     script = (
@@ -61,7 +61,7 @@ def test_a_broken_build_goes_back_to_the_last_good_files(bench):
     assert bench.result("app.py") == "x = 2\n"
 
 
-def test_a_passing_trouble_is_waited_out(bench):
+def test_a_transient_failure_is_waited_out(bench):
     """Too many requests: the same words again after a moment, no rung used, and the record says it passed."""
     script = "[ $n != 1 ] || { echo 'HTTP 429 Too Many Requests' >&2; exit 1; }; echo ok > done.txt"
     done = bench.run(alone(bench, script, verify="test -f done.txt"))

@@ -1,4 +1,4 @@
-"""A person works in a task's tree themselves: the agent stands still, and is told what they changed. Real agents."""
+"""Takeover: a person edits files in a task's worktree, and the agent hears which. Real agents."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def desk(repo: Path, tmp_path: Path, clock: ManualClock) -> Any:
     return opened
 
 
-async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
+async def test_the_agent_hears_which_files_a_person_changed(desk: Any) -> None:
     """Its process stands still while I edit; the diff is in the record, and its next attempt begins with it and why."""
     async with desk() as at:
         working = at.works()
@@ -129,7 +129,7 @@ async def test_nothing_reaches_the_agent_by_another_way(desk: Any) -> None:
         assert (await working).status == "skipped"
 
 
-async def test_an_agent_that_is_killed_meanwhile_has_no_successor_under_my_hands(desk: Any) -> None:
+async def test_no_agent_starts_during_a_takeover(desk: Any) -> None:
     """Its process is killed while I am in its files: nothing is checked or begun there before I am back.
 
     What comes then is told that somebody has been there.
@@ -165,7 +165,7 @@ async def test_a_run_that_is_stopped_waits_for_nobody(desk: Any) -> None:
         assert (await working).status == "cancelled"
 
 
-async def test_whoever_gives_up_taking_over_keeps_nobody_out(desk: Any) -> None:
+async def test_a_cancelled_takeover_blocks_nothing(desk: Any) -> None:
     """The screen is left while the files are being saved for me: the question takes its answer from elsewhere."""
     async with desk() as at:
         working = at.works()
@@ -181,7 +181,7 @@ async def test_whoever_gives_up_taking_over_keeps_nobody_out(desk: Any) -> None:
         assert (await working).status == "abandoned"
 
 
-async def test_taken_again_all_of_it_is_told(desk: Any) -> None:
+async def test_a_second_takeover_reports_both_changes(desk: Any) -> None:
     """Back without an answer and once more into the tree: the second time nothing of the first is forgotten."""
     async with desk() as at:
         working = at.works()

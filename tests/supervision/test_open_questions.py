@@ -1,4 +1,4 @@
-"""Questions and people: what waits, what goes on meanwhile, and what becomes of those that depend on it."""
+"""Open questions: they wait, other tasks continue, and dependents follow the rule that was shown."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def claims(guidance: Guidance) -> Report:
     return Report(exit_code=0, signal="complete")
 
 
-async def test_tokens_are_counted_by_rung(repo: Path, records: Any) -> None:
+async def test_tokens_are_counted_by_escalation_level(repo: Path, records: Any) -> None:
     """What each rung has cost, as the agent reports it, stands in the question."""
     settings = Settings.model_validate({"failure_handler": {**ASK_AT_ONCE, "max_retries": 2}})
 

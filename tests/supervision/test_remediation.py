@@ -1,4 +1,4 @@
-"""The ground is mended by an agent that has troubles of its own, and results come together that do not fit."""
+"""Remediation of a failing baseline: an agent that fails, costs or conflicts, and a baseline that fails again."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_a_remediation_agent_that_is_stopped_is_a_failed_remediation(broke
         assert stopped.is_set()
 
 
-async def test_mended_ground_that_does_not_fit_is_a_failed_remediation(broken: Path) -> None:
+async def test_a_remediation_that_conflicts_with_results_has_failed(broken: Path) -> None:
     """What a task brought in while the ground was mended may not fit to it: I am asked, and nothing is lost."""
     mending, integrated = asyncio.Event(), asyncio.Event()
 
@@ -201,7 +201,7 @@ class Spending:
         return Receipt()
 
 
-async def test_who_mends_the_ground_is_within_the_budget_too(broken: Path, records: Any) -> None:
+async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, records: Any) -> None:
     """What the remediation agent uses is counted; past the budget it is ended and none is sent until I give more."""
     mender, settings = Spending(), Settings.model_validate({"budget": {"tokens": 50}})
     async with Supervisor.open(broken, settings, person=True) as supervisor:
@@ -219,7 +219,9 @@ async def test_who_mends_the_ground_is_within_the_budget_too(broken: Path, recor
 
 
 @pytest.mark.parametrize("mended_before", [False, True])
-async def test_ground_that_breaks_while_others_stand_on_it(repo: Path, records: Any, mended_before: bool) -> None:
+async def test_a_baseline_that_breaks_during_the_run_is_remediated(
+    repo: Path, records: Any, mended_before: bool
+) -> None:
     """Sound or mended before, it breaks again: a second task meets the failure, the base is looked at, and mended."""
     service, left = repo.parent / "service", [0]
     bad = "test ! -f bad || { echo 'ValueError: bad'; exit 1; }"

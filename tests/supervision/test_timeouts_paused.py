@@ -1,4 +1,4 @@
-"""When an attempt's clocks stand, what is warned of, and what a run that goes on has left."""
+"""Timeouts: when an attempt's clocks pause, what is warned of, and what a resumed run keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projects that were copied or moved with their record, and git directories that lie where a person's files lie."""
+"""Projects that were copied or moved with their event log, and git directories inside a person's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work trees as agents, other programs and accidents leave them: what is in them is neither lost nor mistaken."""
+"""Worktrees as agents, other programs and accidents leave them: no work in them is lost or mistaken."""
 
 from __future__ import annotations
 

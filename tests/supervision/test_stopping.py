@@ -1,4 +1,4 @@
-"""Stop means stopped, at whatever moment it comes: while an agent starts, during its setup, and during a check."""
+"""A stop takes effect at any moment: while an agent starts, during its setup, and during a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hurt people elsewhere: lost answers, lost identities, late messages, two supervisors, hostile output."""
+"""A reopened run keeps every answer and identity, refuses a second supervisor, and bounds what agents print."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_three_answers_in_any_order_reach_their_own_tasks_once(tmp_path: P
     assert sorted(heard) == sorted((name, name) for name in NAMES)
 
 
-async def test_a_look_that_fails_once_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_reopening_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk fails while the run is opened again: it is refused, and the next time everything is still known."""
 
     async def attempt(guidance: Guidance) -> Report:
@@ -96,7 +96,7 @@ async def test_a_look_that_fails_once_removes_nothing(tmp_path: Path, monkeypatc
         assert (row.session, row.state, len(again.core.head.open_gates())) == ("s-4711", "waiting", 1)
 
 
-async def test_a_late_message_is_ignored_and_on_record(tmp_path: Path) -> None:
+async def test_a_late_message_is_logged_and_ignored(tmp_path: Path) -> None:
     """*Done* from the first attempt while the second works under the same name: nothing but a line in the record."""
     async with Supervisor.open(tmp_path) as supervisor:
         session = supervisor.session(Task(id="t", prompt=Clean("Work."), verify="false"), Capabilities(fresh=True))
