@@ -62,7 +62,8 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any, monkeypatc
     assert found["branches", "_run"]["holds"] == "1 commit on no branch of yours"
     assert found["logs", run]["size"] > 1000
     (gates,) = [row for row in rows if row.get("goes") == "gates"]
-    assert (gates["count"], "(stuck)" in gates["name"]) == (1, True)
+    assert gates["count"] == 1
+    assert "(stuck)" in gates["name"]
     assert sum(row["count"] for row in rows if row.get("goes") == "checkpoints") > 0
     for kind in ("work tree", "open question", "what exists nowhere else", "half.txt"):
         assert kind in done.out
@@ -72,10 +73,12 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any, monkeypatc
         (("--yes", "", "--lose-work"), "nothing was deleted: that is not"),
     ):
         done = house.unstuck("delete", run, *words)
-        assert (done.code, said in done.errors) == (2, True)
+        assert done.code == 2
+        assert said in done.errors
     monkeypatch.setenv("UNSTUCK_PROCESS", "1:1.00")
     done = house.delete()
-    assert (done.code, "an agent may not delete" in done.errors) == (2, True)
+    assert done.code == 2
+    assert "an agent may not delete" in done.errors
     assert sorted(path for path in house.root.rglob("*")) == before
 
 
@@ -97,14 +100,17 @@ def test_at_a_terminal_both_yeses_are_typed(house: Any, words: tuple[str, ...], 
             heard += chunk
     os.close(ours)
     assert process.wait(60) == (0 if gone else 2), heard
-    assert (house.runs == [], b"nothing was deleted" in heard) == (gone, not gone)
+    assert (house.runs == []) == gone
+    assert (b"nothing was deleted" in heard) == (not gone)
 
 
 def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
     """Without either, with both, or with a run that is not there, it is one clear line."""
     for words in ((), ("last", "--project"), ("nosuch",)):
         done = house.unstuck("delete", *words)
-        assert (done.code, done.out, len(done.errors.splitlines())) == (2, "", 1)
+        assert done.code == 2
+        assert done.out == ""
+        assert len(done.errors.splitlines()) == 1
 
 
 # --- the project goes -------------------------------------------------------------------------------------------------
@@ -119,7 +125,8 @@ def test_a_project_goes_and_what_is_the_persons_stays(house: Any) -> None:
     before, objects = house.theirs(), house.objects()
     house.worked()
     done = house.delete()
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert done.out.splitlines()[-1] == "repo is deleted: a search has found nothing of it"
     assert nothing_left(house)
     assert house.theirs() == before
@@ -140,7 +147,9 @@ def test_a_live_run_is_ended_with_a_receipt(house: Any) -> None:
     rows = house.delete("--json").rows
     assert {row["pid"]: row["how"] for row in rows[-1]["ended"]}[process.pid] == "terminated"
     assert agent in {row["pid"] for row in rows[-1]["ended"]}
-    assert (process.wait(30), gone(agent), rows[-1]["left"]) == (130, True, [])
+    assert process.wait(30) == 130
+    assert gone(agent)
+    assert rows[-1]["left"] == []
     assert [row["name"] for row in rows if row.get("goes") == "processes"]
     assert nothing_left(house)
     assert house.theirs() == before
@@ -161,13 +170,19 @@ def test_a_copy_of_a_project_at_work_is_nobody_elses(house: Any) -> None:
     assert house.unstuck("run", "--headless", "--resume", run, cwd=copy).code == 0
     assert house.git("show", f"unstuck/{run}/_run:again.txt", cwd=copy) == "again\n"
     done = house.delete("--json", cwd=copy)
-    assert (done.code, done.rows[-1]["ended"], done.rows[-1]["left"]) == (0, [], [])
+    assert done.code == 0
+    assert done.rows[-1]["ended"] == []
+    assert done.rows[-1]["left"] == []
     assert not (copy / ".git" / "worktrees").exists()
     tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/web" in line)
-    assert (gone(agent), process.poll(), Path(tree, "half.txt").is_file()) == (False, None, True)
+    assert not gone(agent)
+    assert process.poll() is None
+    assert Path(tree, "half.txt").is_file()
     assert house.theirs() == before
     assert house.delete().code == 0
-    assert (process.wait(30), gone(agent), nothing_left(house)) == (130, True, True)
+    assert process.wait(30) == 130
+    assert gone(agent)
+    assert nothing_left(house)
 
 
 def test_a_project_that_was_moved_goes_with_what_is_left_at_its_old_place(house: Any) -> None:
@@ -175,7 +190,8 @@ def test_a_project_that_was_moved_goes_with_what_is_left_at_its_old_place(house:
     house.worked()
     moved = house.root.rename(house.place / "moved")
     done = house.unstuck("delete", "--project", "--yes", "moved", cwd=moved)
-    assert (done.code, "there may be work in it" in done.errors) == (2, True)
+    assert done.code == 2
+    assert "there may be work in it" in done.errors
     assert house.delete(cwd=moved).code == 0
     assert not (moved / ".git" / "worktrees").exists()
     assert not list(Path(os.environ["UNSTUCK_STATE_DIR"]).glob("**"))
@@ -195,7 +211,9 @@ def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
     (log,) = (house.root / ".git" / "unstuck" / "runs").glob("*/events.jsonl")
     log.write_bytes(b"{}\n" + log.read_bytes())
     rows = house.delete("--json").rows
-    assert (gone(pid), pid in {row["pid"] for row in rows[-1]["ended"]}, rows[-1]["left"]) == (True, True, [])
+    assert gone(pid)
+    assert pid in {row["pid"] for row in rows[-1]["ended"]}
+    assert rows[-1]["left"] == []
     assert nothing_left(house)
 
 
@@ -297,13 +315,16 @@ def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
     unsent = house.root / ".git" / "unstuck" / "runs" / first / "unsent.txt"
     unsent.write_text("I wanted to say\n", encoding="utf-8")
     done = house.unstuck("delete", first, "--yes", first)
-    assert (done.code, "words that you began to write" in done.errors, unsent.exists()) == (2, True, True)
+    assert done.code == 2
+    assert "words that you began to write" in done.errors
+    assert unsent.exists()
     unsent.unlink()
     (_, task, _) = house.unstuck("show", second, "--json").rows
     (saved,) = [row for row in house.unstuck("checkpoints", "list", "--json").rows if row["id"] == task["baseline"]]
     assert saved["run"] == first
     done = house.unstuck("delete", first, "--yes", first, "--json")
-    assert (done.code, [row["stays"] for row in done.rows if "stays" in row]) == (0, [saved["id"]])
+    assert done.code == 0
+    assert [row["stays"] for row in done.rows if "stays" in row] == [saved["id"]]
     assert task["baseline"] in {row["id"] for row in house.unstuck("checkpoints", "list", "--json").rows}
 
 
@@ -316,7 +337,9 @@ def test_while_another_run_is_live_none_goes(house: Any) -> None:
         if b'"agent_spawned"' in line:
             break
     done = house.unstuck("delete", run, "--yes", run, "--lose-work")
-    assert (done.code, "is at work in this project" in done.errors, run in house.runs) == (2, True, True)
+    assert done.code == 2
+    assert "is at work in this project" in done.errors
+    assert run in house.runs
     assert process.poll() is None
     (house.place / "pipe").write_text("go\n", encoding="utf-8")
     assert process.wait(30) == 0
@@ -344,11 +367,10 @@ def test_a_program_of_ones_own_is_not_ended(house: Any) -> None:
     assert process.stdout is not None
     run = process.stdout.readline().strip()
     done = house.delete()
-    assert (done.code, f"process {process.pid} works on run {run} and is a program of yours" in done.errors) == (
-        2,
-        True,
-    )
-    assert (process.poll(), house.runs) == (None, [run])
+    assert done.code == 2
+    assert f"process {process.pid} works on run {run} and is a program of yours" in done.errors
+    assert process.poll() is None
+    assert house.runs == [run]
     process.communicate()
     assert house.delete().code == 0
 
@@ -363,8 +385,10 @@ def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: Any) -> None:
     shell = subprocess.Popen(["sleep", "600"], cwd=tree)
     try:
         done = house.delete()
-        assert (done.code, f"process {shell.pid} sleep works in {tree}" in done.errors) == (2, True)
-        assert (shell.poll(), house.runs) == (None, [run])
+        assert done.code == 2
+        assert f"process {shell.pid} sleep works in {tree}" in done.errors
+        assert shell.poll() is None
+        assert house.runs == [run]
     finally:
         shell.kill()
         shell.wait()
@@ -372,8 +396,10 @@ def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: Any) -> None:
     house.git("worktree", "add", "-q", "--force", str(there), f"unstuck/{run}/_run")
     before = house.theirs(house.root, there)
     done = house.delete()
-    assert (done.code, f"is checked out in {there}" in done.errors) == (2, True)
-    assert (house.theirs(house.root, there), house.runs) == (before, [run])
+    assert done.code == 2
+    assert f"is checked out in {there}" in done.errors
+    assert house.theirs(house.root, there) == before
+    assert house.runs == [run]
     house.git("checkout", "-q", "-b", "mine", cwd=there)
     assert house.delete().code == 0
     assert (there / "web.txt").read_text(encoding="utf-8") == "web\n"
@@ -398,7 +424,8 @@ def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: Any) -
     beside = sorted(house.place.iterdir())
     assert str(moved) in house.unstuck("delete", "--project").out
     done = house.delete()
-    assert (done.code, f"{mine}: it is none of ours" in done.out) == (0, True)
+    assert done.code == 0
+    assert f"{mine}: it is none of ours" in done.out
     assert [path.name for path in mine.parent.iterdir()] == ["notes.txt"]
     assert sorted(house.place.iterdir()) == [path for path in beside if path != moved]
     mine.unlink()
@@ -419,7 +446,8 @@ def test_where_links_lead_is_said_and_left(house: Any) -> None:
     assert min(row["size"] for row in rows if "goes" in row) >= 0
     assert [row["stays"] for row in rows if "stays" in row] == [str(disk / run)]
     done = house.delete("--json")
-    assert (done.code, done.rows[-1]["left"]) == (0, [])
+    assert done.code == 0
+    assert done.rows[-1]["left"] == []
     stays = {row["stays"] for row in done.rows if "stays" in row}
     assert stays == {str(disk / run), str(disk / "checkpoints"), str(ours / "notes.txt")}
     assert [path.name for path in (disk / "unstuck").iterdir()] == ["notes.txt"]
@@ -437,7 +465,8 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> Non
     before = house.theirs(house.root, linked)
     house.parked()
     done = house.delete()
-    assert (done.code, "the record of another work tree" in done.out) == (0, True)
+    assert done.code == 0
+    assert "the record of another work tree" in done.out
     assert house.theirs(house.root, linked) == before
     assert house.unstuck("runs", "--json").rows == []
     (row,) = house.unstuck("runs", "--json", cwd=linked).rows
@@ -460,7 +489,8 @@ def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> No
     (house.root / "new.txt").write_text("precious\n", encoding="utf-8")
     assert house.unstuck("checkpoints", "restore", saved["id"], "--yes").code == 0
     done = house.unstuck("delete", "--project", "--yes", "repo")
-    assert (done.code, "it could still be undone" in done.errors) == (2, True)
+    assert done.code == 2
+    assert "it could still be undone" in done.errors
     assert house.unstuck("checkpoints", "undo", "--yes").code == 0
     assert (house.root / "new.txt").read_text(encoding="utf-8") == "precious\n"
 
@@ -483,7 +513,8 @@ def test_a_failed_reopening_removes_nothing(house: Any, shimmed: Any) -> None:
         assert done.code != 0, what
         assert failed.exists(), what
         assert "failed" in done.errors, what
-        assert (house.runs, sorted(path for path in house.root.rglob("*"))) == ([run], before), what
+        assert house.runs == [run], what
+        assert sorted(path for path in house.root.rglob("*")) == before, what
     # What git would not delete is named, and is an error.
     shimmed('for word; do [ "$word" = -d ] && exit 0; done')
     done = house.delete()
@@ -503,8 +534,10 @@ def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(psutil.Process, "create_time", lambda self: (_ for _ in ()).throw(psutil.AccessDenied(self.pid)))
         done = house.delete()
-    assert (done.code, "process 1 cannot be looked at" in done.errors) == (1, True)
-    assert (house.runs, lock.exists()) == ([run], True)
+    assert done.code == 1
+    assert "process 1 cannot be looked at" in done.errors
+    assert house.runs == [run]
+    assert lock.exists()
     assert house.delete().code == 0
 
 

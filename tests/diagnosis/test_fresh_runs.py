@@ -79,7 +79,8 @@ def test_python_misses_a_package(told: Diagnosed) -> None:
     """A package that is not installed is for somebody to install."""
     read = told([sys.executable, "app.py"], app__py="import nosuchpackage\n")
     assert kinds(read) == ("IMPORT_ERROR", "BROKEN_BUILD", "app.py:1")
-    assert (read["category"], read["cause"]) == ("configuration", "dependency_issue")
+    assert read["category"] == "configuration"
+    assert read["cause"] == "dependency_issue"
 
 
 @pytest.mark.parametrize("style", ["auto", "line", "native"])
@@ -140,8 +141,11 @@ def test_what_a_person_is_shown() -> None:
     output = "Traceback (most recent call last):\n  File \"shop.py\", line 4, in total\nKeyError: 'apple'\n"
     said = CliRunner().invoke(command, ["--exit-code", "1"], input=output).stdout
     rows = dict(line.split(maxsplit=1) for line in said.splitlines())
-    assert (rows["headline"], rows["type"]) == ("KeyError: 'apple'", "KEY_ERROR")
-    assert (rows["where"], rows["in"], rows["about"]) == ("shop.py:4", "total", "apple")
+    assert rows["headline"] == "KeyError: 'apple'"
+    assert rows["type"] == "KEY_ERROR"
+    assert rows["where"] == "shop.py:4"
+    assert rows["in"] == "total"
+    assert rows["about"] == "apple"
     assert rows["then"] == "retry with the hint"
     assert "test" not in rows
 

@@ -112,7 +112,8 @@ def test_a_file_that_is_no_program_is_an_agent_failure(unstuck: Any) -> None:
     agent.write_bytes(b"\x00\x01\x02")
     agent.chmod(0o755)
     done = unstuck.inside("run", "--headless", "--verify", "false", "--", "./agent")
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert unstuck.only_gate()["type"] == "stuck"
 
 
@@ -125,7 +126,8 @@ def test_a_check_that_does_not_exist_is_a_question(unstuck: Any) -> None:
     done = unstuck.inside("run", "--headless", "--verify", "./check.sh", "--", "sh", agent)
     assert done.code == 3
     gate = unstuck.only_gate()
-    assert (gate["type"], gate["context"]["options"]) == ("question", ["run the check again"])
+    assert gate["type"] == "question"
+    assert gate["context"]["options"] == ["run the check again"]
     assert "./check.sh" in gate["context"]["question"]
     # Asking again before it exists asks again, and does not wear the agent out.
     assert unstuck.inside("answer", gate["gate"], "choose", "1").code == 0
@@ -154,7 +156,8 @@ def test_without_git_it_works_and_says_so(unstuck: Any, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
     done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=plain)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert "no git repository here" in done.out
     assert (plain / ".unstuck" / ".gitignore").read_text() == "*\n"
 
@@ -223,7 +226,8 @@ def test_output_that_cannot_be_written(unstuck: Any) -> None:
     """A full disk behind standard output stops no run; a command that only prints says it in one line."""
     with open("/dev/full", "wb") as full:
         done = unstuck("run", "--headless", "--verify", "true", "--", "true", stdout=full)
-        assert (done.code, done.errors) == (0, "")
+        assert done.code == 0
+        assert done.errors == ""
         done = unstuck("show", stdout=full)
     refused(done, "No space left on device", code=1)
 
@@ -247,7 +251,8 @@ def test_closed_streams_do_no_harm(unstuck: Any, repo: Path, closed: str) -> Non
 def test_diagnose_with_closed_input(unstuck: Any, repo: Path) -> None:
     """Without a file and with standard input closed, diagnose says what it needs."""
     done = subprocess.run(["sh", "-c", "unstuck diagnose <&-"], cwd=repo, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert done.returncode == 2
+    assert done.stdout == ""
     assert done.stderr == "unstuck: standard input is closed: name a file with the failure's output\n"
 
 
@@ -257,7 +262,8 @@ def test_a_terminal_without_unicode(unstuck: Any, failing: str, no_climb: dict[s
     ascii_only = {"PYTHONIOENCODING": "ascii"}
     plain = no_climb | ascii_only | {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     done = unstuck("run", "--headless", "--task", "größer ☃", "--verify", failing, "--", "true", env=plain)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert "gr??er ?" in done.out
     for command, environment in (
         (("show",), plain),
@@ -267,7 +273,8 @@ def test_a_terminal_without_unicode(unstuck: Any, failing: str, no_climb: dict[s
         (("doctor",), ascii_only),
     ):
         done = unstuck(*command, env=environment)
-        assert (done.code, done.errors) == (0, ""), command
+        assert done.code == 0, command
+        assert done.errors == "", command
         assert done.out.isascii()
 
 
@@ -281,7 +288,8 @@ def test_output_that_is_not_utf8(unstuck: Any, no_climb: dict[str, str]) -> None
     )
     agent = unstuck.script("agent.sh", "printf '\\377\\000\\200\\n'")
     done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert "broken" in unstuck.prompts()[1]
     assert "\x00" not in unstuck.prompts()[1]
     assert (unstuck.runs[0] / "output" / "task.1.log").read_bytes() == b"\xff\x00\x80\n"
@@ -294,7 +302,8 @@ def test_a_line_of_ten_megabytes(unstuck: Any, no_climb: dict[str, str]) -> None
     (unstuck.root / "check.sh").write_text(check, encoding="utf-8")
     agent = unstuck.script("agent.sh", big.format("worked"))
     done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert (unstuck.runs[0] / "output" / "task.1.log").stat().st_size == 10_000_000
     assert "ValueError: too big" in unstuck.prompts()[1]
     assert len(unstuck.prompts()[1]) < 10_000
@@ -312,7 +321,8 @@ def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) 
     agent = unstuck.script("agent.sh", f"printf '{HOSTILE}\\n'; cat <<'END'\n{signal_line}\nEND")
     words = ("--task", "\x1b[2Jdo [/it]", "--verify", "sh check.sh")
     done = unstuck("run", "--headless", *words, "--", "sh", agent, env=no_climb)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert "[/markup] [bold]x[/]" in done.out
     assert "do [/it]" in unstuck.prompts()[0]
     shown = [done, *(unstuck.inside(*words) for words in (("show",), ("show", "--json"), ("runs",), ("verify",)))]
@@ -355,7 +365,8 @@ def test_no_escape_comes_back_from_the_command_line(unstuck: Any, arguments: tup
 def test_bytes_that_are_no_text(unstuck: Any, tmp_path: Path) -> None:
     """A task of odd bytes is told as far as it is text; a command, a check or a directory of them is refused."""
     done = unstuck("run", "--headless", "--task", b"t\xffask", "--verify", "true", "--", "true")
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     refused(unstuck("run", "--headless", "--", "printf", b"\xff\xfe"), "must be UTF-8 text")
     refused(unstuck("run", "--headless", "--verify", b"test \xff", "--", "true"), "must be UTF-8 text")
     place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff"))
@@ -372,7 +383,8 @@ def test_a_prompt_that_begins_with_a_dash(unstuck: Any, tmp_path: Path) -> None:
     done = unstuck.inside(
         "run", "--headless", "--task=--version of things", "--verify", "test -s file", "--", str(agent), "{prompt}"
     )
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert (unstuck.root / "file").read_text().startswith("--version of things")
     assert (unstuck.root / "argument").read_text().startswith(" --version of things")
 
@@ -391,7 +403,8 @@ def test_a_project_whose_name_is_hostile(unstuck: Any, tmp_path: Path) -> None:
     place = tmp_path / "a\x1b[2J[b]"
     place.mkdir()
     done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=place)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     for said in (
         done,
         unstuck.inside("doctor", cwd=place),

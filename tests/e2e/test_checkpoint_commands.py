@@ -19,7 +19,10 @@ def saved(unstuck) -> str:
     (unstuck.root / "noise.log").write_text("x")
     done = unstuck.inside("checkpoints", "create", "-m", "before lunch", "--json")
     (row,) = done.rows
-    assert (row["reason"], row["files"], row["ignored"], row["new"]) == ("before lunch", 3, 1, True)
+    assert row["reason"] == "before lunch"
+    assert row["files"] == 3
+    assert row["ignored"] == 1
+    assert row["new"] is True
     (unstuck.root / "app.py").write_text("two\n")
     (unstuck.root / "new.txt").write_text("new\n")
     return str(row["id"])
@@ -41,7 +44,10 @@ def test_list_and_show_say_what_is_covered(unstuck, saved):
     ):
         assert line in shown
     (row,) = unstuck.inside("checkpoints", "show", saved, "--json").rows
-    assert (row["id"], row["ignored_names"], row["changes"], row["not_covered"]) == (saved, ["noise.log"], [], [])
+    assert row["id"] == saved
+    assert row["ignored_names"] == ["noise.log"]
+    assert row["changes"] == []
+    assert row["not_covered"] == []
     assert unstuck.inside("checkpoints", "create").out.endswith("nothing has changed since\n")
 
 
@@ -65,7 +71,8 @@ def test_without_a_terminal_a_restore_wants_a_yes(unstuck, saved):
     """The plan is printed, nothing happens without --yes, and with it exactly the plan does; undo brings it back."""
     for command in (("restore", saved), ("restore", saved, "--json")):
         done = unstuck.inside("checkpoints", *command)
-        assert (done.code, "--yes" in done.errors) == (2, True)
+        assert done.code == 2
+        assert "--yes" in done.errors
         assert (unstuck.root / "app.py").read_text() == "two\n"
     done = unstuck.inside("checkpoints", "restore", saved, "--yes")
     assert done.code == 0
@@ -133,7 +140,8 @@ def test_old_ones_go_as_the_settings_say(unstuck, monkeypatch, setting, value, l
         made = unstuck.inside("checkpoints", "create")
         assert "not covered: huge (over the size limit)" in made.out
     ids = [row["id"] for row in unstuck.inside("checkpoints", "list", "--json").rows]
-    assert (len(ids), ids[-1]) == (left, made.out.split()[0])
+    assert len(ids) == left
+    assert ids[-1] == made.out.split()[0]
     after = subprocess.run(["git", "count-objects"], cwd=unstuck.root, check=True, capture_output=True).stdout
     assert after == counted
 

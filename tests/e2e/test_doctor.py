@@ -24,7 +24,8 @@ from unstuck.settings.places import runtime_dir
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
     """What the doctor says, by what it is about; the last one where there are several."""
     done = unstuck.inside("doctor", "--json")
-    assert (done.code, done.errors) == (code, "")
+    assert done.code == code
+    assert done.errors == ""
     return {row["what"]: row for row in done.rows}
 
 
@@ -60,7 +61,8 @@ def test_what_a_git_too_old_or_missing_keeps_from_working(unstuck: Any, program:
     real = shutil.which("git")
     program("git", f'for word; do [ "$word" = --version ] && echo "git version 2.20.1" && exit; done; exec {real} "$@"')
     found = rows(unstuck, 1)["git"]
-    assert (found["ok"], found["mend"]) == (False, "install git 2.36 or newer")
+    assert found["ok"] is False
+    assert found["mend"] == "install git 2.36 or newer"
 
 
 def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
@@ -73,11 +75,13 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
     file = unstuck.root / ".codex" / "hooks.json"
     file.write_text(file.read_text(encoding="utf-8").replace("bin/unstuck-hook", "gone/unstuck-hook"), encoding="utf-8")
     found = rows(unstuck, 1)["hooks"]
-    assert ("does not exist" in found["value"], found["ok"]) == (True, False)
+    assert "does not exist" in found["value"]
+    assert found["ok"] is False
     assert "goes on unwatched" in found["value"]
     assert found["mend"] == "unstuck hooks install codex --here"
     status = unstuck.inside("hooks", "status", "codex")
-    assert (status.code, "does not exist: the agent goes on unwatched" in status.out) == (1, True)
+    assert status.code == 1
+    assert "does not exist: the agent goes on unwatched" in status.out
 
 
 def test_calls_that_went_on_unwatched_are_told(unstuck: Any) -> None:
@@ -107,7 +111,8 @@ def test_what_is_unfinished_or_damaged_is_told(unstuck: Any, failing: str, no_cl
     log = unstuck.runs[0] / "events.jsonl"
     log.write_bytes(log.read_bytes().replace(b"run_started", b"run_startet", 1))
     found = rows(unstuck, 1)["run"]
-    assert (found["ok"], found["mend"]) == (False, f"unstuck verify {run}")
+    assert found["ok"] is False
+    assert found["mend"] == f"unstuck verify {run}"
     assert f"→ unstuck verify {run}" in unstuck.inside("doctor").out
 
 
@@ -125,7 +130,8 @@ def test_orphans_are_told(unstuck: Any) -> None:
     process.wait()
     run = unstuck.runs[0].name
     found = rows(unstuck, 1)["orphan"]
-    assert (f"process {pid} sleep works for run {run}" in found["value"], found["ok"]) == (True, False)
+    assert f"process {pid} sleep works for run {run}" in found["value"]
+    assert found["ok"] is False
     assert found["mend"] == f"unstuck run --resume {run}"
     psutil.Process(pid).kill()
     git = ["git", "branch", "unstuck/20200101-000000/web"]
@@ -164,4 +170,5 @@ def test_the_terminal_is_looked_at(
     assert process.wait(60) == (0 if ok else 1)
     text = heard.decode()
     line = next(line for line in text.splitlines() if " terminal " in line)
-    assert (line.startswith("ok "), said in text) == (ok, True), text
+    assert line.startswith("ok ") == ok, text
+    assert said in text, text

@@ -27,7 +27,8 @@ def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, An
 def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
     """--help of each command says how it is used and what its options mean, and ends with 0."""
     done = unstuck.inside(command, "--help")
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert done.out.startswith(f"Usage: unstuck {command} ")
     assert command in unstuck.inside("--help").out
 
@@ -64,8 +65,13 @@ def test_looking_changes_nothing(unstuck: Any) -> None:
 def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -> None:
     """`show --json` has the run, its task and the open gate with its question; people see how to answer it."""
     run, task, gate = unstuck("show", unstuck.runs[0].name, "--json").rows
-    assert (run["run"], run["state"], run["exit_code"], run["open_gates"]) == (unstuck.runs[0].name, "parked", 3, 1)
-    assert (task["task"], task["state"], task["location"]) == ("task", "waiting", "app.py:3")
+    assert run["run"] == unstuck.runs[0].name
+    assert run["state"] == "parked"
+    assert run["exit_code"] == 3
+    assert run["open_gates"] == 1
+    assert task["task"] == "task"
+    assert task["state"] == "waiting"
+    assert task["location"] == "app.py:3"
     assert gate == parked
     shown = unstuck.inside("show").out
     assert "I am stuck on: AssertionError: assert 1 == 2" in shown
@@ -84,20 +90,22 @@ def test_show_tells_what_was_tried(unstuck: Any, parked: dict[str, Any]) -> None
         ("retry", 1, "failed"),
     ]
     assert first["headline"] == "AssertionError: assert 1 == 2"
-    assert (second["checkpoint"], second["seconds"] >= 0) == (asked["checkpoint"], True)
-    assert (asked["id"], asked["by"], asked["choice"], asked["text"]) == (
-        parked["gate"],
-        "human",
-        "retry",
-        "use a dict",
-    )
+    assert second["checkpoint"] == asked["checkpoint"]
+    assert second["seconds"] >= 0
+    assert asked["id"] == parked["gate"]
+    assert asked["by"] == "human"
+    assert asked["choice"] == "retry"
+    assert asked["text"] == "use a dict"
     shown = unstuck.inside("show").out
     assert f"! stuck {parked['gate']}: retry use a dict, by a person" in shown
     assert "people: 1 question, answered in" in shown
     (run,) = unstuck.inside("runs", "--json").rows
-    assert (run["load"]["asked"], run["load"]["answered"]) == (1, 1)
+    assert run["load"]["asked"] == 1
+    assert run["load"]["answered"] == 1
     (day,) = unstuck.inside("runs", "--days", "--json").rows
-    assert (day["asked"], day["answered"], day["decided"]["timer"]) == (1, 1, 0)
+    assert day["asked"] == 1
+    assert day["answered"] == 1
+    assert day["decided"]["timer"] == 0
     assert "1 question" in unstuck.inside("runs", "--days").out
 
 
@@ -105,7 +113,8 @@ def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None
     """A run that is not there is one clear line, for every command that takes one."""
     for command in (("show",), ("verify",), ("events",), ("signatures",), ("run", "--headless", "--resume")):
         done = unstuck.inside(*command, "nosuch")
-        assert (done.code, done.out) == (2, "")
+        assert done.code == 2
+        assert done.out == ""
         assert done.errors == "unstuck: there is no run nosuch; `unstuck runs` lists them\n"
 
 
@@ -145,7 +154,8 @@ def test_filters_that_make_no_sense_are_refused(
 ) -> None:
     """A filter that could match nothing is one clear line instead of an empty answer."""
     done = unstuck.inside("events", *words)
-    assert (done.code, done.out) == (2, "")
+    assert done.code == 2
+    assert done.out == ""
     assert said in done.errors
 
 
@@ -159,15 +169,21 @@ def test_events_are_followed_to_the_end_of_the_run(unstuck: Any, failing: str) -
     unstuck.until(follower, b"attempt_started")
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     out, errors = follower.communicate(timeout=60)
-    assert (process.wait(60), follower.returncode, errors) == (0, 0, b"")
+    assert process.wait(60) == 0
+    assert follower.returncode == 0
+    assert errors == b""
     assert json.loads(out.splitlines()[-1])["event"] == "run_ended"
 
 
 def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: dict[str, Any]) -> None:
     """A failure of two runs is one row: how often, how far it got, and the answer that ended it."""
     (row,) = unstuck.inside("signatures", "--json").rows
-    assert (row["count"], row["tasks"], row["rung"], row["worked"]) == (2, ["task"], "asked", "")
-    assert (row["location"], row["headline"]) == ("app.py:3", "AssertionError: assert 1 == 2")
+    assert row["count"] == 2
+    assert row["tasks"] == ["task"]
+    assert row["rung"] == "asked"
+    assert row["worked"] == ""
+    assert row["location"] == "app.py:3"
+    assert row["headline"] == "AssertionError: assert 1 == 2"
     assert row["signature"] == parked["context"]["signature"]
     assert [one["event"] for one in unstuck.inside("events", "--signature", row["signature"][:8], "--json").rows] == [
         "check_finished", "directive_issued", "check_finished", "directive_issued", "gate_opened",
@@ -211,7 +227,8 @@ def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None
         log.write_bytes(raw)
         line, start = whole.count(b"\n", 0, offset) + 1, whole.rfind(b"\n", 0, offset) + 1
         done = unstuck.inside("verify")
-        assert (done.code, done.out) == (6, ""), offset
+        assert done.code == 6, offset
+        assert done.out == "", offset
         assert done.errors.startswith(f"unstuck: {log}: line {line}, byte {start}: ")
         assert len(done.errors.splitlines()) == 1
     damaged = log.read_bytes()
@@ -238,7 +255,8 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
         ((gate, "extend", "soon"), "extend: "),
     ):
         done = unstuck.inside("answer", *words)
-        assert (done.code, done.out) == (2, ""), words
+        assert done.code == 2, words
+        assert done.out == "", words
         assert said in done.errors
         assert len(done.errors.splitlines()) == 1
     assert log.read_bytes() == before
@@ -271,13 +289,16 @@ def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, n
     process = unstuck.start("run", "--json", "plan.yaml", env=no_climb)
     opened = json.loads(unstuck.until(process, b'"gate_opened"').splitlines()[-1])
     answered = unstuck("answer", opened["data"]["gate"], "retry", "use plan B")
-    assert (answered.code, answered.errors) == (0, "")
+    assert answered.code == 0
+    assert answered.errors == ""
     assert "--resume" not in answered.out
     (unstuck.seen / "pipe").write_text("woken\n", encoding="utf-8")
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b"")
+    assert process.returncode == 0
+    assert errors == b""
     (given,) = [row for row in map(json.loads, out.splitlines()) if row.get("event") == "gate_answered"]
-    assert (given["actor"], given["data"]["text"]) == ("human", "use plan B")
+    assert given["actor"] == "human"
+    assert given["data"]["text"] == "use plan B"
     assert "Approach: use plan B" in (unstuck.seen / "one.3").read_text(encoding="utf-8")
 
 
@@ -288,7 +309,8 @@ def test_a_live_run_refuses_what_does_not_fit(unstuck: Any, failing: str) -> Non
     process = unstuck.start("run", "--headless", "--verify", failing, "--", "sh", agent)
     unstuck.until(process, b"attempt 1")
     done = unstuck("answer", "g1-abcd", "skip")
-    assert (done.code, done.errors) == (2, "unstuck: no gate g1-abcd: `unstuck show RUN` lists the open ones\n")
+    assert done.code == 2
+    assert done.errors == "unstuck: no gate g1-abcd: `unstuck show RUN` lists the open ones\n"
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     assert process.wait(60) == 0
 
@@ -310,7 +332,8 @@ def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -
     assert unstuck("diagnose", "-", input=OUTPUT.encode()).out == said.out
     (row,) = unstuck.inside("diagnose", str(file), "--json").rows
     assert row["failure"] is True
-    assert (row["signature"]["error_type"], row["signature"]["location"]) == ("TYPE_ERROR", "app.py:7")
+    assert row["signature"]["error_type"] == "TYPE_ERROR"
+    assert row["signature"]["location"] == "app.py:7"
 
 
 def test_an_exit_code_of_zero_is_no_failure(unstuck: Any) -> None:
@@ -323,7 +346,8 @@ def test_diagnose_without_its_file_says_so(unstuck: Any, tmp_path: Path) -> None
     """A file that is missing, or a directory, is one line and exit code 2."""
     for path in (tmp_path / "missing.txt", tmp_path):
         done = unstuck.inside("diagnose", str(path))
-        assert (done.code, done.out) == (2, "")
+        assert done.code == 2
+        assert done.out == ""
         assert done.errors.startswith(f"unstuck: {path}: ")
         assert len(done.errors.splitlines()) == 1
 

@@ -35,10 +35,14 @@ def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Any, failing: str, 
     unstuck.inside("answer", unstuck.only_gate()["gate"], "show-me", "TOUCH DONE")
     assert unstuck.inside("run", "--headless", "--resume", "last", env=no_climb).code == 0
     (answer,) = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
-    assert (answer["approach"], answer["note"], answer["outcome"]) == ("show_me", "TOUCH DONE", "worked")
+    assert answer["approach"] == "show_me"
+    assert answer["note"] == "TOUCH DONE"
+    assert answer["outcome"] == "worked"
     for _ in range(2):
         (rule,) = unstuck("memory", "promote", answer["memory"][:6], "--json").rows
-        assert (rule["kind"], rule["holds"], rule["note"]) == ("rule", True, "TOUCH DONE")
+        assert rule["kind"] == "rule"
+        assert rule["holds"] is True
+        assert rule["note"] == "TOUCH DONE"
     (unstuck.root / "done").unlink()
     assert unstuck.inside(*run, env=no_climb).code == 0
     (task,) = [row for row in unstuck.inside("show", "--json").rows if "task" in row]
@@ -75,7 +79,8 @@ def test_what_cannot_be_done_is_said(unstuck: Any, memory: Memory, words: tuple[
     before = memory.path.read_bytes()
     names = {"skip": memory.entries("answer")[1].id, "approach": memory.entries("approach")[0].id}
     done = unstuck.inside("memory", *(word.format(**names) for word in words))
-    assert (done.code, done.out) == (2, "")
+    assert done.code == 2
+    assert done.out == ""
     assert said in done.errors
     assert len(done.errors.splitlines()) == 1
     assert memory.path.read_bytes() == before

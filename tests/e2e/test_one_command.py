@@ -37,7 +37,8 @@ def test_wrong_then_right_ends_well(unstuck: Any, calculator: Path) -> None:
     )
     command = ("run", "--headless", "--task", "Mend add()", "--verify", "pytest -q", "--", "sh", agent)
     done = unstuck(*command, installed=True)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     first, second = unstuck.prompts()
     assert first.startswith("Mend add()")
     assert "did not pass" not in first
@@ -175,7 +176,8 @@ def test_a_known_agents_own_prompt_is_rewritten(unstuck: Any, failing: str, tmp_
     agent.chmod(0o755)
     words = (str(agent), "--verbose", "-p", "fix the tests")
     done = unstuck.inside("run", "--headless", "--verify", failing, "--", *words)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     first, second = ((unstuck.seen / f"argument.task.{number}").read_text(encoding="utf-8") for number in (1, 2))
     assert first.startswith("fix the tests\n")
     assert second.startswith("fix the tests\n")
@@ -187,7 +189,8 @@ def test_it_works_where_the_user_stands(unstuck: Any, repo: Path) -> None:
     below = repo / "below"
     below.mkdir()
     done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=below)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert (below / "done").exists()
     assert len(unstuck.runs) == 1
 
@@ -205,7 +208,8 @@ def test_a_rule_answers_and_the_agent_is_told(unstuck: Any, failing: str, no_cli
     )
     assert done.code == 0
     (answered,) = [row for row in done.rows if row.get("event") == "gate_answered"]
-    assert (answered["actor"], answered["data"]["rule"]) == ("policy", 0)
+    assert answered["actor"] == "policy"
+    assert answered["data"]["rule"] == 0
     assert "Approach: touch the file called done" in unstuck.prompts()[-1]
 
 
@@ -285,7 +289,8 @@ def test_stopped_means_stopped_and_it_can_go_on(
     (unstuck.seen / "pipe").read_text()
     process.send_signal(number)
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, b"")
+    assert process.returncode == 130
+    assert errors == b""
     assert number.name.encode() in out
     for name in ("own", "child"):
         assert dead(int((unstuck.seen / name).read_text())), name
@@ -320,7 +325,8 @@ def test_under_nohup_a_lost_terminal_stops_nothing(unstuck: Any, failing: str) -
     process.send_signal(signal.SIGHUP)
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b""), out
+    assert process.returncode == 0, out
+    assert errors == b"", out
 
 
 def test_a_full_disk_ends_it_and_it_can_go_on(unstuck: Any, failing: str, repo: Path) -> None:

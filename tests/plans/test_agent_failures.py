@@ -32,7 +32,8 @@ def test_the_third_failure_of_an_agent_asks(bench, kind):
     assert [(failure["error_type"], failure["attempt"]) for failure in failures] == [(error_type, 1), (error_type, 2)]
     assert len(bench.events(event)) == 3
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.task) == ("stuck", "web")
+    assert gate.type == "stuck"
+    assert gate.task == "web"
 
 
 def test_where_nobody_may_be_asked_the_run_halts(bench):

@@ -151,7 +151,8 @@ def test_words_of_ones_own_answer_a_question(bench, ask_at_once):
     parked = bench.run(plan)
     assert parked.code == 3
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.context["question"]) == ("question", "There is no shelf here")
+    assert gate.type == "question"
+    assert gate.context["question"] == "There is no shelf here"
     assert bench.call("answer", gate.id, "show-me", "use", "the blue one").code == 0
     assert bench.resume().code == 0
     assert "use the blue one" in bench.prompt("web.2")

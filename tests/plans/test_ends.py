@@ -35,7 +35,8 @@ def told_as(bench: Any, reason: str, code: int, last: str) -> None:
     """The last line, the record and the list of runs say the same."""
     assert json.loads(last) == {"run": bench.folder.name, "exit_reason": reason, "exit_code": code}
     (row,) = map(json.loads, bench.call("runs", "--json").out.splitlines())
-    assert (row["exit_reason"], row["exit_code"]) == (reason, code)
+    assert row["exit_reason"] == reason
+    assert row["exit_code"] == code
 
 
 @pytest.mark.parametrize("reason", WAYS)
@@ -44,7 +45,8 @@ def test_each_end_has_its_code_and_its_word(bench: Any, reason: str) -> None:
     code, script, options = WAYS[reason]
     bench.agent("worker", script)
     done = bench.call("run", "--json", *options, "--", "sh", str(bench.outside / "worker.sh"))
-    assert (done.code, done.err) == (code, "")
+    assert done.code == code
+    assert done.err == ""
     told_as(bench, reason, code, done.out.splitlines()[-1])
 
 
@@ -73,7 +75,8 @@ def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: A
     assert damage is None
     for state in (from_log, from_snapshot):
         assert {name: row.status for name, row in state.tasks.items()} == {"web": "succeeded", "api": "succeeded"}
-    assert (bench.result("web.txt"), bench.result("api.txt")) == ("web\n", "api\n")
+    assert bench.result("web.txt") == "web\n"
+    assert bench.result("api.txt") == "api\n"
     assert from_log == from_snapshot
 
 
@@ -91,7 +94,8 @@ async def test_a_question_of_a_sub_agent_stands_in_the_queue_with_its_path(repo:
             await supervisor.core.journal.committed()
             await asyncio.sleep(0)
         (gate,) = [row for row in show_rows("r", supervisor.core.head, 0.0) if "gate" in row]
-        assert (gate["type"], gate["path"]) == ("loop_detected", ["web", "reviewer-7"])
+        assert gate["type"] == "loop_detected"
+        assert gate["path"] == ["web", "reviewer-7"]
 
 
 def test_a_question_far_down_ends_a_headless_run_with_three(bench: Any) -> None:
@@ -107,4 +111,6 @@ def test_a_question_far_down_ends_a_headless_run_with_three(bench: Any) -> None:
     ]
     assert bench.run(bench.plan(agents=agents, tasks=tasks)).code == 3
     (gate,) = [row for row in map(json.loads, bench.call("show", "--json").out.splitlines()) if "gate" in row]
-    assert (gate["type"], gate["path"], gate["context"]["question"]) == ("question", ["three"], "Which port?")
+    assert gate["type"] == "question"
+    assert gate["path"] == ["three"]
+    assert gate["context"]["question"] == "Which port?"

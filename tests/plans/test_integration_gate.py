@@ -45,7 +45,9 @@ def test_a_conflict_is_asked_about_and_retried_when_resolved(bench, committed):
     done = bench.run(two(bench))
     assert done.code == 3, done.out + done.err
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.task, gate.context["paths"]) == ("integration", "two", ["line.txt"])
+    assert gate.type == "integration"
+    assert gate.task == "two"
+    assert gate.context["paths"] == ["line.txt"]
     assert bench.result("line.txt") == "one\n"
     resolve(bench, "one and two\n")
     if committed:

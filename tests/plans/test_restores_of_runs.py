@@ -27,7 +27,8 @@ def test_much_is_set_back_only_with_a_yes(bench, said):
     done = bench.run(plan)
     assert done.code == 3, done.out + done.err
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.choices) == ("permission", ("allow", "deny"))
+    assert gate.type == "permission"
+    assert gate.choices == ("allow", "deny")
     assert gate.context["problem"].startswith(f"{MANY} of ")
     assert "litter.1" in gate.context["paths"]
     assert bench.call("answer", gate.id, said).code == 0

@@ -31,7 +31,8 @@ async def test_one_that_has_stopped_itself_may_still_end_politely(lab: Any) -> N
         await lab.turn()
     await process.stop(interrupt=60, terminate=60)
     end = await process.wait()
-    assert (end.code, end.receipt.alive) == (5, ())
+    assert end.code == 5
+    assert end.receipt.alive == ()
     assert b"tidied up" in lab.output.read_bytes()
 
 
@@ -63,7 +64,8 @@ async def test_one_that_kills_its_helper_is_over(lab: Any, at_once: bool) -> Non
     told.touch()
     end = await process.wait()
     left = int((lab.directory / "left").read_text())
-    assert (end.code, end.signal) == (None, signal.SIGKILL)
+    assert end.code is None
+    assert end.signal == signal.SIGKILL
     assert {process.pid, left} <= {pid for pid, _, _ in end.receipt.ended}
     assert is_gone(left)
 
@@ -74,7 +76,8 @@ async def test_it_may_end_behind_a_helper_that_it_has_stopped(lab: Any) -> None:
     await lab.hears("ready")
     (lab.directory / "go").touch()
     end = await asyncio.wait_for(process.wait(), 30)
-    assert (end.code, lab.output.read_bytes()) == (3, b"ready\nlast\n")
+    assert end.code == 3
+    assert lab.output.read_bytes() == b"ready\nlast\n"
 
 
 async def test_one_that_is_traced_is_killed(lab: Any) -> None:
@@ -102,7 +105,9 @@ async def test_its_output_file_may_be_deleted_while_it_runs(lab: Any) -> None:
     """An agent that deletes the file its output goes to is still heard and its end still told."""
     process = await lab.shell(f"echo one; rm {lab.output}; echo two; exit 3")
     end = await process.wait()
-    assert (end.code, end.bytes, end.lost) == (3, 8, "")
+    assert end.code == 3
+    assert end.bytes == 8
+    assert end.lost == ""
     assert not lab.output.exists()
 
 

@@ -28,7 +28,9 @@ async def test_binary_output_is_kept_byte_for_byte(lab: Any) -> None:
 async def test_one_line_of_ten_megabytes(lab: Any) -> None:
     """A line without end neither stops the reader nor is lost."""
     end = await (await lab.shell("head -c 10485760 /dev/zero")).wait()
-    assert (end.code, end.bytes, lab.output.stat().st_size) == (0, 10 * 2**20, 10 * 2**20)
+    assert end.code == 0
+    assert end.bytes == 10 * 2**20
+    assert lab.output.stat().st_size == 10 * 2**20
 
 
 async def test_a_flood_keeps_its_first_and_its_last_half(lab: Any) -> None:
@@ -82,7 +84,9 @@ async def test_a_full_disk_is_told_and_ends_nothing(lab: Any) -> None:
     """Where output cannot be written the agent still runs to its end, and the exit says what was lost."""
     lab.output = Path("/dev/full")
     end = await (await lab.shell("echo lost; exit 4")).wait()
-    assert (end.code, end.bytes, end.lost) == (4, 5, "No space left on device")
+    assert end.code == 4
+    assert end.bytes == 5
+    assert end.lost == "No space left on device"
 
 
 async def test_last_words_after_a_stop_are_kept(lab: Any) -> None:

@@ -37,7 +37,8 @@ def written(path: Path, chunks: list[bytes], limit: int = 1 << 30) -> bytes:
     for chunk in chunks:
         output.add(chunk)
     output.close()
-    assert (output.start, output.end) == (0, path.stat().st_size)
+    assert output.start == 0
+    assert output.end == path.stat().st_size
     return path.read_bytes()
 
 
@@ -104,4 +105,5 @@ async def test_a_real_agent_prints_its_environment(lab: Any) -> None:
     assert said.startswith("before [redacted] after [redacted]\n")
     assert "MY_TOKEN=[redacted]\n" in said
     assert VALUE not in said
-    assert (end.start, end.end) == (0, lab.output.stat().st_size)
+    assert end.start == 0
+    assert end.end == lab.output.stat().st_size

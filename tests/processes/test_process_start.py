@@ -35,7 +35,9 @@ async def test_the_process_has_its_own_session_directory_and_environment(lab: An
     process = await lab.start(lab.launch("sh", "-c", "pwd; echo $COLOUR; ps -o sid= -p $$", COLOUR="blue\udce9"))
     await process.wait()
     where, colour, session = lab.output.read_bytes().split(b"\n")[:3]
-    assert (where, colour, int(session)) == (os.fsencode(lab.directory), b"blue\xe9", process.pid)
+    assert where == os.fsencode(lab.directory)
+    assert colour == b"blue\xe9"
+    assert int(session) == process.pid
 
 
 async def test_a_prompt_is_read_from_its_file(lab: Any) -> None:

@@ -81,7 +81,8 @@ async def test_waiting_ends_when_the_record_is_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     log = LogWriter.open(path)
     seq = log.append(body(event="a"))
-    assert (seq, log.end.seq) == (1, 0)
+    assert seq == 1
+    assert log.end.seq == 0
     await log.durable(seq)
     assert log.end.seq == 1
     assert [line.seq for line in read_lines(path)] == [1]
@@ -150,7 +151,8 @@ async def test_a_reopened_log_goes_on_where_it_ended(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     await write(path, body(event="a"))
     log = LogWriter.open(path)
-    assert (log.end.seq, log.repaired) == (1, None)
+    assert log.end.seq == 1
+    assert log.repaired is None
     assert log.append(body(event="b")) == 2
     await log.close()
     assert verify(path).records == 2

@@ -85,28 +85,43 @@ def test_full_plan(write) -> None:
     path = write(FULL)
     plan = load_plan(path)
     assert plan.project == path.parent.resolve()
-    assert (plan.verify, plan.setup, plan.max_parallel) == ("pytest -q", "make deps", 3)
-    assert (plan.remediation, plan.unverified) == ("fixer", "accept")
+    assert plan.verify == "pytest -q"
+    assert plan.setup == "make deps"
+    assert plan.max_parallel == 3
+    assert plan.remediation == "fixer"
+    assert plan.unverified == "accept"
     assert dict(plan.budget) == {"tokens": 1000000, "cost": 2.5}
     assert dict(plan.settings) == {"ask": "never", "failure_handler": {"max_retries": 2}}
     writer, fixer = plan.agents["writer"], plan.agents["fixer"]
     assert writer.command == ("claude", "-p", "{prompt}", "--resume", "{session}")
-    assert (writer.type, writer.signals, writer.hold) == ("backend_developer", True, "step")
+    assert writer.type == "backend_developer"
+    assert writer.signals is True
+    assert writer.hold == "step"
     assert fixer.command == ("python3", "-m", "fixer", "{prompt_file}")
-    assert (fixer.type, fixer.signals, fixer.hold) == ("default", False, None)
+    assert fixer.type == "default"
+    assert fixer.signals is False
+    assert fixer.hold is None
     models, api = plan.tasks["models"], plan.tasks["api"]
     assert models.task.prompt == "Write the models.\nKeep them small.\n"
-    assert (models.task.timeout_s, models.task.idle_s) == (900.0, 90.0)
-    assert (models.task.agent, models.task.agent_type) == ("writer", "backend_developer")
-    assert (api.after_skip, api.mode, api.task.needs) == ("run", "direct", ("models",))
-    assert (models.after_skip, models.mode, models.task.needs) == ("block", "orchestrated", ())
+    assert models.task.timeout_s == 900.0
+    assert models.task.idle_s == 90.0
+    assert models.task.agent == "writer"
+    assert models.task.agent_type == "backend_developer"
+    assert api.after_skip == "run"
+    assert api.mode == "direct"
+    assert api.task.needs == ("models",)
+    assert models.after_skip == "block"
+    assert models.mode == "orchestrated"
+    assert models.task.needs == ()
 
 
 def test_shared_and_own_check(write) -> None:
     """A task without a check is checked by the plan's, and it stays known whose check it is."""
     plan = load_plan(write(FULL))
-    assert (plan.task("models").verify, plan.tasks["models"].own_verify) == ("pytest -q", False)
-    assert (plan.task("api").verify, plan.tasks["api"].own_verify) == ("pytest -q tests/api", True)
+    assert plan.task("models").verify == "pytest -q"
+    assert plan.tasks["models"].own_verify is False
+    assert plan.task("api").verify == "pytest -q tests/api"
+    assert plan.tasks["api"].own_verify is True
 
 
 def test_survives_the_log(write) -> None:
@@ -254,7 +269,8 @@ def test_unreadable_files(tmp_path: Path, write) -> None:
     assert "is a directory" in refusal(tmp_path).problem
     assert "larger than 1 MiB" in refusal(write(b"#" * (2**20 + 1))).problem
     error = refusal(write(b"a: b\nc: \xff\n"))
-    assert (error.line, error.problem) == (2, "is not UTF-8 text")
+    assert error.line == 2
+    assert error.problem == "is not UTF-8 text"
     os.mkfifo(tmp_path / "pipe")
     assert "not a regular file" in refusal(tmp_path / "pipe").problem
 
@@ -319,9 +335,14 @@ def test_one_command(tmp_path: Path) -> None:
     options = {"task": "Fix it", "verify": "pytest -q", "agent_type": "qa_engineer", "timeout": "10m"}
     plan = one_task_plan(["/opt/bin/claude", "-p", "{prompt}"], **options, project=tmp_path)
     task = plan.task("task")
-    assert (task.prompt, task.verify, task.agent_type, task.timeout_s) == ("Fix it", "pytest -q", "qa_engineer", 600.0)
+    assert task.prompt == "Fix it"
+    assert task.verify == "pytest -q"
+    assert task.agent_type == "qa_engineer"
+    assert task.timeout_s == 600.0
     assert plan.agents[task.agent].command == ("/opt/bin/claude", "-p", "{prompt}")
-    assert (task.agent, plan.project, plan.tasks["task"].own_verify) == ("claude", tmp_path, True)
+    assert task.agent == "claude"
+    assert plan.project == tmp_path
+    assert plan.tasks["task"].own_verify is True
 
 
 def test_one_command_wrong() -> None:

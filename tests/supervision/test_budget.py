@@ -51,7 +51,9 @@ async def test_a_budget_is_warned_of_then_ends_a_run_that_nobody_attends(
         assert record.of(e.BudgetWarned) == []
         observer.see(used(300))
         (warned,) = record.of(e.BudgetWarned)
-        assert (warned.kind, warned.used, warned.limit) == ("tokens", 800, 1_000)
+        assert warned.kind == "tokens"
+        assert warned.used == 800
+        assert warned.limit == 1_000
         observer.see(used(200))
         assert await working == RunResult(exit_reason="budget", exit_code=5)
         assert len(record.of(e.StopReceipt)) == 1
@@ -81,7 +83,9 @@ async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, r
         early = asyncio.ensure_future(session.step(Observation(kind="action", id="0", text=admit("ls"))))
         gate = await record.asked()
         assert not early.done(), "nor is it let go while its files are saved"
-        assert (gate.gate.type, gate.gate.key, gate.gate.context["used"]) == ("budget", "tokens", 150)
+        assert gate.gate.type == "budget"
+        assert gate.gate.key == "tokens"
+        assert gate.gate.context["used"] == 150
         calling = asyncio.ensure_future(session.step(Observation(kind="action", id="1", text=admit("ls"))))
         await supervisor.core.journal.committed()
         refused = await session.step(Observation(kind="action", id="2", text=admit("ls")), within=0.01)
@@ -177,7 +181,8 @@ async def test_a_program_tells_what_it_used_in_its_signal_line(repo: Path) -> No
         spec = CommandSpec(command=("sh", "-c", script))
         agent = CommandAgent(spec, folder=core.folder, environ={"PATH": "/bin"}, limit=10_000, prompt_limit=10_000)
         assert (await worked(supervisor, agent, TASK)).exit_code == 0
-        assert (core.head.run.tokens, core.head.run.cost) == (1_200, 0.25)
+        assert core.head.run.tokens == 1_200
+        assert core.head.run.cost == 0.25
 
 
 async def test_a_rule_may_extend_a_budget(repo: Path, reporting: Any, records: Any) -> None:

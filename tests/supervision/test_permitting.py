@@ -54,12 +54,15 @@ async def test_allowed(repo: Path, records: Any) -> None:
     async with asking(repo, records) as agent:
         call = agent.call("rm -rf build", "to build it anew")
         gate = await agent.answer(choice="allow")
-        assert (gate.type, gate.standing, gate.choices) == ("permission", "frozen", ("allow", "deny"))
+        assert gate.type == "permission"
+        assert gate.standing == "frozen"
+        assert gate.choices == ("allow", "deny")
         assert gate.context["problem"] == "rm -rf build"
         assert gate.context["context"] == "to build it anew"
         assert gate.context["saved"]
         directive = await call
-        assert (directive.kind, directive.gate) == ("go_on", gate.id)
+        assert directive.kind == "go_on"
+        assert directive.gate == gate.id
         await agent.session.delivered(directive)
         assert agent.status(gate.id) == "delivered"
 
@@ -73,7 +76,8 @@ async def test_denied(repo: Path, records: Any, why: str, told: str) -> None:
         call = agent.call("rm -rf build")
         await agent.answer(choice="deny", text=admit(why))
         directive = await call
-        assert (directive.kind, directive.text) == ("deny", told)
+        assert directive.kind == "deny"
+        assert directive.text == told
 
 
 async def test_one_after_the_other(repo: Path, records: Any) -> None:
@@ -148,7 +152,8 @@ async def test_answered_while_nothing_was_live(repo: Path, records: Any) -> None
         assert (await session.begin()).kind == "start"
         again = Caller(supervisor, session, records(supervisor))
         directive = await again.call("make deploy")
-        assert (directive.kind, directive.gate) == ("go_on", gate)
+        assert directive.kind == "go_on"
+        assert directive.gate == gate
         await session.delivered(directive)
         other = again.call("make deploy")
         assert (await again.gate()).id != gate

@@ -45,13 +45,17 @@ async def test_after_the_reset_i_am_asked_and_nothing_starts(repo: Path, clock: 
         agent, record = Refused(1), records(supervisor)
         working = await begun(supervisor, agent, record)
         row = supervisor.core.head.tasks["t"]
-        assert (row.state, row.backoff_quota, row.backoff_delay) == ("backoff", True, HOURS)
+        assert row.state == "backoff"
+        assert row.backoff_quota is True
+        assert row.backoff_delay == HOURS
         assert row.backoff_until - clock.monotonic() == HOURS
         await clock.advance(HOURS - 1)
         assert not supervisor.core.head.gates
         await clock.advance(10 * 3600)
         gate = await record.asked()
-        assert (gate.gate.type, gate.gate.key, gate.gate.context["options"]) == ("question", "quota", ["Go on"])
+        assert gate.gate.type == "question"
+        assert gate.gate.key == "quota"
+        assert gate.gate.context["options"] == ["Go on"]
         assert len(agent.told) == 1
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
         assert (await working).status == "unverified"
@@ -173,10 +177,13 @@ async def test_a_limit_that_names_no_time_is_not_hammered(repo: Path, clock: Man
         working = asyncio.ensure_future(supervisor.supervise(TASK, agent))
         await record.until(lambda: record.of(e.TransientErrorRetry))
         (wait,) = record.of(e.TransientErrorRetry)
-        assert (wait.delay_seconds, wait.quota) == (3600, True)
+        assert wait.delay_seconds == 3600
+        assert wait.quota is True
         await clock.advance(10 * 3600)
         gate = await record.asked()
-        assert (gate.gate.type, gate.gate.key, len(told)) == ("question", "quota", 1)
+        assert gate.gate.type == "question"
+        assert gate.gate.key == "quota"
+        assert len(told) == 1
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
         assert (await working).status == "unverified"
         assert supervisor.core.head.tasks["t"].climb.directives == 0
@@ -195,4 +202,5 @@ def test_what_is_spent_and_what_is_only_too_fast(words: str, spent: str) -> None
     """Too many calls at once pass in seconds; a limit that is used up does not."""
     found = diagnose(words, exit_code=1)
     assert found is not None
-    assert (found.signature.metadata.get("used_up", ""), found.category.value) == (spent, "transient")
+    assert found.signature.metadata.get("used_up", "") == spent
+    assert found.category.value == "transient"

@@ -79,7 +79,8 @@ async def test_a_remediation_agent_that_raises_is_a_failed_remediation(broken: P
         failed = failures(supervisor)
         supervisor.add(task("a"), shared_verify=True)
         result = await run(supervisor, Raising(), {"a": idle}, limit=2)
-        assert (result.exit_reason, result.exit_code) == ("needs_person", 3)
+        assert result.exit_reason == "needs_person"
+        assert result.exit_code == 3
         assert [one.attempt for one in failed] == [1, 2]
         (gate,) = supervisor.core.head.open_gates()
         assert gate.gate.type == "remediation"
@@ -210,10 +211,13 @@ async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, recor
         running = asyncio.ensure_future(run(supervisor, mender, {"a": idle}))
         gate = await record.asked()
         await asyncio.wait_for(mender.stopped.wait(), PATIENCE)
-        assert (gate.gate.type, mender.begun, record.of(e.BudgetReached)[0].while_idle) == ("budget", 1, False)
+        assert gate.gate.type == "budget"
+        assert mender.begun == 1
+        assert record.of(e.BudgetReached)[0].while_idle is False
         await supervisor.answer(gate.id, Answer(choice="extend", number=1_000.0))
         assert (await running).exit_code == 0
-        assert (mender.begun, supervisor.core.head.run.tokens) == (2, 130)
+        assert mender.begun == 2
+        assert supervisor.core.head.run.tokens == 130
         assert [sent.attempt for sent in record.of(e.RemediationDispatched)] == [1]
         assert not record.of(e.RemediationFailed)
 

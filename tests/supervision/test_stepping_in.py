@@ -81,14 +81,16 @@ async def test_an_agent_is_held_and_let_go_on(desk: Any) -> None:
         gate = await at.supervisor.hold("web")
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         row: GateRow = at.supervisor.state.gates[gate]
-        assert (row.status, row.gate.standing) == ("open", "frozen")
+        assert row.status == "open"
+        assert row.gate.standing == "frozen"
         assert row.gate.context["checkpoint"].startswith("chk-")
         assert asked == []
         assert await at.supervisor.hold("web") == gate
         (at.root / "go").touch()
         await at.supervisor.answer(gate, Answer(choice="continue"))
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
 async def test_another_approach_reaches_a_fresh_attempt(desk: Any) -> None:
@@ -101,7 +103,8 @@ async def test_another_approach_reaches_a_fresh_attempt(desk: Any) -> None:
         (at.root / "go").touch()
         outcome = await working
         told = (at.root / "told.txt").read_text().split("--")
-    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 2
     assert "use the queue" not in told[0]
     assert "use the queue" in told[1]
 
@@ -164,7 +167,8 @@ async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: Any) -> Non
         await at.begun()
         (at.root / "go").touch()
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
 async def test_a_task_kept_from_starting_stays_so_when_the_run_is_gone_on_with(desk: Any) -> None:
@@ -208,10 +212,12 @@ async def test_the_next_rung_is_chosen_for_an_agent_at_work(desk: Any, level: An
         await become(lambda: last.exists() and told in last.read_text())
         assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
         row = at.supervisor.core.row("web")
-        assert (row.level, row.chosen) == (level, "")
+        assert row.level == level
+        assert row.chosen == ""
         (at.root / "go").touch()
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 2
 
 
 async def test_the_same_again_by_choice(desk: Any) -> None:
@@ -223,7 +229,8 @@ async def test_the_same_again_by_choice(desk: Any) -> None:
         await at.supervisor.choose_rung("web", "first")
         await become(lambda: (at.root / "told.txt").read_text().count("--") == 2)
         climb = at.supervisor.core.row("web").climb
-        assert (climb.directives, climb.agent_failures) == (0, 0)
+        assert climb.directives == 0
+        assert climb.agent_failures == 0
         assert at.supervisor.core.head.gates[gate].status == "withdrawn"
         (at.root / "go").touch()
         assert (await working).status == "succeeded"

@@ -88,7 +88,8 @@ async def test_the_agent_hears_which_files_a_person_changed(desk: Any) -> None:
         process = await at.process()
         handed = await at.supervisor.hand_over("web")
         assert handed.folder == at.root
-        assert (handed.standing, handed.others) == ("frozen", ())
+        assert handed.standing == "frozen"
+        assert handed.others == ()
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         (at.root / "app.py").write_text("two\n", encoding="utf-8")
         (at.root / "new.py").write_text("new\n", encoding="utf-8")
@@ -100,7 +101,8 @@ async def test_the_agent_hears_which_files_a_person_changed(desk: Any) -> None:
         assert "-one\n+two" in back.diff
         await at.supervisor.core.journal.committed()
         (recorded,) = at.logged(e.HandedBack)
-        assert (recorded.files, recorded.diff) == (3, back.diff)
+        assert recorded.files == 3
+        assert recorded.diff == back.diff
         text = by_hand("Two, because one is taken.", back.changes, back.diff, files=back.files)
         await at.supervisor.answer(handed.gate, Answer(choice="show_me", text=text))
         (at.seen / "go").touch()
@@ -244,7 +246,8 @@ async def test_a_task_that_is_stuck_can_be_taken_over(desk: Any) -> None:
         await become(lambda: bool(at.supervisor.state.open_gates()))
         at.supervisor.add(Task(id="later", prompt=admit("later")))
         handed = await at.supervisor.hand_over("web")
-        assert (handed.standing, handed.others) == ("", ("later",))
+        assert handed.standing == ""
+        assert handed.others == ("later",)
         assert (await at.supervisor.give_back(handed)).files == 0
         await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
         assert (await working).status == "abandoned"

@@ -34,4 +34,5 @@ def test_a_loop_that_ends_while_git_starts_does_not_hang(repo: Path, cancelled: 
     """My program ends in the very moment in which a git command begins: it does not wait for ever."""
     command = [sys.executable, "-c", PROGRAM, cancelled]
     done = subprocess.run(command, cwd=repo, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ended\n", done.stderr
