@@ -16,6 +16,7 @@ import click
 import pytest
 import yaml
 from pydantic import BaseModel
+from tests.conftest import Inside
 
 from unstuck import errors
 from unstuck.runs import plan_file as plans
@@ -134,7 +135,7 @@ def test_examples_do_what_the_readme_shows(top: str, tmp_path: Path) -> None:
         assert missing == [], said
 
 
-def test_the_record_can_be_checked_by_hand(tmp_path: Path, inside: Any) -> None:
+def test_the_record_can_be_checked_by_hand(tmp_path: Path, inside: Inside) -> None:
     """The README's few lines of Python accept a run's record and refuse it once a single byte differs."""
     program = tmp_path / "check.py"
     program.write_text(block("check: events.jsonl"), encoding="utf-8")

@@ -9,12 +9,14 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
 import psutil
 import pytest
+from tests.deletion.conftest import House
 
 from unstuck.channel import socket_path
 from unstuck.processes.survivors import is_shim
@@ -39,7 +41,7 @@ def nothing_left(house: Any) -> bool:
 # --- what would go ----------------------------------------------------------------------------------------------------
 
 
-def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_would_go_is_said_first_and_nothing_has_gone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Step one names what would be destroyed, how many and how large; without both yeses it stops there.
 
     The name has to be the right one, lost work needs a yes of its own, and an agent's yes is none.
@@ -83,7 +85,7 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: Any, monkeypatc
 
 
 @pytest.mark.parametrize(("words", "gone"), [(("lose", "NAME"), True), (("lose", "no"), False), (("yes",), False)])
-def test_at_a_terminal_both_yeses_are_typed(house: Any, words: tuple[str, ...], gone: bool) -> None:
+def test_at_a_terminal_both_yeses_are_typed(house: House, words: tuple[str, ...], gone: bool) -> None:
     """A person types the word for what is lost, and the name; anything else deletes nothing."""
     run = house.parked()
     (house.root / ".git" / "unstuck" / "runs" / run / "unsent.txt").write_text("words\n", encoding="utf-8")
@@ -104,7 +106,7 @@ def test_at_a_terminal_both_yeses_are_typed(house: Any, words: tuple[str, ...], 
     assert (b"nothing was deleted" in heard) == (not gone)
 
 
-def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
+def test_a_run_or_the_project_has_to_be_said(house: House) -> None:
     """Without either, with both, or with a run that is not there, it is one clear line."""
     for words in ((), ("last", "--project"), ("nosuch",)):
         done = house.unstuck("delete", *words)
@@ -116,7 +118,7 @@ def test_a_run_or_the_project_has_to_be_said(house: Any) -> None:
 # --- the project goes -------------------------------------------------------------------------------------------------
 
 
-def test_a_project_goes_and_what_is_the_persons_stays(house: Any) -> None:
+def test_a_project_goes_and_what_is_the_persons_stays(house: House) -> None:
     """After a run with an open gate, an unmerged work tree and a dirty tree nothing of ours is left.
 
     The person's files, index, references, stash, reflogs and configuration are byte for byte what they were, and no
@@ -134,7 +136,7 @@ def test_a_project_goes_and_what_is_the_persons_stays(house: Any) -> None:
     assert house.delete().out == "nothing of unstuck is left in repo\n"
 
 
-def test_a_live_run_is_ended_with_a_receipt(house: Any) -> None:
+def test_a_live_run_is_ended_with_a_receipt(house: House) -> None:
     """The supervisor and its agent are ended before anything goes, and each is named with how it ended."""
     before = house.theirs()
     os.mkfifo(house.place / "pipe")
@@ -155,7 +157,7 @@ def test_a_live_run_is_ended_with_a_receipt(house: Any) -> None:
     assert house.theirs() == before
 
 
-def test_a_copy_of_a_project_at_work_is_nobody_elses(house: Any) -> None:
+def test_a_copy_of_a_project_at_work_is_nobody_elses(house: House) -> None:
     """In a copy nothing is live: going on there and deleting it ends no agent and takes no tree of the original."""
     os.mkfifo(house.place / "pipe")
     tasks = {"web": (f"echo half > half.txt; echo $$ > {house.place}/pipe; exec sleep 600", "true")}
@@ -185,7 +187,7 @@ def test_a_copy_of_a_project_at_work_is_nobody_elses(house: Any) -> None:
     assert nothing_left(house)
 
 
-def test_a_project_that_was_moved_goes_with_what_is_left_at_its_old_place(house: Any) -> None:
+def test_a_project_that_was_moved_goes_with_what_is_left_at_its_old_place(house: House) -> None:
     """Work trees are found and named where they were made, and no folder round them stays."""
     house.worked()
     moved = house.root.rename(house.place / "moved")
@@ -197,7 +199,7 @@ def test_a_project_that_was_moved_goes_with_what_is_left_at_its_old_place(house:
     assert not list(Path(os.environ["UNSTUCK_STATE_DIR"]).glob("**"))
 
 
-def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
+def test_agents_of_a_killed_supervisor_are_found_and_ended(house: House) -> None:
     """Also one that has freed itself of its helper, and also where the log that names it is damaged."""
     script = f"setsid sh -c 'echo $$ > {house.place}/pid; exec sleep 600' & wait"
     os.mkfifo(house.place / "pid")
@@ -217,7 +219,7 @@ def test_agents_of_a_killed_supervisor_are_found_and_ended(house: Any) -> None:
     assert nothing_left(house)
 
 
-def test_a_damaged_log_does_not_keep_its_run(house: Any) -> None:
+def test_a_damaged_log_does_not_keep_its_run(house: House) -> None:
     """Where the record makes no sense, work trees, branches and checkpoints are found all the same."""
     before = house.theirs()
     run = house.worked()
@@ -229,7 +231,7 @@ def test_a_damaged_log_does_not_keep_its_run(house: Any) -> None:
     assert house.theirs() == before
 
 
-def test_hooks_go_and_the_settings_are_what_they_were(house: Any) -> None:
+def test_hooks_go_and_the_settings_are_what_they_were(house: House) -> None:
     """The hooks that were installed in the project are taken out, with what they have kept of a watch that hung; its
     settings are byte for byte what they were."""
     settings = house.root / ".claude" / "settings.local.json"
@@ -259,7 +261,7 @@ def installed(house: Any, name: str) -> None:
     installation(agent, "project", root=house.root, environ=environ, forwarder=forwarder).apply()
 
 
-def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: Any, shimmed: Any) -> None:
+def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: House, shimmed: Callable[[str], None]) -> None:
     """What a save that was killed half-way has left, locks and all, goes with the rest."""
     before = house.theirs()
     assert house.unstuck("checkpoints", "create").code == 0
@@ -273,7 +275,7 @@ def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: Any, shimme
     assert house.theirs() == before
 
 
-def test_without_git_the_folder_goes(house: Any, tmp_path: Path) -> None:
+def test_without_git_the_folder_goes(house: House, tmp_path: Path) -> None:
     """A project without git loses its `.unstuck`, and its files stay."""
     plain = tmp_path / "plain"
     plain.mkdir()
@@ -287,7 +289,7 @@ def test_without_git_the_folder_goes(house: Any, tmp_path: Path) -> None:
 # --- one run goes -----------------------------------------------------------------------------------------------------
 
 
-def test_one_run_goes_and_the_others_stay(house: Any) -> None:
+def test_one_run_goes_and_the_others_stay(house: House) -> None:
     """Its trees, branches, checkpoints and record are gone; the other run is whole, and so is what was learnt."""
     first, second = house.worked(), house.parked()
     (house.root / ".git" / "unstuck" / "memory.jsonl").write_text("{}\n", encoding="utf-8")
@@ -306,7 +308,7 @@ def test_one_run_goes_and_the_others_stay(house: Any) -> None:
     assert house.unstuck("run", "--headless", "--resume", second).code == 1
 
 
-def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
+def test_a_checkpoint_that_another_run_needs_stays(house: House) -> None:
     """Two runs over the same files share a checkpoint: the first one's deletion leaves it to the second.
 
     Words that were begun and never sent need a yes of their own.
@@ -328,7 +330,7 @@ def test_a_checkpoint_that_another_run_needs_stays(house: Any) -> None:
     assert task["baseline"] in {row["id"] for row in house.unstuck("checkpoints", "list", "--json").rows}
 
 
-def test_while_another_run_is_live_none_goes(house: Any) -> None:
+def test_while_another_run_is_live_none_goes(house: House) -> None:
     """A run that is not the live one waits until that has ended; nothing is touched."""
     run = house.parked()
     os.mkfifo(house.place / "pipe")
@@ -359,7 +361,7 @@ asyncio.run(main())
 """
 
 
-def test_a_program_of_ones_own_is_not_ended(house: Any) -> None:
+def test_a_program_of_ones_own_is_not_ended(house: House) -> None:
     """Whoever supervises from Python is named and left alone, and so is its run."""
     command = [sys.executable, "-c", EMBEDDED]
     process = subprocess.Popen(command, cwd=house.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -378,7 +380,7 @@ def test_a_program_of_ones_own_is_not_ended(house: Any) -> None:
 # --- what stands in the way, and what stays ---------------------------------------------------------------------------
 
 
-def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: Any) -> None:
+def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: House) -> None:
     """Whoever has the results checked out keeps them; a shell in a work tree is named, not ended. Nothing has gone."""
     run = house.worked()
     tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
@@ -406,7 +408,7 @@ def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: Any) -> None:
     assert house.git("worktree", "list").count("\n") == 2
 
 
-def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: Any) -> None:
+def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: House) -> None:
     """A work tree that the person has moved is named where it is, and nothing beside it goes.
 
     Folders in it without the right to write go too, as a build leaves some; a file of somebody else's in our own folder
@@ -433,7 +435,7 @@ def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: Any) -
     assert nothing_left(house)
 
 
-def test_where_links_lead_is_said_and_left(house: Any) -> None:
+def test_where_links_lead_is_said_and_left(house: House) -> None:
     """A person has put our folders on another disk: the links go, and what of ours they keep there is named."""
     run, ours, disk = house.parked(), house.root / ".git" / "unstuck", house.place / "disk"
     disk.mkdir()
@@ -457,7 +459,7 @@ def test_where_links_lead_is_said_and_left(house: Any) -> None:
     assert not ours.is_symlink()
 
 
-def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> None:
+def test_another_work_tree_of_the_repository_keeps_its_record(house: House) -> None:
     """A linked work tree is a project of its own: its runs, checkpoints and what they borrow stay."""
     linked = house.place / "linked"
     house.git("worktree", "add", "-q", "-b", "side", str(linked))
@@ -482,7 +484,7 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: Any) -> Non
     assert house.git("for-each-ref", "refs/unstuck") == ""
 
 
-def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> None:
+def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: House) -> None:
     """The only copy of what a person's own restore has replaced is named before it is lost."""
     assert house.unstuck("checkpoints", "create").code == 0
     (saved,) = house.unstuck("checkpoints", "list", "--json").rows
@@ -498,7 +500,7 @@ def test_what_a_restore_of_ones_own_replaced_needs_its_own_yes(house: Any) -> No
 # --- when something fails ---------------------------------------------------------------------------------------------
 
 
-def test_a_failed_reopening_removes_nothing(house: Any, shimmed: Any) -> None:
+def test_a_failed_reopening_removes_nothing(house: House, shimmed: Callable[[str], None]) -> None:
     """A git that fails for a moment is no proof that there are no branches: nothing goes, and the next try works.
 
     What is still there after a deletion is an error, and named.
@@ -526,7 +528,7 @@ def test_a_failed_reopening_removes_nothing(house: Any, shimmed: Any) -> None:
     assert nothing_left(house)
 
 
-def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_looked_at_keeps_everything(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can say whether the supervisor lives, its identity and its run stay."""
     run = house.parked()
     lock = house.root / ".git" / "unstuck" / "lock"
@@ -541,7 +543,7 @@ def test_a_process_that_cannot_be_looked_at_keeps_everything(house: Any, monkeyp
     assert house.delete().code == 0
 
 
-def test_what_git_keeps_of_a_tree_goes_also_when_it_was_half_gone(house: Any) -> None:
+def test_what_git_keeps_of_a_tree_goes_also_when_it_was_half_gone(house: House) -> None:
     """Killed while git's own folder for a tree went: nothing says any more whose it was, and it goes all the same.
 
     A work tree of a person's that is only away is none of that, even one where nothing was checked out yet.
@@ -561,7 +563,7 @@ def test_what_git_keeps_of_a_tree_goes_also_when_it_was_half_gone(house: Any) ->
     assert nothing_left(house)
 
 
-def test_a_deletion_that_is_killed_again_and_again_ends(house: Any) -> None:
+def test_a_deletion_that_is_killed_again_and_again_ends(house: House) -> None:
     """kill -9 before this, that and the next removal: each next try goes on, and nothing of anybody else's is touched.
 
     The trees hold nothing new after a try than before it, so the same yes is enough to the end.

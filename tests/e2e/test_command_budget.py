@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 SPENDS = """
 echo 'UNSTUCK {"step": "usage", "tokens": 600, "cost": 0.06}'
@@ -19,7 +20,7 @@ def names(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("limits", ["tokens=1000", "cost=0.1"])
-def test_one_command_ends_at_its_budget(unstuck: Any, failing: str, limits: str) -> None:
+def test_one_command_ends_at_its_budget(unstuck: Unstuck, failing: str, limits: str) -> None:
     """The second attempt goes past the limit: no third one begins, the code is 5, and show says who used what."""
     agent = unstuck.script("agent.sh", SPENDS)
     done = unstuck.inside("run", "--json", "--task", "T", "--verify", failing, "--budget", limits, "--", "sh", agent)
@@ -40,7 +41,7 @@ def test_one_command_ends_at_its_budget(unstuck: Any, failing: str, limits: str)
     assert "first 620 tokens, cost 0.062" in shown
 
 
-def test_the_time_of_one_command_is_a_budget(unstuck: Any) -> None:
+def test_the_time_of_one_command_is_a_budget(unstuck: Unstuck) -> None:
     """Past its wall time the hanging agent is stopped with a receipt, and the run ends with 5."""
     agent = unstuck.script("agent.sh", "sleep 1000")
     done = unstuck("run", "--json", "--task", "T", "--budget", "time=1s", "--", "sh", agent)
@@ -49,7 +50,7 @@ def test_the_time_of_one_command_is_a_budget(unstuck: Any) -> None:
     assert done.data("stop_receipt")[0]["alive"] == []
 
 
-def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Any, tmp_path: Path) -> None:
+def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Unstuck, tmp_path: Path) -> None:
     """One command, a plan, and a run that goes on: with nothing to spend no agent is started on any way in."""
     agent = unstuck.script("agent.sh", "touch started")
     plan = tmp_path / "plan.yaml"
@@ -69,7 +70,7 @@ def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Any, tmp_path: Path) ->
     assert (unstuck.root / "started").exists()
 
 
-def test_a_rule_gives_more_and_the_question_is_on_record(unstuck: Any, failing: str, tmp_path: Path) -> None:
+def test_a_rule_gives_more_and_the_question_is_on_record(unstuck: Unstuck, failing: str, tmp_path: Path) -> None:
     """Where a rule can answer it is asked instead of ended; what it gives is used, and then the run ends with 5."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("- gate: budget\n  answer: extend\n  number: 500\n", encoding="utf-8")

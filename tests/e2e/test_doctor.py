@@ -10,11 +10,13 @@ import signal
 import struct
 import subprocess
 import termios
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from tests.e2e.conftest import Unstuck
 
 from unstuck.channel import socket_path
 from unstuck.processes.survivors import is_shim
@@ -30,7 +32,7 @@ def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """``program(name, text)`` puts a shell script first on the path."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -44,7 +46,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_agents_are_told_with_their_versions_however_they_behave(
-    unstuck: Any, program: Any, monkeypatch: pytest.MonkeyPatch
+    unstuck: Unstuck, program: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One says its version, one never ends, one fails: each is told, and none is left running."""
     monkeypatch.setattr("unstuck.runs.checkup.programs._PATIENCE_S", 1.0)
@@ -56,7 +58,9 @@ def test_agents_are_told_with_their_versions_however_they_behave(
     assert not psutil.pid_exists(int((unstuck.seen / "pid").read_text(encoding="utf-8")))
 
 
-def test_what_a_git_too_old_or_missing_keeps_from_working(unstuck: Any, program: Any) -> None:
+def test_what_a_git_too_old_or_missing_keeps_from_working(
+    unstuck: Unstuck, program: Callable[[str, str], None]
+) -> None:
     """The doctor says which git is needed, and is not brought down by having none."""
     real = shutil.which("git")
     program("git", f'for word; do [ "$word" = --version ] && echo "git version 2.20.1" && exit; done; exec {real} "$@"')
@@ -65,7 +69,7 @@ def test_what_a_git_too_old_or_missing_keeps_from_working(unstuck: Any, program:
     assert found["mend"] == "install git 2.36 or newer"
 
 
-def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
+def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Unstuck) -> None:
     """Installed ones are named; one that calls a program which is gone is in the way, and what mends it is said."""
     assert "hooks" not in rows(unstuck)
     assert unstuck.inside("hooks", "install", "claude", "--here", "--yes").code == 0
@@ -84,7 +88,7 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
     assert "does not exist: the agent goes on unwatched" in status.out
 
 
-def test_calls_that_went_on_unwatched_are_told(unstuck: Any) -> None:
+def test_calls_that_went_on_unwatched_are_told(unstuck: Unstuck) -> None:
     """How many hooks have given up on a watch that hung, and what the last of them said."""
     kept = Path(f"{socket_path(runtime_dir(os.environ), unstuck.root / '.git' / 'unstuck')}.log")
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +98,7 @@ def test_calls_that_went_on_unwatched_are_told(unstuck: Any) -> None:
     assert found["value"].startswith("2 calls went on unwatched, the last: 2026-11-22T10:05:00Z unstuck-hook: two (")
 
 
-def test_places_are_told_with_their_sizes(unstuck: Any) -> None:
+def test_places_are_told_with_their_sizes(unstuck: Unstuck) -> None:
     """How many runs there are, and how much room they, the checkpoints and the memory take."""
     assert unstuck.inside("run", "--headless", "--verify", "true", "--", "true").code == 0
     found = rows(unstuck)
@@ -103,7 +107,7 @@ def test_places_are_told_with_their_sizes(unstuck: Any) -> None:
     assert "unfinished" not in found
 
 
-def test_what_is_unfinished_or_damaged_is_told(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_what_is_unfinished_or_damaged_is_told(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """A parked run can be gone on with; a damaged one is in the way, and where to look is said."""
     assert unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
     run = unstuck.runs[0].name
@@ -116,7 +120,7 @@ def test_what_is_unfinished_or_damaged_is_told(unstuck: Any, failing: str, no_cl
     assert f"→ unstuck verify {run}" in unstuck.inside("doctor").out
 
 
-def test_orphans_are_told(unstuck: Any) -> None:
+def test_orphans_are_told(unstuck: Unstuck) -> None:
     """An agent without a supervisor is in the way; a branch without a record is told with what takes it away."""
     os.mkfifo(unstuck.seen / "pid")
     script = f"setsid sh -c 'echo $$ > {unstuck.seen}/pid; exec sleep 600' & wait"
@@ -152,7 +156,7 @@ def test_orphans_are_told(unstuck: Any) -> None:
     ],
 )
 def test_the_terminal_is_looked_at(
-    unstuck: Any, environment: dict[str, str], size: tuple[int, int], ok: bool, said: str
+    unstuck: Unstuck, environment: dict[str, str], size: tuple[int, int], ok: bool, said: str
 ) -> None:
     """At a real terminal its size, colours and letters are told, and what would keep the screen from showing."""
     ours, theirs = pty.openpty()

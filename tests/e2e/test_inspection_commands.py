@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 COMMANDS = (
     "answer", "delete", "diagnose", "doctor", "events", "memory", "run", "runs", "show", "signatures", "verify",
@@ -16,7 +17,7 @@ COMMANDS = (
 
 
 @pytest.fixture
-def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
+def parked(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
     """A run that waits at its stuck gate."""
     assert unstuck.inside("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
     gate: dict[str, Any] = unstuck.only_gate()
@@ -24,7 +25,7 @@ def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, An
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
+def test_every_command_explains_itself(unstuck: Unstuck, command: str) -> None:
     """--help of each command says how it is used and what its options mean, and ends with 0."""
     done = unstuck.inside(command, "--help")
     assert done.code == 0
@@ -36,7 +37,7 @@ def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
 # --- runs and show ---------------------------------------------------------------------------------------------------
 
 
-def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
+def test_runs_come_oldest_first_one_row_each(unstuck: Unstuck) -> None:
     """`runs --json` has one object per run, oldest first, with its end; people see the same."""
     assert unstuck.inside("runs", "--json").rows == []
     assert unstuck.inside("runs").out == "no runs here yet\n"
@@ -53,7 +54,7 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
     assert "halted" in second
 
 
-def test_looking_changes_nothing(unstuck: Any) -> None:
+def test_looking_changes_nothing(unstuck: Unstuck) -> None:
     """Commands that only look make no file, not even in a project that has no record yet."""
     before = sorted(unstuck.root.rglob("*"))
     looking = (("runs",), ("doctor",), ("show",), ("verify",), ("events",), ("signatures",), ("memory", "list"))
@@ -62,7 +63,7 @@ def test_looking_changes_nothing(unstuck: Any) -> None:
     assert sorted(unstuck.root.rglob("*")) == before
 
 
-def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_show_tells_tasks_and_open_gates(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """`show --json` has the run, its task and the open gate with its question; people see how to answer it."""
     run, task, gate = unstuck("show", unstuck.runs[0].name, "--json").rows
     assert run["run"] == unstuck.runs[0].name
@@ -81,7 +82,7 @@ def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -
     assert unstuck.inside("show", run["run"][:8]).code == 0
 
 
-def test_show_tells_what_was_tried(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_show_tells_what_was_tried(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """Each attempt with its rung, its failure and its checkpoint, then the question and how it was answered."""
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
     first, second, asked = unstuck.inside("show", "--json").rows[1]["timeline"]
@@ -109,7 +110,7 @@ def test_show_tells_what_was_tried(unstuck: Any, parked: dict[str, Any]) -> None
     assert "1 question" in unstuck.inside("runs", "--days").out
 
 
-def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_an_unknown_run_is_refused(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """A run that is not there is one clear line, for every command that takes one."""
     for command in (("show",), ("verify",), ("events",), ("signatures",), ("run", "--headless", "--resume")):
         done = unstuck.inside(*command, "nosuch")
@@ -121,7 +122,7 @@ def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None
 # --- events and signatures -------------------------------------------------------------------------------------------
 
 
-def test_events_are_those_of_the_log(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_events_are_those_of_the_log(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """`events --json` prints every record as the log has it; people see one line for each, and filters leave some."""
     log = [json.loads(line) for line in (unstuck.runs[0] / "events.jsonl").read_bytes().splitlines()]
     rows = unstuck.inside("events", "--json").rows
@@ -150,7 +151,7 @@ def test_events_are_those_of_the_log(unstuck: Any, parked: dict[str, Any]) -> No
     ],
 )
 def test_filters_that_make_no_sense_are_refused(
-    unstuck: Any, parked: dict[str, Any], words: tuple[str, ...], said: str
+    unstuck: Unstuck, parked: dict[str, Any], words: tuple[str, ...], said: str
 ) -> None:
     """A filter that could match nothing is one clear line instead of an empty answer."""
     done = unstuck.inside("events", *words)
@@ -159,7 +160,7 @@ def test_filters_that_make_no_sense_are_refused(
     assert said in done.errors
 
 
-def test_events_are_followed_to_the_end_of_the_run(unstuck: Any, failing: str) -> None:
+def test_events_are_followed_to_the_end_of_the_run(unstuck: Unstuck, failing: str) -> None:
     """Whoever follows a live run reads along and is done when the run is."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
@@ -175,7 +176,7 @@ def test_events_are_followed_to_the_end_of_the_run(unstuck: Any, failing: str) -
     assert json.loads(out.splitlines()[-1])["event"] == "run_ended"
 
 
-def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_failures_are_told_once_with_what_got_past_them(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """A failure of two runs is one row: how often, how far it got, and the answer that ended it."""
     (row,) = unstuck.inside("signatures", "--json").rows
     assert row["count"] == 2
@@ -201,7 +202,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: di
 # --- verify ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_a_whole_record_is_trusted(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """`verify` ends with 0 on an untouched record and says how much it has read."""
     log = unstuck.runs[0] / "events.jsonl"
     (row,) = unstuck.inside("verify", "--json").rows
@@ -217,7 +218,7 @@ def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None
     }
 
 
-def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_one_flipped_byte_is_found(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """Whichever byte of the log is changed, `verify` ends with 6 and names file, line and byte; nothing is resumed."""
     log = unstuck.runs[0] / "events.jsonl"
     whole = log.read_bytes()
@@ -241,7 +242,7 @@ def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None
 # --- answer ----------------------------------------------------------------------------------------------------------
 
 
-def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_answers_that_do_not_fit_change_nothing(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """An unknown gate, a choice the gate has not, a missing text and an unknown word are refused with what to do."""
     gate = parked["gate"]
     log = unstuck.runs[0] / "events.jsonl"
@@ -262,7 +263,7 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
     assert log.read_bytes() == before
 
 
-def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_a_closed_gate_says_who_closed_it(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """The second answer to a gate is refused, and says who answered first."""
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
     done = unstuck.inside("answer", parked["gate"], "skip")
@@ -270,7 +271,7 @@ def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) 
     assert f"{parked['gate']} is closed already: by a person, 20" in done.errors
 
 
-def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_a_live_run_takes_an_answer_while_it_works(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """While one task works, the other one's question is answered through the socket, and the agent reads the answer."""
     os.mkfifo(unstuck.seen / "pipe")
     asking = unstuck.script("asking.sh", 'grep -q "use plan B" "$UNSTUCK_PROMPT_FILE" && touch done; exit 0')
@@ -302,7 +303,7 @@ def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, n
     assert "Approach: use plan B" in (unstuck.seen / "one.3").read_text(encoding="utf-8")
 
 
-def test_a_live_run_refuses_what_does_not_fit(unstuck: Any, failing: str) -> None:
+def test_a_live_run_refuses_what_does_not_fit(unstuck: Unstuck, failing: str) -> None:
     """A wrong answer to a live run comes back as the same clear line, and the run goes on."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
@@ -320,7 +321,7 @@ def test_a_live_run_refuses_what_does_not_fit(unstuck: Any, failing: str) -> Non
 OUTPUT = 'Traceback (most recent call last):\n  File "app.py", line 7, in run\n    x\nTypeError: bad operand\n'
 
 
-def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -> None:
+def test_diagnose_reads_a_file_or_standard_input(unstuck: Unstuck, tmp_path: Path) -> None:
     """The same output gives the same diagnosis from a file and from a pipe, for people and for programs."""
     file = tmp_path / "output.txt"
     file.write_text(OUTPUT, encoding="utf-8")
@@ -336,13 +337,13 @@ def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -
     assert row["signature"]["location"] == "app.py:7"
 
 
-def test_an_exit_code_of_zero_is_no_failure(unstuck: Any) -> None:
+def test_an_exit_code_of_zero_is_no_failure(unstuck: Unstuck) -> None:
     """With --exit-code 0 there is no failure, whatever the output looks like."""
     assert unstuck("diagnose", "--exit-code", "0", input=OUTPUT.encode()).out == "no failure\n"
     assert unstuck("diagnose", "--exit-code", "0", "--json", input=OUTPUT.encode()).rows == [{"failure": False}]
 
 
-def test_diagnose_without_its_file_says_so(unstuck: Any, tmp_path: Path) -> None:
+def test_diagnose_without_its_file_says_so(unstuck: Unstuck, tmp_path: Path) -> None:
     """A file that is missing, or a directory, is one line and exit code 2."""
     for path in (tmp_path / "missing.txt", tmp_path):
         done = unstuck.inside("diagnose", str(path))
@@ -352,7 +353,7 @@ def test_diagnose_without_its_file_says_so(unstuck: Any, tmp_path: Path) -> None
         assert len(done.errors.splitlines()) == 1
 
 
-def test_doctor_says_where_everything_lies(unstuck: Any) -> None:
+def test_doctor_says_where_everything_lies(unstuck: Unstuck) -> None:
     """`doctor` ends with 0 where all is well, and names the places that matter."""
     done = unstuck("doctor", "--json")
     assert done.code == 0
@@ -362,7 +363,7 @@ def test_doctor_says_where_everything_lies(unstuck: Any) -> None:
     assert all(row["ok"] is True for row in done.rows)
 
 
-def test_doctor_finds_what_is_in_the_way(unstuck: Any) -> None:
+def test_doctor_finds_what_is_in_the_way(unstuck: Unstuck) -> None:
     """A wrong setting and a record that cannot be written are marked, and the exit code is 1."""
     (unstuck.root / "unstuck.yaml").write_text("frobnicate: 1\n", encoding="utf-8")
     (unstuck.root / ".git" / "unstuck").write_text("", encoding="utf-8")

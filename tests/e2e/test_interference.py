@@ -8,10 +8,9 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from conftest import Unstuck
+from tests.e2e.conftest import Unstuck
 
 LIMIT = 90.0
 ENDLESS = "sleep 600"

@@ -7,10 +7,9 @@ import os
 import shutil
 import signal
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from conftest import Unstuck
+from tests.e2e.conftest import Unstuck
 
 SESSION = "0a1b2c3d-1111-2222-3333-444455556666"
 FAILURE = "Exit code 1\nE   AssertionError: assert 1 == 2\ntests/test_a.py:3: AssertionError"

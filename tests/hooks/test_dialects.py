@@ -106,7 +106,7 @@ STOP = {"continue": False, "stopReason": "WORDS"}
         ("qwen", "Stop", "start", GO_ON),
     ],
 )
-def test_each_is_told_in_its_own_words(agent: str, event: str, kind: Any, printed: dict[str, Any]) -> None:
+def test_each_is_told_in_its_own_words(agent: str, event: str, kind: str, printed: dict[str, Any]) -> None:
     """As the real programs were seen to obey it."""
     assert told(agent, event, kind) == printed
 

@@ -135,7 +135,7 @@ class Watching:
 
 @pytest.mark.parametrize("choice", ["adopt", "stop", "skip"])
 async def test_a_person_is_asked_and_it_stands_still_meanwhile(
-    repo: Path, outside: Path, survivor: psutil.Process, choice: Any
+    repo: Path, outside: Path, survivor: psutil.Process, choice: str
 ) -> None:
     """At the screen the question names the process, which is frozen until I decide; then it does what I chose."""
     seen: list[Any] = []

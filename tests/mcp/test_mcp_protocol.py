@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Inside
+from tests.conftest import Inside, Start
 from tests.mcp.conftest import PATIENCE, Watched
 
 from unstuck.agents.mcp import server as served
@@ -64,7 +64,7 @@ class Raw:
 
 
 @pytest.fixture
-def raw(repo: Path, start: Any) -> Iterator[Raw]:
+def raw(repo: Path, start: Start) -> Iterator[Raw]:
     """A server in the project."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     one = Raw(start("mcp", cwd=repo, **pipes))

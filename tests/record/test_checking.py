@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Said
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged
@@ -16,9 +16,6 @@ from unstuck.record.checking import check
 from unstuck.record.current import current_state
 from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal, replay
 from unstuck.record.log import framed, read_lines
-
-if TYPE_CHECKING:
-    from conftest import Said
 
 RUN = "20270115-080000"
 

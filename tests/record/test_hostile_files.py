@@ -8,9 +8,10 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, RecordDamaged, RecordError, RecordWriteFailed
@@ -23,9 +24,6 @@ from unstuck.record.log import framed, read_lines, verify
 from unstuck.record.memory import Memory
 from unstuck.record.remembered import learnt
 from unstuck.record.writer import LogWriter
-
-if TYPE_CHECKING:
-    from conftest import Said
 
 RUN = "20270115-080000"
 

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.record.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.record.log import LINE_LIMIT, START, Position, holds, read_lines, verify
@@ -22,9 +22,6 @@ from unstuck.record.writer import LogWriter
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 
 def body(**fields: object) -> bytes:

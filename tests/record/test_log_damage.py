@@ -8,6 +8,7 @@ import os
 import random
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,7 +159,7 @@ def read_until_damage(path: Path) -> tuple[list[Line], RecordDamaged | None]:
     ],
     ids=["lost", "doubled", "swapped", "first-lost", "empty", "foreign", "last-doubled", "edited", "glued", "crlf"],
 )
-async def test_changed_lines_are_refused_by_place(path: Path, change, line: int, said: str) -> None:  # type: ignore[no-untyped-def]
+async def test_changed_lines_are_refused_by_place(path: Path, change: Any, line: int, said: str) -> None:  # type: ignore[no-untyped-def]
     """A lost, doubled, swapped, foreign or edited line is refused with its line and byte, and nothing is written."""
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(change(lines)))

@@ -14,16 +14,14 @@ import threading
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.record.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.record.log import read_lines, verify
 from unstuck.record.writer import BURST, LogWriter
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 KILLS = int(os.environ.get("UNSTUCK_KILLS", "10"))
 

@@ -12,16 +12,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.record.log import read_lines, verify
 from unstuck.record.writer import LogWriter
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 ROOM = 1 << 30
 

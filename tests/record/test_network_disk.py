@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
@@ -15,9 +15,6 @@ from unstuck.record.journal import read_records
 from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.mounts import mount_of, shared_risk
 from unstuck.supervision.supervisor import Supervisor
-
-if TYPE_CHECKING:
-    from conftest import Said
 
 TABLE = r"""
 27 1 253:0 / / rw,relatime shared:1 - ext4 /dev/vda rw

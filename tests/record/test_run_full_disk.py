@@ -10,10 +10,11 @@ import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from tests.conftest import Inside, Start
+from tests.record.conftest import Disk
 
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
@@ -24,9 +25,6 @@ from unstuck.record.journal import read_records, replay
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 ROOM = 1 << 30
 AGENT = 'echo $$ > "{0}/pid"; echo up > "{0}/up"; read word < "{0}/go"; echo done > result.txt'
@@ -277,7 +275,7 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("wait", ["600", "0.3"])
 def test_a_full_file_system_is_said_and_survived(
-    small: Path, tmp_path: Path, wait: str, start: Any, inside: Any
+    small: Path, tmp_path: Path, wait: str, start: Start, inside: Inside
 ) -> None:
     """A real agent fills the disk of a real run: a line says so; with room it succeeds, without it ends with 6."""
     script = tmp_path / "agent.sh"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task
@@ -151,7 +152,7 @@ async def test_a_failing_step_says_what_went_wrong_and_where(tmp_path: Path, clo
     assert row.location == "shop/cart.py:18"
 
 
-def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, said: Any) -> None:
+def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, said: Said) -> None:
     """One row with both runs' counts; what worked is taken from the memory where no run says it."""
 
     async def write() -> None:

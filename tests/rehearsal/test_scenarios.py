@@ -6,17 +6,14 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import yaml
 from click.testing import CliRunner
+from tests.rehearsal.conftest import Stage
 
 from unstuck.testing import Part, Rehearsal, load_scenario
 from unstuck_tui.cli import cli
-
-if TYPE_CHECKING:
-    from conftest import Stage
 
 FULL_LADDER = [
     *("first", "failed", "retry", "failed", "retry", "failed", "retry", "failed"),

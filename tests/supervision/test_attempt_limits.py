@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -68,7 +69,7 @@ Opening = Callable[..., AbstractAsyncContextManager[World]]
 
 
 @pytest.fixture
-def opening(repo: Path, clock: ManualClock, records: Any) -> Opening:
+def opening(repo: Path, clock: ManualClock, records: type[Records]) -> Opening:
     @asynccontextmanager
     async def opened(*answers: Answer, **options: Any) -> AsyncIterator[World]:
         left = list(answers)
@@ -157,7 +158,7 @@ async def test_retry_with_an_approach(opening: Opening) -> None:
 
 
 @pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
-async def test_giving_up_at_the_limit(opening: Opening, choice: Any, status: str) -> None:
+async def test_giving_up_at_the_limit(opening: Opening, choice: str, status: str) -> None:
     """*Skip* and *abandon* end the attempt and the task."""
     slow = Slow(until=9)
     async with opening(Answer(choice=choice)) as world:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import (
     Answer,
@@ -84,7 +85,7 @@ def test_whatever_a_gate_offers_does_something(kind: Any, choice: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", ["show_me", "retry"])
-def test_words_for_a_live_attempt_are_told_to_it(choice: Any) -> None:
+def test_words_for_a_live_attempt_are_told_to_it(choice: str) -> None:
     """At a gate of a running attempt the same answer goes into the attempt instead of into the next one."""
     assert effect_of(gate("loop_detected", attempt="t.1"), Answer(choice=choice)) == "tell"
 
@@ -111,7 +112,7 @@ def test_a_check_that_could_not_run_is_run_again() -> None:
         ("question", Answer(choice="choose", number=float("nan")), "needs a number, not nan"),
     ],
 )
-def test_an_incomplete_answer_is_refused(kind: Any, answer: Answer, said: str) -> None:
+def test_an_incomplete_answer_is_refused(kind: str, answer: Answer, said: str) -> None:
     """What is missing is said in one line."""
     with pytest.raises(AnswerRefused, match=said) as refused:
         check_answer(gate(kind, context={"options": ["80", "8080"]}), answer)
@@ -296,7 +297,7 @@ async def test_the_four_stuck_answers(repo: Path, answer: Answer, status: str, t
 
 @pytest.mark.parametrize("with_timer", [False, True])
 async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
-    repo: Path, clock: ManualClock, records: Any, monkeypatch: pytest.MonkeyPatch, with_timer: bool
+    repo: Path, clock: ManualClock, records: type[Records], monkeypatch: pytest.MonkeyPatch, with_timer: bool
 ) -> None:
     """*Always retry*, by rule or timer, does not spend the night: after so many in a row the question waits for me."""
     monkeypatch.setattr("unstuck.supervision.asking.UNATTENDED_LIMIT", 3)
@@ -330,7 +331,7 @@ async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
         await working
 
 
-async def test_a_task_that_asks_twice_is_answered_twice(repo: Path, records: Any) -> None:
+async def test_a_task_that_asks_twice_is_answered_twice(repo: Path, records: type[Records]) -> None:
     """The same question again is one of its own: each answer goes into one attempt, and none is lost."""
     told: list[Guidance] = []
 

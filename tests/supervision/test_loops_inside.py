@@ -137,7 +137,7 @@ async def test_what_the_task_asks_to_repeat(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("scope", "asks"), [("once", (True, True)), ("pattern", (False, True)), ("task", (False, False))]
 )
-async def test_not_a_loop_go_on(repo: Path, scope: Any, asks: tuple[bool, bool]) -> None:
+async def test_not_a_loop_go_on(repo: Path, scope: str, asks: tuple[bool, bool]) -> None:
     """For once, this pattern or this task: whether the same, and something else, is asked about again."""
     async with working(repo) as agent:
         for _ in range(4):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
@@ -202,7 +203,7 @@ class Spending:
         return Receipt()
 
 
-async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, records: Any) -> None:
+async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, records: type[Records]) -> None:
     """What the remediation agent uses is counted; past the budget it is ended and none is sent until I give more."""
     mender, settings = Spending(), Settings.model_validate({"budget": {"tokens": 50}})
     async with Supervisor.open(broken, settings, person=True) as supervisor:
@@ -224,7 +225,7 @@ async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, recor
 
 @pytest.mark.parametrize("mended_before", [False, True])
 async def test_a_baseline_that_breaks_during_the_run_is_remediated(
-    repo: Path, records: Any, mended_before: bool
+    repo: Path, records: type[Records], mended_before: bool
 ) -> None:
     """Sound or mended before, it breaks again: a second task meets the failure, the base is looked at, and mended."""
     service, left = repo.parent / "service", [0]

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -91,7 +92,7 @@ class World:
 
 
 @pytest.fixture
-async def world(repo: Path, clock: ManualClock, records: Any) -> AsyncIterator[World]:
+async def world(repo: Path, clock: ManualClock, records: type[Records]) -> AsyncIterator[World]:
     async with opened(repo, clock, records, person=True) as world:
         yield world
 
@@ -112,7 +113,7 @@ HANG = "echo ready; exec sleep 1000"
 
 
 async def test_a_hanging_agent_is_stopped_and_dispatched_again_with_nobody_there(
-    repo: Path, clock: ManualClock, records: Any
+    repo: Path, clock: ManualClock, records: type[Records]
 ) -> None:
     """Alive, silent, changing nothing: at the limit it is STALLED, stopped with a receipt, and given out again."""
     async with opened(repo, clock, records, settings=Settings(task_failure_limit=1)) as world:

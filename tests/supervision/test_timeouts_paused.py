@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -49,7 +50,7 @@ Begin = Callable[..., AbstractAsyncContextManager[Working]]
 
 
 @pytest.fixture
-def begun(repo: Path, reporting: Any, records: Any) -> Begin:
+def begun(repo: Path, reporting: type[Reporting], records: type[Records]) -> Begin:
     """Opens a run with a clock and lets an agent begin; at its end the agent is let finish."""
 
     @asynccontextmanager
