@@ -166,7 +166,8 @@ def test_a_closed_window_leaves_a_run_without_a_screen(work: Any) -> None:
     terminal.hang_up()
     work.go.write_text("on", encoding="utf-8")
     terminal.process.wait()
-    assert (terminal.process.exitstatus, terminal.process.signalstatus) == (0, None)
+    assert terminal.process.exitstatus == 0
+    assert terminal.process.signalstatus is None
     assert (work.root / "done").exists()
 
 
@@ -176,7 +177,8 @@ def test_a_closed_window_without_a_signal_is_noticed(work: Any) -> None:
     terminal.hang_up()
     work.go.write_text("on", encoding="utf-8")
     terminal.process.wait()
-    assert (terminal.process.exitstatus, terminal.process.signalstatus) == (0, None)
+    assert terminal.process.exitstatus == 0
+    assert terminal.process.signalstatus is None
 
 
 def test_a_screen_that_breaks_leaves_a_run_without_one(work: Any, tmp_path: Path) -> None:
