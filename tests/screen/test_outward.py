@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 from textual import events
 
 from unstuck.record import events as e
@@ -91,7 +91,7 @@ async def test_a_program_is_given_the_text_without_a_shell(tmp_path: Path) -> No
 
 
 async def test_whoever_looks_elsewhere_is_told_and_it_is_recorded(
-    showing: Any, monkeypatch: pytest.MonkeyPatch
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The terminal loses the focus, a task asks: one notification, one event, and what is muted stands above."""
     monkeypatch.delenv("TMUX", raising=False)
@@ -119,7 +119,7 @@ async def test_whoever_looks_elsewhere_is_told_and_it_is_recorded(
         assert len(stage.story.core.head.pages) == 1
 
 
-async def test_what_is_copied_stands_in_a_file_as_well(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_copied_stands_in_a_file_as_well(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure, a question and a record are copied by key, and the screen says in which file they are."""
     monkeypatch.delenv("TMUX", raising=False)
     async with showing(story=True) as stage:
@@ -142,7 +142,7 @@ async def test_what_is_copied_stands_in_a_file_as_well(showing: Any, monkeypatch
         assert '"event": "' in file.read_text(encoding="utf-8")
 
 
-async def test_the_end_of_a_run_can_be_recorded_as_told(showing: Any) -> None:
+async def test_the_end_of_a_run_can_be_recorded_as_told(showing: Showing) -> None:
     """A notification that the run is over stands in its record after its end, and changes nothing of it."""
     async with showing(settings=ScreenSettings(notify="bell")) as stage:
         await stage.app.on_event(events.AppBlur())

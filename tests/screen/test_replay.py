@@ -6,10 +6,10 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from tests.conftest import Inside
 from textual.pilot import Pilot
 
 from unstuck_tui.actions import key_of
@@ -228,7 +228,7 @@ def test_the_strip_shows_where_trouble_was(past_log: Path) -> None:
     assert f"{index.begun}/{len(index)}" in said
 
 
-def test_without_a_terminal_it_says_where_to_look(inside: Any, repo: Path, past_log: Path) -> None:
+def test_without_a_terminal_it_says_where_to_look(inside: Inside, repo: Path, past_log: Path) -> None:
     """In a pipe there is no replay, but a line that names the command to use."""
     code, out, problem = inside(repo, "replay", "last")
     assert code == 2
