@@ -50,6 +50,29 @@ TOP = Path(__file__).resolve().parents[1]
 LONG = ("tests/rehearsal/", "tests/kills/", "tests/architecture/", "tests/deletion/", "tests/screen/terminal/")
 """Where tests wait long for processes, or for many of them."""
 
+KINDS = {
+    "unit": (
+        "detection/", "diagnosis/", "escalation/", "render/", "runs/", "seeds/", "settings/", "text/",
+        "acp/test_acp_updates", "agents/test_presets", "agents/test_prompting", "agents/test_signals",
+        "agents/test_streams", "hooks/test_claude_hooks", "hooks/test_dialects", "hooks/test_settings_text",
+        "record/test_envelope", "record/test_fold", "record/test_golden_log", "record/test_heads", "record/test_load",
+        "record/test_reader", "supervision/test_handler", "supervision/test_liveness",
+        "supervision/test_reconstruction", "supervision/test_steps",
+    ),
+    "integration": (
+        "", "diagnosis/test_bounded_input", "diagnosis/test_fresh_runs", "escalation/test_answers_in_later_prompts",
+        "escalation/test_repeated_approaches", "seeds/test_output_traces",
+    ),
+    "cli": ("e2e/",),
+    "screen": ("screen/",),
+    "terminal": ("screen/terminal/",),
+    "crash": ("kills/",),
+    "agents": ("real_agents/",),
+}  # fmt: skip
+"""Each kind of test, a marker, with the folders and files that hold it; the longest that fits counts."""
+
+KIND_OF = {place: kind for kind, places in KINDS.items() for place in places}
+
 LONGEST_END = 120.0
 """Seconds that the end of a failed test may take."""
 
@@ -70,6 +93,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins first: at the end there is then something short left for everybody."""
+    for item in items:
+        path = item.path.relative_to(TOP / "tests").as_posix()
+        item.add_marker(KIND_OF[max((place for place in KIND_OF if path.startswith(place)), key=len)])
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
@@ -117,6 +143,18 @@ def isolated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
     yield home
     shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def unit_starts_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that is marked as ``unit`` fails as soon as it starts a process."""
+
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("a unit test starts no process: see KINDS in tests/conftest.py")
+
+    if request.node.get_closest_marker("unit"):
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+        monkeypatch.setattr(socket, "send_fds", refuse)
 
 
 IDENTITY = {

@@ -42,7 +42,10 @@ async def test_its_work_is_on_record(talking: Talks) -> None:
             ("message", "Approach: by hand", None),
         ]
         (report,) = reports(talk)
-        assert (report.how, report.error, report.session, report.approach) == ("ended", None, "ses_0", "by hand")
+        assert report.how == "ended"
+        assert report.error is None
+        assert report.session == "ses_0"
+        assert report.approach == "by hand"
         assert sum(one.tokens for one in talk.events(e.UsageCounted)) == 110
         raw = (talk.supervisor.core.folder / report.output).read_text("utf-8")
         assert '"sessionUpdate": "tool_call"' in raw
@@ -56,7 +59,9 @@ async def test_allowed_and_denied_by_a_person(talking: Talks) -> None:
     async with talking(first, then) as talk:
         work = talk.work()
         gate = await talk.answer("allow")
-        assert (gate.type, gate.standing, gate.context["problem"]) == ("permission", "frozen", "echo one")
+        assert gate.type == "permission"
+        assert gate.standing == "frozen"
+        assert gate.context["problem"] == "echo one"
         assert gate.context["context"] == "to count"
         assert gate.context["saved"]
         denied = await talk.answer("deny", "count in English")
@@ -244,7 +249,8 @@ async def test_a_broken_stream_ends_only_its_attempt(
         work = talk.work()
         await talk.until(lambda: len(talk.events(e.AttemptStarted)) > 1)
         report = reports(talk)[0]
-        assert (report.how, report.session) == ("crashed", "ses_0")
+        assert report.how == "crashed"
+        assert report.session == "ses_0"
         assert said in report.error
         assert len(report.error) < 300
         assert talk.left()[1:] == []

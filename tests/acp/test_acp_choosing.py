@@ -69,11 +69,13 @@ def test_parked_and_gone_on_with(inside: Inside, repo: Path, tmp_path: Path) -> 
     agent = (f"acp:{sys.executable}", "-I", "-S", str(PROGRAM), str(script), str(tmp_path))
     verify = ("--verify", "grep hello greeting.txt")
     code, _, errors = inside(repo, "run", "--headless", *verify, "--task", "Write it.", "--", *agent)
-    assert (code, errors) == (3, "")
+    assert code == 3
+    assert errors == ""
     (gate,) = re.findall(r"\? (g\d+-[0-9a-f]{4})  permission", inside(repo, "show")[1])
     assert inside(repo, "answer", gate, "allow")[0] == 0
     code, _, errors = inside(repo, "run", "--headless", "--resume", "last")
-    assert (code, errors) == (0, "")
+    assert code == 0
+    assert errors == ""
     permissions = [json.loads(line) for line in (tmp_path / "permissions.jsonl").read_text().splitlines()]
     assert [one.get("optionId") for one in permissions] == ["now"]
 
@@ -93,4 +95,5 @@ def test_a_killed_supervisor_leaves_no_agent(inside: Inside, start: Start, repo:
     assert psutil.wait_procs(family, timeout=30)[1] == []
     script.write_text(json.dumps({"rules": [rule(run("echo done"))]}))
     code, out, errors = inside(repo, "run", "--headless", "--resume", "last")
-    assert (code, errors) == (0, ""), out
+    assert code == 0, out
+    assert errors == "", out

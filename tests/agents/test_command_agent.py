@@ -97,9 +97,11 @@ def lab(tmp_path: Path) -> Lab:
 async def test_any_program_finds_its_task(lab: Lab) -> None:
     """In the file the environment names; standard input is at its end, so nothing waits for a person."""
     report = await lab.attempt(lab.agent(sys.executable, "-c", TELL, "an argument"), "Build {prompt} ü")
-    assert (report.how, report.exit_code) == ("ended", 0)
+    assert report.how == "ended"
+    assert report.exit_code == 0
     told = lab.told()
-    assert (told["UNSTUCK_TASK"], told["UNSTUCK_ATTEMPT"]) == ("web", "web.1")
+    assert told["UNSTUCK_TASK"] == "web"
+    assert told["UNSTUCK_ATTEMPT"] == "web.1"
     assert told["file"] == "Build {prompt} ü"
     assert told["arguments"] == ["an argument"]
     assert told["input"] == ""
@@ -133,14 +135,17 @@ async def test_a_prompt_that_is_too_long_for_an_argument_goes_by_file(lab: Lab) 
 async def test_the_exit_code_is_the_agents_own(lab: Lab) -> None:
     """A bad exit code is an account, not a crash."""
     report = await lab.shell("echo trouble; exit 7")
-    assert (report.how, report.exit_code, report.error) == ("ended", 7, None)
+    assert report.how == "ended"
+    assert report.exit_code == 7
+    assert report.error is None
     assert (lab.run / report.output).read_text() == "trouble\n"
 
 
 async def test_an_agent_that_a_signal_ended_has_crashed(lab: Lab) -> None:
     """A kill from outside is the agent's failure, and the report says by which signal."""
     report = await lab.shell("kill -9 $$")
-    assert (report.how, report.exit_code) == ("crashed", None)
+    assert report.how == "crashed"
+    assert report.exit_code is None
     assert "signal 9" in (report.error or "")
 
 
@@ -148,8 +153,12 @@ async def test_a_signal_line_is_read(lab: Lab) -> None:
     """What the agent says about itself is in its report, the question with its options too."""
     line = '{"signal": "needs_guidance", "question": "Which?", "options": ["a"], "approach": "x", "session": "s-2"}'
     report = await lab.shell(f"echo 'UNSTUCK {line}'")
-    assert (report.signal, report.question, report.options) == ("needs_guidance", "Which?", ("a",))
-    assert (report.approach, report.session, report.how) == ("x", "s-2", "ended")
+    assert report.signal == "needs_guidance"
+    assert report.question == "Which?"
+    assert report.options == ("a",)
+    assert report.approach == "x"
+    assert report.session == "s-2"
+    assert report.how == "ended"
 
 
 async def test_an_approach_in_words_is_in_its_report(lab: Lab) -> None:
@@ -294,7 +303,8 @@ async def test_an_agent_that_tells_of_steps_without_end_fills_no_disk(
     line = 'UNSTUCK {"step": "message", "text": "x"}'
     agent = lab.agent("sh", "-c", f"yes '{line}' | head -n {most + 500}; echo done > got")
     report = await lab.attempt(agent)
-    assert (report.exit_code, (lab.work / "got").read_text()) == (0, "done\n")
+    assert report.exit_code == 0
+    assert (lab.work / "got").read_text() == "done\n"
     assert 0 < lab.watcher.messages <= most
 
 
@@ -321,8 +331,11 @@ tail -n +6 {STREAM} | head -c -1; exit 5"""
     agent = lab.agent(stand_in(lab, script), "-p", "{prompt}", "--output-format", "stream-json")
     assert agent.can.resume
     report = await lab.attempt(agent)
-    assert (report.how, report.exit_code, report.error) == ("ended", 5, None)
-    assert (report.session, report.approach) == ("d5ef5697-10eb-415e-bc5d-825f7e6ce7c7", "by hand")
+    assert report.how == "ended"
+    assert report.exit_code == 5
+    assert report.error is None
+    assert report.session == "d5ef5697-10eb-415e-bc5d-825f7e6ce7c7"
+    assert report.approach == "by hand"
     assert [one.kind for one in lab.watcher.seen if one.kind in ("action", "success", "failure")] == [
         *("action", "success", "action", "failure"),
     ]
@@ -351,7 +364,8 @@ async def test_what_a_session_used_before_is_not_counted_again(lab: Lab) -> None
         lab.watcher.seen.clear()
         report = await lab.attempt(agent, session=SESSION)
         counted.append(sum(one.tokens for one in lab.watcher.seen))
-    assert (counted, report.session) == ([440 - 220, 0], SESSION)
+    assert counted == [440 - 220, 0]
+    assert report.session == SESSION
 
 
 async def test_a_stream_that_breaks_off(lab: Lab) -> None:
@@ -365,7 +379,9 @@ async def test_a_stream_that_breaks_off(lab: Lab) -> None:
     assert "Killed by me" in (report.error or "")
     line = '{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 overloaded"}'
     report = await lab.attempt(lab.agent(stand_in(lab, f"echo '{line}'"), *command))
-    assert (report.how, report.exit_code, report.error) == ("ended", 0, "API Error: 529 overloaded")
+    assert report.how == "ended"
+    assert report.exit_code == 0
+    assert report.error == "API Error: 529 overloaded"
 
 
 async def test_a_flood_of_objects_is_bounded(lab: Lab) -> None:
@@ -374,5 +390,6 @@ async def test_a_flood_of_objects_is_bounded(lab: Lab) -> None:
     end = '{"type":"result","subtype":"success","result":"done"}'
     script = f"yes '{line}' | head -n 100000; echo '{end}'; exit 1"
     report = await lab.attempt(lab.agent(stand_in(lab, script), "-p", "x", "--output-format", "stream-json"))
-    assert (report.how, report.session) == ("ended", "s-9")
+    assert report.how == "ended"
+    assert report.session == "s-9"
     assert len(lab.watcher.seen) < MOST_STEPS + 10_000

@@ -57,7 +57,10 @@ def test_what_a_thread_tells() -> None:
         ("message", "All done.", None),
     ]
     assert sum(one.tokens for one in found) == 330
-    assert (stream.session[:8], stream.ended, stream.error, stream.turn) == ("01a1ffc9", True, "", "")
+    assert stream.session[:8] == "01a1ffc9"
+    assert stream.ended is True
+    assert stream.error == ""
+    assert stream.turn == ""
 
 
 def test_what_was_not_allowed_has_not_run() -> None:
@@ -69,7 +72,9 @@ def test_what_was_not_allowed_has_not_run() -> None:
 def test_an_interrupted_turn_is_over() -> None:
     """It is neither done nor failed."""
     stream, _ = told("interrupt")
-    assert (stream.ended, stream.interrupted, stream.failed) == (True, True, False)
+    assert stream.ended is True
+    assert stream.interrupted is True
+    assert stream.failed is False
 
 
 MORE = {"fileSystem": {"write": ["/etc"]}}
@@ -105,7 +110,10 @@ def test_what_else_it_asks(method: str, params: Any, said: str, yes: Any, no: An
     """Files beyond its own, more rights, and a yes for a server: shown as they are, and never let go by themselves."""
     asked = approval(AppServerStream(), method, params)
     assert asked is not None
-    assert (asked.action.text, asked.yes, asked.no, asked.plain) == (said, yes, no, False)
+    assert asked.action.text == said
+    assert asked.yes == yes
+    assert asked.no == no
+    assert asked.plain is False
 
 
 def test_a_form_is_not_filled_in() -> None:
@@ -215,7 +223,10 @@ def lab(tmp_path: Path) -> Lab:
 async def test_one_attempt(lab: Lab) -> None:
     """A new thread in the task's directory is told the task; what it does, says and uses comes back, and its end."""
     report = await lab.attempt("works")
-    assert (report.how, report.exit_code, report.error, report.session) == ("ended", 0, None, "thread-1")
+    assert report.how == "ended"
+    assert report.exit_code == 0
+    assert report.error is None
+    assert report.session == "thread-1"
     assert report.approach == "raw body"
     assert steps(lab.person.seen) == [
         ("message", "I will run the tests.", None),
@@ -243,7 +254,9 @@ async def test_what_it_asks_is_allowed(lab: Lab) -> None:
     """The person sees the command and what the agent says about it; yes lets it run."""
     report = await lab.attempt("asks")
     ((asked, why),) = lab.person.asked
-    assert (asked.kind, asked.text, why) == ("action", "make deploy", "it wants the network")
+    assert asked.kind == "action"
+    assert asked.text == "make deploy"
+    assert why == "it wants the network"
     assert lab.answers() == [{"decision": "accept"}]
     assert report.how == "ended"
 
@@ -371,7 +384,9 @@ async def test_a_wrong_one_ends_its_attempt(lab: Lab, mode: str, said: str) -> N
 async def test_a_turn_that_fails_says_why(lab: Lab) -> None:
     """Its own words are what the failure is diagnosed from."""
     report = await lab.attempt("fails")
-    assert (report.how, report.exit_code, report.error) == ("ended", 1, "quota exceeded: try again later")
+    assert report.how == "ended"
+    assert report.exit_code == 1
+    assert report.error == "quota exceeded: try again later"
 
 
 async def test_a_signal_that_is_wanted_and_missing(lab: Lab) -> None:

@@ -18,20 +18,25 @@ CHARACTERS = st.characters(exclude_categories=["Cs"])
 def test_complete_with_an_approach() -> None:
     """The first documented form."""
     signal = read_signal('done\nUNSTUCK {"signal": "complete", "task": "web", "approach": "raw body"}\n', "web")
-    assert (signal.kind, signal.approach, signal.problem) == ("complete", "raw body", "")
+    assert signal.kind == "complete"
+    assert signal.approach == "raw body"
+    assert signal.problem == ""
 
 
 def test_a_question_with_options() -> None:
     """The second: a person will see these words."""
     line = 'UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"]}'
     signal = read_signal(line, "web")
-    assert (signal.kind, signal.question, signal.options) == ("needs_guidance", "Which port?", ("80", "8080"))
+    assert signal.kind == "needs_guidance"
+    assert signal.question == "Which port?"
+    assert signal.options == ("80", "8080")
 
 
 def test_blocked() -> None:
     """The third, with a colon."""
     signal = read_signal('UNSTUCK: {"signal": "blocked", "question": "There is no database here"}', "web")
-    assert (signal.kind, signal.question) == ("blocked", "There is no database here")
+    assert signal.kind == "blocked"
+    assert signal.question == "There is no database here"
 
 
 def test_what_it_was_at_and_what_a_person_has_to_know() -> None:
@@ -44,14 +49,17 @@ def test_what_it_was_at_and_what_a_person_has_to_know() -> None:
     assert signal.phase is not None
     assert len(signal.phase) <= 200
     odd = read_signal('UNSTUCK {"signal": "complete", "phase": 3, "context": ["a"]}', "web")
-    assert (odd.kind, odd.phase, odd.context) == ("complete", None, None)
+    assert odd.kind == "complete"
+    assert odd.phase is None
+    assert odd.context is None
 
 
 def test_alternatives_and_session() -> None:
     """Other approaches the agent sees, and its own session."""
     line = 'UNSTUCK {"signal": "complete", "alternatives": ["a", "", 3, "b"], "session": "abc-1"}'
     signal = read_signal(line, "web")
-    assert (signal.alternatives, signal.session) == (("a", "b"), "abc-1")
+    assert signal.alternatives == ("a", "b")
+    assert signal.session == "abc-1"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +115,8 @@ def test_prose_about_the_word_is_no_signal() -> None:
 def test_what_cannot_be_used_says_why(output: str, problem: str) -> None:
     """Missing, malformed and another task's signal are three different troubles."""
     signal = read_signal(output, "web")
-    assert (signal.kind, signal.problem) == (None, problem)
+    assert signal.kind is None
+    assert signal.problem == problem
     assert signal.sample is not None
 
 
@@ -136,7 +145,7 @@ def test_texts_are_clean_and_bounded() -> None:
 
 
 @pytest.mark.parametrize("session", ["a b", "-" * 200, "--yolo", "..", "x;rm", 3, None, "a\n"])
-def test_a_session_that_is_no_id_is_none(session: Any) -> None:
+def test_a_session_that_is_no_id_is_none(session: int | str | None) -> None:
     """What may stand in a command later is letters, digits, dots and dashes."""
     assert read_signal(f"UNSTUCK {json.dumps({'signal': 'complete', 'session': session})}", "web").session is None
 

@@ -55,7 +55,9 @@ def test_claude_code() -> None:
         ("failure", "bash", "oops", 3),
         ("message", "message", "All done.", None),
     ]
-    assert (stream.session, stream.ended, stream.error) == ("d5ef5697-10eb-415e-bc5d-825f7e6ce7c7", True, "")
+    assert stream.session == "d5ef5697-10eb-415e-bc5d-825f7e6ce7c7"
+    assert stream.ended is True
+    assert stream.error == ""
     assert sum(one.tokens for one in told) == 330
     assert sum(one.cost or 0 for one in told) == pytest.approx(0.00225)
     assert stream.said.splitlines()[-1] == "All done."
@@ -90,7 +92,9 @@ def test_codex() -> None:
         ("failure", "bash", "oops", 3),
         ("message", "message", "All done.", None),
     ]
-    assert (stream.session, stream.ended, stream.error) == ("01a1ffc2-3ba8-7760-aa50-3ea54e2a7163", True, "")
+    assert stream.session == "01a1ffc2-3ba8-7760-aa50-3ea54e2a7163"
+    assert stream.ended is True
+    assert stream.error == ""
     assert sum(one.tokens for one in told) == 330
 
 
@@ -106,7 +110,9 @@ def test_gemini() -> None:
         ("failure", "bash"),
         ("message", "message"),
     ]
-    assert (stream.session, stream.ended, stream.error) == ("ad273f76-9bf2-4683-84a0-302633eb5b51", True, "")
+    assert stream.session == "ad273f76-9bf2-4683-84a0-302633eb5b51"
+    assert stream.ended is True
+    assert stream.error == ""
     assert sum(one.tokens for one in told) == 330
 
 
@@ -119,7 +125,8 @@ def test_qwen() -> None:
         ("success", "bash", "oops", None),
         ("message", "message", "All done.", None),
     ]
-    assert (stream.session, stream.ended) == ("7f360021-b3f8-403b-aa00-dca38e2fbe44", True)
+    assert stream.session == "7f360021-b3f8-403b-aa00-dca38e2fbe44"
+    assert stream.ended is True
     assert sum(one.tokens for one in told) == 220
 
 
@@ -134,7 +141,8 @@ def test_opencode() -> None:
         ("action", "bash", FAILING, None),
         ("failure", "bash", "oops\n\nHUMAN-OC: try make test", 3),
     ]
-    assert (stream.session, stream.ended) == ("ses_e0032cbe6ffeuljrxSZT710OWj", True)
+    assert stream.session == "ses_e0032cbe6ffeuljrxSZT710OWj"
+    assert stream.ended is True
     assert sum(one.tokens for one in told) == 440
 
 
@@ -191,8 +199,12 @@ def test_what_comes_twice_changes_nothing(name: str) -> None:
     for twice in ([copy for line in lines for copy in ([line] if line in pieces else [line, line])], [*lines, *again]):
         stream, more = read(name, twice)
         assert [one for one in more if one.kind != "alive"] == [one for one in told if one.kind != "alive"]
-        assert (stream.said, stream.tokens, stream.cost) == (once.said, once.tokens, once.cost)
-        assert (stream.session, stream.ended, stream.error) == (once.session, once.ended, once.error)
+        assert stream.said == once.said
+        assert stream.tokens == once.tokens
+        assert stream.cost == once.cost
+        assert stream.session == once.session
+        assert stream.ended == once.ended
+        assert stream.error == once.error
 
 
 def test_what_is_remembered_of_lines_is_bounded() -> None:

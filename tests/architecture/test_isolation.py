@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from unstuck.clock import ManualClock
 
@@ -41,3 +44,10 @@ async def test_time_stands_still(clock: ManualClock) -> None:
     before = clock.monotonic()
     await clock.advance(5.0)
     assert clock.monotonic() - before == 5.0
+
+
+@pytest.mark.unit
+def test_a_unit_test_cannot_start_a_process() -> None:
+    """A test that is marked as a unit test and starts a program fails, so that the marker stays true."""
+    with pytest.raises(pytest.fail.Exception, match="starts no process"):
+        subprocess.Popen([sys.executable, "-c", ""])

@@ -111,7 +111,8 @@ async def test_integration_with_the_gate_manager() -> None:
     opened = [await fail(detector) for _ in range(3)]
     (gate,) = gates.open_gates()
     assert opened == [None, None, gate.id]
-    assert (gate.type, gate.task) == ("loop_detected", "task-456")
+    assert gate.type == "loop_detected"
+    assert gate.task == "task-456"
     await gates.answer(gate.id, Answer(choice="retry"))
     assert [await fail(detector) for _ in range(2)] == [None, None]
 
@@ -125,7 +126,9 @@ async def test_loop_events_are_tracked_with_their_time() -> None:
     stats = detector.get_loop_stats()
     assert [event["task_id"] for event in stats["loop_events"]] == ["one", "two"]
     assert all(event["timestamp"] and event["detected_at"].endswith("Z") for event in stats["loop_events"])
-    assert (stats["active_tasks"], stats["detected_loops"], stats["window_size"]) == (2, 2, 3)
+    assert stats["active_tasks"] == 2
+    assert stats["detected_loops"] == 2
+    assert stats["window_size"] == 3
 
 
 async def test_one_gate_per_loop() -> None:
@@ -212,7 +215,8 @@ def test_nudge_then_gate() -> None:
     nudged, gated = said[2], said[3]
     assert nudged is not None
     assert gated is not None
-    assert (nudged.nudge, gated.nudge) == (True, False)
+    assert nudged.nudge is True
+    assert gated.nudge is False
     assert nudged.pattern == gated.pattern
     assert nudged.kind == "loop"
 

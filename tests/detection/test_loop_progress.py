@@ -43,7 +43,8 @@ def test_a_cycle_of_two_is_named() -> None:
     said = [verdict for _ in range(3) for verdict in (agent.do("ls", "a.txt"), agent.do("cat a.txt", "hello"))]
     assert [bool(verdict) for verdict in said] == [False] * 5 + [True]
     assert said[-1] is not None
-    assert (said[-1].steps, said[-1].repeats) == (("ls", "cat a.txt"), 3)
+    assert said[-1].steps == ("ls", "cat a.txt")
+    assert said[-1].repeats == 3
 
 
 def test_a_stuck_call_among_productive_ones() -> None:
@@ -98,7 +99,8 @@ def test_a_told_pattern_gets_no_three_new_rounds() -> None:
     agent.do("cat a.py", "x = 1")
     gated = agent.do("cat a.py", "x = 1")
     assert gated is not None
-    assert (gated.nudge, gated.pattern) == (False, nudged.pattern)
+    assert gated.nudge is False
+    assert gated.pattern == nudged.pattern
 
 
 def test_a_told_failure_is_asked_about_when_it_comes_again() -> None:

@@ -57,8 +57,10 @@ def test_a_pipe_keeps_its_two_ends() -> None:
         ends = ends_of(stream, 100, 1_000)
     writer.join()
     head, tail = ends.data[:100], ends.data[-1_000:]
-    assert (head[:7], tail[-11:]) == (b"line 0\n", b"line 29999\n")
-    assert (len(ends.data), ends.left_out) == (1_101, ends.total - 1_100)
+    assert head[:7] == b"line 0\n"
+    assert tail[-11:] == b"line 29999\n"
+    assert len(ends.data) == 1_101
+    assert ends.left_out == ends.total - 1_100
     assert ends.ended
 
 
@@ -74,7 +76,8 @@ def test_a_file_is_not_read_in_between(tmp_path: Path) -> None:
         ends = ends_of(stream, 100, 1_000)
     assert ends.data.startswith(b"begun\n")
     assert ends.data.endswith(LAST)
-    assert (ends.total, ends.ended) == (2**40 + len(LAST), True)
+    assert ends.total == 2**40 + len(LAST)
+    assert ends.ended is True
 
 
 def test_what_has_no_end_is_given_up() -> None:
@@ -94,7 +97,8 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     assert said.stdout.startswith("headline   KeyError: 'the_end'\n")
     assert said.stderr == "unstuck: looked at the first 16 KB and the last 64 KB of 1.1 MB\n"
     piped = CliRunner().invoke(command, [], input=file.read_bytes())
-    assert (piped.stdout, piped.stderr) == (said.stdout, said.stderr)
+    assert piped.stdout == said.stdout
+    assert piped.stderr == said.stderr
     assert CliRunner().invoke(command, [], input=LAST * (HEAD_LIMIT // len(LAST))).stderr == ""
     assert TAIL_LIMIT == 64 * 1024
 

@@ -27,6 +27,8 @@ FRAGMENTS = st.sampled_from(
         "a.c:1:2: error: expected ';'",
         "CMake Error at CMakeLists.txt:3 (find_package):",
         "thread 'x' panicked at src/a.rs:1:2:",
+        "thread 'x' panicked at 'left",
+        " right', src/a.rs:1:2",
         "panic: no",
         "\tat a.B.c(B.java:3)",
         "Caused by: a.b.CException: no",
@@ -196,7 +198,8 @@ def test_a_signal_is_the_same_to_a_shell_and_to_the_one_who_started_it() -> None
     first, second = (diagnose("12 of 40 done", exit_code=code) for code in (-11, 139))
     assert first is not None
     assert second is not None
-    assert (first.identity, first.category) == (second.identity, second.category)
+    assert first.identity == second.identity
+    assert first.category == second.category
 
 
 @pytest.mark.parametrize(

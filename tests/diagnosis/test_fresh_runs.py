@@ -1,10 +1,9 @@
-"""`unstuck diagnose` on the output of tools that run here and now."""
+"""`unstuck diagnose` on what Python, pytest, git, make and sh print here and now; other tools are recorded."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,12 +21,8 @@ Diagnosed = Callable[..., dict[str, Any]]
 def environment() -> dict[str, str]:
     """Nothing of the outer run reaches the inner one, and English is what the rules know."""
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "PY_COLORS"))}
-    environ |= {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1", "CARGO_NET_OFFLINE": "1"}
+    environ |= {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    toolchains = Path(shutil.which("rustc") or "/").parent.parent.parent / ".rustup"
-    if toolchains.is_dir():
-        # The tests have a home directory of their own, where rustup would look for them.
-        environ["RUSTUP_HOME"] = str(toolchains)
     return environ
 
 
@@ -36,8 +31,6 @@ def told(tmp_path: Path) -> Diagnosed:
     """Write ``files``, run the tool on them, and give its output to the command: what its ``--json`` says."""
 
     def run(argv: list[str], **files: str) -> dict[str, Any]:
-        if shutil.which(argv[0]) is None:
-            pytest.skip(f"{argv[0]} is not installed")
         for name, text in files.items():
             (tmp_path / name.replace("__", ".")).write_text(text, encoding="utf-8")
         done = subprocess.run(
@@ -86,7 +79,8 @@ def test_python_misses_a_package(told: Diagnosed) -> None:
     """A package that is not installed is for somebody to install."""
     read = told([sys.executable, "app.py"], app__py="import nosuchpackage\n")
     assert kinds(read) == ("IMPORT_ERROR", "BROKEN_BUILD", "app.py:1")
-    assert (read["category"], read["cause"]) == ("configuration", "dependency_issue")
+    assert read["category"] == "configuration"
+    assert read["cause"] == "dependency_issue"
 
 
 @pytest.mark.parametrize("style", ["auto", "line", "native"])
@@ -97,19 +91,6 @@ def test_pytest_fails(told: Diagnosed, style: str) -> None:
     assert kinds(read) == ("ASSERTION_ERROR", "VERIFICATION_FAILED", "test_app.py:3")
     assert read["cause"] == "test_assertion"
     assert "test_sum" in read["signature"]["subject"]
-
-
-def test_node_raises(told: Diagnosed) -> None:
-    """node's error is found at the first frame of the user's own."""
-    text = "function price(item) {\n  return item.price.net;\n}\nprice({});\n"
-    assert kinds(told(["node", "app.js"], app__js=text)) == ("TYPE_ERROR", "UNKNOWN", "app.js:2")
-
-
-def test_node_throws_what_is_no_error(told: Diagnosed) -> None:
-    """A thrown text is the headline, at the line that threw it; node's own version is neither."""
-    read = told(["node", "app.js"], app__js="function pay() {\n  throw 'no till';\n}\npay();\n")
-    assert kinds(read) == ("RUNTIME_ERROR", "UNKNOWN", "app.js:2")
-    assert read["headline"] == "no till"
 
 
 def test_python_raises_in_another_process(told: Diagnosed) -> None:
@@ -129,35 +110,6 @@ def test_python_raises_a_group(told: Diagnosed) -> None:
     assert kinds(read) == ("KEY_ERROR", "UNKNOWN", "app.py:1")
 
 
-def test_clang_fails_in_a_template_of_the_library(told: Diagnosed) -> None:
-    """The user's own line that asked for the template is told, not the library's."""
-    text = (
-        "#include <algorithm>\n#include <vector>\nstruct Item { int price; };\nint main() {\n"
-        "  std::vector<Item> items;\n  std::sort(items.begin(), items.end());\n}\n"
-    )
-    read = told(["clang++", "-fsyntax-only", "app.cpp"], app__cpp=text)
-    assert kinds(read) == ("TYPE_ERROR", "BROKEN_BUILD", "app.cpp:6")
-
-
-def test_node_tests_fail(told: Diagnosed) -> None:
-    """A failing test of node's own runner is a failed check at the assertion."""
-    text = "const assert = require('assert');\nrequire('node:test')('sums', () => {\n  assert.strictEqual(2, 3);\n});\n"
-    read = told(["node", "--test", "app.test.js"], app__test__js=text)
-    assert kinds(read) == ("ASSERTION_ERROR", "VERIFICATION_FAILED", "app.test.js:3")
-
-
-def test_bash_misses_a_command(told: Diagnosed) -> None:
-    """A command that is not there is named with the script's line."""
-    read = told(["bash", "deploy.sh"], deploy__sh="set -e\necho ok\nno_such_command --now\n")
-    assert kinds(read) == ("IMPORT_ERROR", "UNKNOWN", "deploy.sh:3")
-    assert read["category"] == "configuration"
-
-
-def test_bash_cannot_read(told: Diagnosed) -> None:
-    """A script with broken syntax is a broken build."""
-    assert kinds(told(["bash", "deploy.sh"], deploy__sh="echo ok\ndone\n"))[:2] == ("SYNTAX_ERROR", "BROKEN_BUILD")
-
-
 def test_git_has_no_such_branch(told: Diagnosed) -> None:
     """git's refusal is its own line, without a place and without a type it does not have."""
     read = told(["sh", "-c", "git init -q . && git checkout nowhere"])
@@ -165,46 +117,11 @@ def test_git_has_no_such_branch(told: Diagnosed) -> None:
     assert "nowhere" in read["headline"]
 
 
-def test_make_stops_for_the_compiler(told: Diagnosed) -> None:
-    """The compiler's error is told, not make's own line about it."""
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
-    makefile = "app.o: app.c\n\tgcc -c app.c\n"
-    read = told(
-        ["make"], Makefile=makefile, app__c="int main(void) {\n  int size = 1;\n  size++;\n  return missing;\n}\n"
-    )
-    assert kinds(read) == ("TYPE_ERROR", "BROKEN_BUILD", "app.c:4")
-
-
-def test_perl_dies(told: Diagnosed) -> None:
-    """perl's last words have the script's line."""
-    assert kinds(told(["perl", "app.pl"], app__pl="use strict;\ndie 'no configuration';\n")) == (
-        "RUNTIME_ERROR",
-        "UNKNOWN",
-        "app.pl:2",
-    )
-
-
-def test_rust_does_not_build(told: Diagnosed) -> None:
-    """A type that does not fit is a broken build at the line below rustc's headline."""
-    text = 'fn main() {\n    let count: i32 = "three";\n}\n'
-    assert kinds(told(["rustc", "app.rs"], app__rs=text)) == ("TYPE_ERROR", "BROKEN_BUILD", "app.rs:2")
-
-
-def test_cargo_tests_fail(told: Diagnosed) -> None:
-    """A failing cargo test is a failed check at the line that panicked."""
-    if shutil.which("cargo") is None:
-        pytest.skip("cargo is not installed")
-    manifest = '[package]\nname = "app"\nversion = "0.1.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n'
-    text = "#[test]\nfn sums() {\n    assert_eq!(1 + 1, 3);\n}\n"
-    read = told(["cargo", "test", "--lib"], Cargo__toml=manifest, lib__rs=text)
-    assert kinds(read) == ("ASSERTION_ERROR", "VERIFICATION_FAILED", "lib.rs:3")
-
-
-def test_go_does_not_build(told: Diagnosed) -> None:
-    """An undefined name is a broken build at go's own place."""
-    text = "package main\n\nfunc main() {\n\tmissing()\n}\n"
-    assert kinds(told(["go", "build", "app.go"], app__go=text)) == ("TYPE_ERROR", "BROKEN_BUILD", "app.go:4")
+def test_make_stops_for_a_program(told: Diagnosed) -> None:
+    """The program's error is told, not make's own line about it."""
+    makefile = f"app:\n\t'{sys.executable}' app.py\n"
+    read = told(["make"], Makefile=makefile, app__py="sizes = {}\n\nprint(sizes['port'])\n")
+    assert kinds(read) == ("KEY_ERROR", "UNKNOWN", "app.py:3")
 
 
 def test_python_crashes(told: Diagnosed) -> None:
@@ -212,17 +129,6 @@ def test_python_crashes(told: Diagnosed) -> None:
     text = "import ctypes\n\n\ndef read():\n    ctypes.string_at(0)\n\n\nread()\n"
     read = told([sys.executable, "-X", "faulthandler", "app.py"], app__py=text)
     assert kinds(read) == ("RUNTIME_ERROR", "UNKNOWN", "app.py:5")
-
-
-def test_tcl_raises(told: Diagnosed) -> None:
-    """Tcl's message stands above its stack, whose last line is the only one with a file."""
-    text = "proc total {items} {\n    set sum 0\n    incr sum $items\n}\n\nputs [total three]\n"
-    read = told(["tclsh", "app.tcl"], app__tcl=text)
-    assert kinds(read) == ("VALUE_ERROR", "UNKNOWN", "app.tcl:6")
-    assert (read["signature"]["metadata"]["function"], read["headline"]) == (
-        "total",
-        'expected integer but got "three"',
-    )
 
 
 def test_a_program_that_waits_too_long(told: Diagnosed) -> None:
@@ -235,8 +141,11 @@ def test_what_a_person_is_shown() -> None:
     output = "Traceback (most recent call last):\n  File \"shop.py\", line 4, in total\nKeyError: 'apple'\n"
     said = CliRunner().invoke(command, ["--exit-code", "1"], input=output).stdout
     rows = dict(line.split(maxsplit=1) for line in said.splitlines())
-    assert (rows["headline"], rows["type"]) == ("KeyError: 'apple'", "KEY_ERROR")
-    assert (rows["where"], rows["in"], rows["about"]) == ("shop.py:4", "total", "apple")
+    assert rows["headline"] == "KeyError: 'apple'"
+    assert rows["type"] == "KEY_ERROR"
+    assert rows["where"] == "shop.py:4"
+    assert rows["in"] == "total"
+    assert rows["about"] == "apple"
     assert rows["then"] == "retry with the hint"
     assert "test" not in rows
 

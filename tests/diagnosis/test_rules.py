@@ -85,7 +85,8 @@ def found(output: str | bytes, exit_code: int = 1) -> Diagnosis:
 @pytest.mark.parametrize(("line", "kind", "place"), READ)
 def test_one_line_is_enough(line: str, kind: str, place: str | None) -> None:
     """Each tool's one line gives the type and the place."""
-    assert (found(line).error_type.value, found(line).location) == (kind, place)
+    assert found(line).error_type.value == kind
+    assert found(line).location == place
 
 
 @pytest.mark.parametrize(
@@ -208,6 +209,8 @@ def test_its_own_words_are_no_failure() -> None:
         "E   assert 1 == 2\nFAILED a.py::b - x\n",
         "[" * 200 + "\n",
         "thread 'x' panicked at a.rs:1:2:\n",
+        "thread 'x' panicked at 'no\n",
+        "thread 'x' panicked at 'no\n left\n right', a.rs:1:2\n",
         "Error: x Error: x ERROR error: failed\n",
     ],
 )
@@ -317,7 +320,8 @@ def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, cate
     """A service that is busy is waited for, also where a test says so; a wrong address is the work's own fault."""
     found = diagnose(TEST_RUN.replace("{status}", status), exit_code=1)
     assert found is not None
-    assert (found.category.value, found.failure_type) == (category, FailureType.VERIFICATION_FAILED)
+    assert found.category.value == category
+    assert found.failure_type == FailureType.VERIFICATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -342,7 +346,8 @@ def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, cate
 def test_a_command_that_was_called_wrongly(line: str) -> None:
     """What a program says of its arguments is neither a broken build nor a bug in it."""
     told = found(f"Usage: app.py [OPTIONS] NAME\n\n{line}\n", 2)
-    assert (told.category.value, told.failure_type) == ("configuration", FailureType.UNKNOWN)
+    assert told.category.value == "configuration"
+    assert told.failure_type == FailureType.UNKNOWN
     assert told.headline in line
     assert "help" in told.fix_hint
 
@@ -393,7 +398,8 @@ def test_the_hint_is_for_what_happened(line: str, exit_code: int, advice: str) -
 def test_a_limit_that_comes_back_is_waited_for(line: str) -> None:
     """What a model's command line says when the hours one has paid for are used up passes by itself."""
     told = found(line)
-    assert (told.category.value, told.error_type) == ("transient", ErrorType.HTTP_ERROR)
+    assert told.category.value == "transient"
+    assert told.error_type == ErrorType.HTTP_ERROR
     assert told.signature.metadata["used_up"] == "yes"
 
 
@@ -416,10 +422,13 @@ def test_the_interpreter_itself_ends() -> None:
         "Extension modules: _x (total: 1)\n"
     )
     told = found(output, 139)
-    assert (told.headline, told.location) == ("Fatal Python error: Segmentation fault", "/w/shop/image.py:4")
-    assert (told.error_type, told.signature.metadata["function"]) == (ErrorType.RUNTIME_ERROR, "read")
+    assert told.headline == "Fatal Python error: Segmentation fault"
+    assert told.location == "/w/shop/image.py:4"
+    assert told.error_type == ErrorType.RUNTIME_ERROR
+    assert told.signature.metadata["function"] == "read"
     late = "Timeout (0:00:02)!\nThread 0x00007fd1 (most recent call first):\n" + '  File "/w/a.py", line 6 in poll\n'
-    assert (found(late).error_type, found(late).location) == (ErrorType.TIMEOUT_ERROR, "/w/a.py:6")
+    assert found(late).error_type == ErrorType.TIMEOUT_ERROR
+    assert found(late).location == "/w/a.py:6"
 
 
 def test_a_template_of_a_library_fails_where_it_was_asked_for() -> None:
@@ -441,5 +450,6 @@ def test_a_frame_that_closes_says_nothing() -> None:
 def test_a_command_that_was_not_found_is_known_by_the_exit_code() -> None:
     """127 says that the command is missing where the words alone say that any file is; a script is a file."""
     line = "env: 'nosuch': No such file or directory"
-    assert (found(line, 127).error_type, found(line, 127).category.value) == (ErrorType.IMPORT_ERROR, "configuration")
+    assert found(line, 127).error_type == ErrorType.IMPORT_ERROR
+    assert found(line, 127).category.value == "configuration"
     assert found("bash: nope.sh: No such file or directory", 127).error_type is ErrorType.RUNTIME_ERROR

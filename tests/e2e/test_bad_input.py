@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 ESCAPE = b"\x1b"
 
@@ -42,7 +43,7 @@ def refused(done: Any, *said: str, code: int = 2) -> None:
         (("run", "--answers", "nosuch.yaml", "--", "true"), ("nosuch.yaml", "cannot be read")),
     ],
 )
-def test_a_wrong_command_line_is_one_line(unstuck: Any, arguments: tuple[str, ...], said: tuple[str, ...]) -> None:
+def test_a_wrong_command_line_is_one_line(unstuck: Unstuck, arguments: tuple[str, ...], said: tuple[str, ...]) -> None:
     """Unknown commands and options, and options that do not go together, are named, and nothing starts."""
     refused(unstuck.inside(*arguments), *said)
     assert unstuck.runs == []
@@ -58,7 +59,9 @@ def test_a_wrong_command_line_is_one_line(unstuck: Any, arguments: tuple[str, ..
         ("", {"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "-1"}, ("UNSTUCK_FAILURE_HANDLER__MAX_RETRIES", "from 0 to 100")),
     ],
 )
-def test_a_wrong_setting_is_named(unstuck: Any, file: str, environment: dict[str, str], said: tuple[str, ...]) -> None:
+def test_a_wrong_setting_is_named(
+    unstuck: Unstuck, file: str, environment: dict[str, str], said: tuple[str, ...]
+) -> None:
     """A wrong setting is one line with its file or variable, its key and what is allowed, and nothing starts."""
     (unstuck.root / "unstuck.yaml").write_text(file, encoding="utf-8")
     unstuck.environment.update(environment)
@@ -84,20 +87,20 @@ def test_a_wrong_setting_is_named(unstuck: Any, file: str, environment: dict[str
         ),
     ],
 )
-def test_a_wrong_plan_is_refused_with_its_line(unstuck: Any, text: bytes, said: tuple[str, ...]) -> None:
+def test_a_wrong_plan_is_refused_with_its_line(unstuck: Unstuck, text: bytes, said: tuple[str, ...]) -> None:
     """A plan that cannot be read or does not hold together is refused with file and line before anything starts."""
     (unstuck.root / "plan.yaml").write_bytes(text)
     refused(unstuck.inside("run", "--headless", "plan.yaml"), *said)
     assert unstuck.runs == []
 
 
-def test_a_plan_that_is_not_there(unstuck: Any) -> None:
+def test_a_plan_that_is_not_there(unstuck: Unstuck) -> None:
     """A plan that is missing, or a directory, is named."""
     refused(unstuck("run", "nosuch.yaml"), "nosuch.yaml", "No such file")
     refused(unstuck.inside("run", ".git"), ".git", "is a directory")
 
 
-def test_an_agent_that_cannot_be_started(unstuck: Any) -> None:
+def test_an_agent_that_cannot_be_started(unstuck: Unstuck) -> None:
     """A program that does not exist, or may not be run, is named before anything starts."""
     (unstuck.root / "agent").write_text("#!/bin/sh\n", encoding="utf-8")
     refused(unstuck("run", "--", "nosuchprogram"), "nosuchprogram", "was not found on PATH")
@@ -106,26 +109,28 @@ def test_an_agent_that_cannot_be_started(unstuck: Any) -> None:
     assert unstuck.runs == []
 
 
-def test_a_file_that_is_no_program_is_an_agent_failure(unstuck: Any) -> None:
+def test_a_file_that_is_no_program_is_an_agent_failure(unstuck: Unstuck) -> None:
     """A file that may be run but is no program fails like an agent that crashes: sent again, then a person is asked."""
     agent = unstuck.root / "agent"
     agent.write_bytes(b"\x00\x01\x02")
     agent.chmod(0o755)
     done = unstuck.inside("run", "--headless", "--verify", "false", "--", "./agent")
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert unstuck.only_gate()["type"] == "stuck"
 
 
 # --- the check -------------------------------------------------------------------------------------------------------
 
 
-def test_a_check_that_does_not_exist_is_a_question(unstuck: Any) -> None:
+def test_a_check_that_does_not_exist_is_a_question(unstuck: Unstuck) -> None:
     """A check that cannot run is never a pass: it asks, and once the person has made it exist `choose 1` re-checks."""
     agent = unstuck.script("agent.sh", "echo work >> made")
     done = unstuck.inside("run", "--headless", "--verify", "./check.sh", "--", "sh", agent)
     assert done.code == 3
     gate = unstuck.only_gate()
-    assert (gate["type"], gate["context"]["options"]) == ("question", ["run the check again"])
+    assert gate["type"] == "question"
+    assert gate["context"]["options"] == ["run the check again"]
     assert "./check.sh" in gate["context"]["question"]
     # Asking again before it exists asks again, and does not wear the agent out.
     assert unstuck.inside("answer", gate["gate"], "choose", "1").code == 0
@@ -139,7 +144,7 @@ def test_a_check_that_does_not_exist_is_a_question(unstuck: Any) -> None:
     assert len(unstuck.prompts()) == 1
 
 
-def test_a_check_without_any_test_is_a_question(unstuck: Any) -> None:
+def test_a_check_without_any_test_is_a_question(unstuck: Unstuck) -> None:
     """A pytest that finds no test has proved nothing: a question, not a pass."""
     done = unstuck.inside("run", "--headless", "--verify", "pytest -q", "--", "true")
     assert done.code == 3
@@ -149,17 +154,18 @@ def test_a_check_without_any_test_is_a_question(unstuck: Any) -> None:
 # --- where it runs ---------------------------------------------------------------------------------------------------
 
 
-def test_without_git_it_works_and_says_so(unstuck: Any, tmp_path: Path) -> None:
+def test_without_git_it_works_and_says_so(unstuck: Unstuck, tmp_path: Path) -> None:
     """Outside any repository one command works in the directory itself, and is told that there is no git."""
     plain = tmp_path / "plain"
     plain.mkdir()
     done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=plain)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert "no git repository here" in done.out
     assert (plain / ".unstuck" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_repository_without_a_commit(unstuck: Any, tmp_path: Path) -> None:
+def test_a_repository_without_a_commit(unstuck: Unstuck, tmp_path: Path) -> None:
     """Before the first commit one command works; a parallel plan is refused with what to do, and leaves nothing."""
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -175,7 +181,7 @@ def test_a_repository_without_a_commit(unstuck: Any, tmp_path: Path) -> None:
     assert unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=empty).code == 0
 
 
-def test_a_second_run_is_refused_at_once(unstuck: Any, failing: str) -> None:
+def test_a_second_run_is_refused_at_once(unstuck: Unstuck, failing: str) -> None:
     """While a run is live a second one, and a resume, are refused naming its process; the first goes on to its end."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
@@ -189,7 +195,7 @@ def test_a_second_run_is_refused_at_once(unstuck: Any, failing: str) -> None:
     assert len(unstuck.runs) == 1
 
 
-def test_a_record_that_cannot_be_kept(unstuck: Any) -> None:
+def test_a_record_that_cannot_be_kept(unstuck: Unstuck) -> None:
     """Where the record cannot be written nothing starts, and the exit code is 6; what is there is left alone."""
     (unstuck.root / ".git" / "unstuck").write_text("mine\n", encoding="utf-8")
     refused(unstuck("run", "--headless", "--", "touch", "started"), ".git/unstuck", "cannot be kept here", code=6)
@@ -206,7 +212,7 @@ def test_a_record_that_cannot_be_kept(unstuck: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["--headless", "--json"])
-def test_a_reader_that_goes_away_loses_nothing(unstuck: Any, failing: str, form: str) -> None:
+def test_a_reader_that_goes_away_loses_nothing(unstuck: Unstuck, failing: str, form: str) -> None:
     """A closed pipe behind us ends our output and not our work: no traceback, the task is done, the code is true."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
@@ -219,17 +225,18 @@ def test_a_reader_that_goes_away_loses_nothing(unstuck: Any, failing: str, form:
     assert unstuck.inside("show", "--json").rows[0]["exit_reason"] == "succeeded"
 
 
-def test_output_that_cannot_be_written(unstuck: Any) -> None:
+def test_output_that_cannot_be_written(unstuck: Unstuck) -> None:
     """A full disk behind standard output stops no run; a command that only prints says it in one line."""
     with open("/dev/full", "wb") as full:
         done = unstuck("run", "--headless", "--verify", "true", "--", "true", stdout=full)
-        assert (done.code, done.errors) == (0, "")
+        assert done.code == 0
+        assert done.errors == ""
         done = unstuck("show", stdout=full)
     refused(done, "No space left on device", code=1)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&- 2>&-"])
-def test_closed_streams_do_no_harm(unstuck: Any, repo: Path, closed: str) -> None:
+def test_closed_streams_do_no_harm(unstuck: Unstuck, repo: Path, closed: str) -> None:
     """With standard input, output or error closed the work is done all the same, and no file takes their place."""
     agent = unstuck.script("agent.sh", "echo hello; echo hello >&2; cat; touch done")
     command = f'unstuck run --headless --verify "test -f done" -- sh {agent} {closed}'
@@ -244,20 +251,22 @@ def test_closed_streams_do_no_harm(unstuck: Any, repo: Path, closed: str) -> Non
     assert unstuck.inside("verify").code == 0
 
 
-def test_diagnose_with_closed_input(unstuck: Any, repo: Path) -> None:
+def test_diagnose_with_closed_input(unstuck: Unstuck, repo: Path) -> None:
     """Without a file and with standard input closed, diagnose says what it needs."""
     done = subprocess.run(["sh", "-c", "unstuck diagnose <&-"], cwd=repo, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert done.returncode == 2
+    assert done.stdout == ""
     assert done.stderr == "unstuck: standard input is closed: name a file with the failure's output\n"
 
 
-def test_a_terminal_without_unicode(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_a_terminal_without_unicode(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """In the C locale, and with ASCII output, every command works, and what cannot be shown becomes a question mark."""
     (unstuck.root / "check.sh").write_text("echo 'Error: größer ☃'; exit 1\n", encoding="utf-8")
     ascii_only = {"PYTHONIOENCODING": "ascii"}
     plain = no_climb | ascii_only | {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     done = unstuck("run", "--headless", "--task", "größer ☃", "--verify", failing, "--", "true", env=plain)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert "gr??er ?" in done.out
     for command, environment in (
         (("show",), plain),
@@ -267,34 +276,37 @@ def test_a_terminal_without_unicode(unstuck: Any, failing: str, no_climb: dict[s
         (("doctor",), ascii_only),
     ):
         done = unstuck(*command, env=environment)
-        assert (done.code, done.errors) == (0, ""), command
+        assert done.code == 0, command
+        assert done.errors == "", command
         assert done.out.isascii()
 
 
 # --- what agents and checks print ------------------------------------------------------------------------------------
 
 
-def test_output_that_is_not_utf8(unstuck: Any, no_climb: dict[str, str]) -> None:
+def test_output_that_is_not_utf8(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """Bytes that are no text are kept raw in the output file and harm neither the run nor the next prompt."""
     (unstuck.root / "check.sh").write_text(
         "printf 'Error: \\377\\376 broken \\000 bytes\\n'; exit 1\n", encoding="utf-8"
     )
     agent = unstuck.script("agent.sh", "printf '\\377\\000\\200\\n'")
     done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert "broken" in unstuck.prompts()[1]
     assert "\x00" not in unstuck.prompts()[1]
     assert (unstuck.runs[0] / "output" / "task.1.log").read_bytes() == b"\xff\x00\x80\n"
 
 
-def test_a_line_of_ten_megabytes(unstuck: Any, no_climb: dict[str, str]) -> None:
+def test_a_line_of_ten_megabytes(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """One line of ten megabytes from agent and check is kept, diagnosed and told in a prompt of sensible size."""
     big = 'test -e "$SEEN/{0}" || {{ touch "$SEEN/{0}"; head -c 10000000 /dev/zero | tr "\\0" x; }}'
     check = f"{big.format('checked')}; echo; echo 'ValueError: too big'; exit 1\n"
     (unstuck.root / "check.sh").write_text(check, encoding="utf-8")
     agent = unstuck.script("agent.sh", big.format("worked"))
     done = unstuck.inside("run", "--headless", "--verify", "sh check.sh", "--", "sh", agent, env=no_climb)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert (unstuck.runs[0] / "output" / "task.1.log").stat().st_size == 10_000_000
     assert "ValueError: too big" in unstuck.prompts()[1]
     assert len(unstuck.prompts()[1]) < 10_000
@@ -304,7 +316,7 @@ def test_a_line_of_ten_megabytes(unstuck: Any, no_climb: dict[str, str]) -> None
 HOSTILE = r"\033]0;owned\007\033[2J\033[31m[/markup] [bold]x[/] \033]52;c;YQ==\007 \233 2J"
 
 
-def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) -> None:
+def test_no_escape_reaches_the_terminal(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """Escape sequences in what agents, checks and people say never come out of any command; markup stays text."""
     check = f"printf 'E   AssertionError: {HOSTILE}\\napp.py:3: AssertionError\\n'; exit 1\n"
     (unstuck.root / "check.sh").write_text(check, encoding="utf-8")
@@ -312,7 +324,8 @@ def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) 
     agent = unstuck.script("agent.sh", f"printf '{HOSTILE}\\n'; cat <<'END'\n{signal_line}\nEND")
     words = ("--task", "\x1b[2Jdo [/it]", "--verify", "sh check.sh")
     done = unstuck("run", "--headless", *words, "--", "sh", agent, env=no_climb)
-    assert (done.code, done.errors) == (3, "")
+    assert done.code == 3
+    assert done.errors == ""
     assert "[/markup] [bold]x[/]" in done.out
     assert "do [/it]" in unstuck.prompts()[0]
     shown = [done, *(unstuck.inside(*words) for words in (("show",), ("show", "--json"), ("runs",), ("verify",)))]
@@ -342,7 +355,7 @@ def test_no_escape_reaches_the_terminal(unstuck: Any, no_climb: dict[str, str]) 
         ("run", "--timeout", "\x1b[2J", "--", "true"),
     ],
 )
-def test_no_escape_comes_back_from_the_command_line(unstuck: Any, arguments: tuple[str, ...]) -> None:
+def test_no_escape_comes_back_from_the_command_line(unstuck: Unstuck, arguments: tuple[str, ...]) -> None:
     """Escape sequences in arguments are not repeated in the message that refuses them."""
     done = unstuck.inside(*arguments)
     assert done.code == 2
@@ -352,10 +365,11 @@ def test_no_escape_comes_back_from_the_command_line(unstuck: Any, arguments: tup
     assert "Traceback" not in done.errors
 
 
-def test_bytes_that_are_no_text(unstuck: Any, tmp_path: Path) -> None:
+def test_bytes_that_are_no_text(unstuck: Unstuck, tmp_path: Path) -> None:
     """A task of odd bytes is told as far as it is text; a command, a check or a directory of them is refused."""
     done = unstuck("run", "--headless", "--task", b"t\xffask", "--verify", "true", "--", "true")
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     refused(unstuck("run", "--headless", "--", "printf", b"\xff\xfe"), "must be UTF-8 text")
     refused(unstuck("run", "--headless", "--verify", b"test \xff", "--", "true"), "must be UTF-8 text")
     place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff"))
@@ -364,7 +378,7 @@ def test_bytes_that_are_no_text(unstuck: Any, tmp_path: Path) -> None:
     assert list(place.iterdir()) == []
 
 
-def test_a_prompt_that_begins_with_a_dash(unstuck: Any, tmp_path: Path) -> None:
+def test_a_prompt_that_begins_with_a_dash(unstuck: Unstuck, tmp_path: Path) -> None:
     """A task that begins with a dash reaches the agent as its prompt, as an argument and in the file."""
     agent = tmp_path / "agent"
     agent.write_text('#!/bin/sh\nprintf "%s" "$1" > argument; cp "$UNSTUCK_PROMPT_FILE" file\n', encoding="utf-8")
@@ -372,12 +386,13 @@ def test_a_prompt_that_begins_with_a_dash(unstuck: Any, tmp_path: Path) -> None:
     done = unstuck.inside(
         "run", "--headless", "--task=--version of things", "--verify", "test -s file", "--", str(agent), "{prompt}"
     )
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert (unstuck.root / "file").read_text().startswith("--version of things")
     assert (unstuck.root / "argument").read_text().startswith(" --version of things")
 
 
-def test_a_task_name_with_markup_is_refused(unstuck: Any) -> None:
+def test_a_task_name_with_markup_is_refused(unstuck: Unstuck) -> None:
     """A task's id is a plain name: brackets and escapes in it are refused with their line, and never shown raw."""
     plan = 'agents: {a: {command: x}}\ntasks:\n- {id: "[/markup]\\e[2J", prompt: p}\n'
     (unstuck.root / "plan.yaml").write_text(plan, encoding="utf-8")
@@ -386,12 +401,13 @@ def test_a_task_name_with_markup_is_refused(unstuck: Any) -> None:
     assert ESCAPE not in done.raw_errors
 
 
-def test_a_project_whose_name_is_hostile(unstuck: Any, tmp_path: Path) -> None:
+def test_a_project_whose_name_is_hostile(unstuck: Unstuck, tmp_path: Path) -> None:
     """A directory may have any name: it is worked in, and its escapes are not printed."""
     place = tmp_path / "a\x1b[2J[b]"
     place.mkdir()
     done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=place)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     for said in (
         done,
         unstuck.inside("doctor", cwd=place),
@@ -401,7 +417,7 @@ def test_a_project_whose_name_is_hostile(unstuck: Any, tmp_path: Path) -> None:
         assert ESCAPE not in said.raw + said.raw_errors
 
 
-def test_an_agent_that_kills_by_its_own_task_text_does_not_reach_us(unstuck: Any) -> None:
+def test_an_agent_that_kills_by_its_own_task_text_does_not_reach_us(unstuck: Unstuck) -> None:
     """`pkill -f` with words of the task ends the agent itself; the run lives on and says that we did not do it."""
     word = f"frobnicate-{uuid4().hex}"
     agent = ("sh", "-c", f"pkill -f {word}; sleep 60")

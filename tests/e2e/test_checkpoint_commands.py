@@ -7,25 +7,30 @@ import pty
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 
 @pytest.fixture
-def saved(unstuck) -> str:
+def saved(unstuck: Unstuck) -> str:
     """A project with one checkpoint, and changes since; the checkpoint's id."""
     (unstuck.root / "app.py").write_text("one\n")
     (unstuck.root / ".gitignore").write_text("*.log\n")
     (unstuck.root / "noise.log").write_text("x")
     done = unstuck.inside("checkpoints", "create", "-m", "before lunch", "--json")
     (row,) = done.rows
-    assert (row["reason"], row["files"], row["ignored"], row["new"]) == ("before lunch", 3, 1, True)
+    assert row["reason"] == "before lunch"
+    assert row["files"] == 3
+    assert row["ignored"] == 1
+    assert row["new"] is True
     (unstuck.root / "app.py").write_text("two\n")
     (unstuck.root / "new.txt").write_text("new\n")
     return str(row["id"])
 
 
-def test_list_and_show_say_what_is_covered(unstuck, saved):
+def test_list_and_show_say_what_is_covered(unstuck: Unstuck, saved: str) -> None:
     """The list has a line for each, and one of them shows what it holds, what it does not, and why it was made."""
     again = unstuck.inside("checkpoints", "create")
     assert "5 files" not in again.out
@@ -41,11 +46,14 @@ def test_list_and_show_say_what_is_covered(unstuck, saved):
     ):
         assert line in shown
     (row,) = unstuck.inside("checkpoints", "show", saved, "--json").rows
-    assert (row["id"], row["ignored_names"], row["changes"], row["not_covered"]) == (saved, ["noise.log"], [], [])
+    assert row["id"] == saved
+    assert row["ignored_names"] == ["noise.log"]
+    assert row["changes"] == []
+    assert row["not_covered"] == []
     assert unstuck.inside("checkpoints", "create").out.endswith("nothing has changed since\n")
 
 
-def test_diff_between_any_two_and_against_now(unstuck, saved):
+def test_diff_between_any_two_and_against_now(unstuck: Unstuck, saved: str) -> None:
     """As text or rows, of all files or single ones, between two checkpoints or against what is there."""
     second = unstuck.inside("checkpoints", "create", "--json").rows[0]["id"]
     (unstuck.root / "app.py").write_text("three\n")
@@ -61,11 +69,12 @@ def test_diff_between_any_two_and_against_now(unstuck, saved):
     ]
 
 
-def test_without_a_terminal_a_restore_wants_a_yes(unstuck, saved):
+def test_without_a_terminal_a_restore_wants_a_yes(unstuck: Unstuck, saved: str) -> None:
     """The plan is printed, nothing happens without --yes, and with it exactly the plan does; undo brings it back."""
     for command in (("restore", saved), ("restore", saved, "--json")):
         done = unstuck.inside("checkpoints", *command)
-        assert (done.code, "--yes" in done.errors) == (2, True)
+        assert done.code == 2
+        assert "--yes" in done.errors
         assert (unstuck.root / "app.py").read_text() == "two\n"
     done = unstuck.inside("checkpoints", "restore", saved, "--yes")
     assert done.code == 0
@@ -80,7 +89,7 @@ def test_without_a_terminal_a_restore_wants_a_yes(unstuck, saved):
     assert (unstuck.root / "new.txt").read_text() == "new\n"
 
 
-def test_one_file_of_it(unstuck, saved):
+def test_one_file_of_it(unstuck: Unstuck, saved: str) -> None:
     """A single file comes back and the rest stays."""
     assert unstuck.inside("checkpoints", "restore", saved, "--file", "app.py", "--yes").code == 0
     assert (unstuck.root / "app.py").read_text() == "one\n"
@@ -90,7 +99,7 @@ def test_one_file_of_it(unstuck, saved):
 @pytest.mark.parametrize(
     ("many", "typed", "happens"), [(1, "y", True), (1, "n", False), (30, "y", False), (30, "yes", True)]
 )
-def test_at_a_terminal_it_asks(unstuck, saved, many, typed, happens):
+def test_at_a_terminal_it_asks(unstuck: Unstuck, saved: str, many: int, typed: str, happens: bool) -> None:
     """A y is enough for a little; to overwrite much of the tree the whole word has to be typed."""
     for number in range(many):
         (unstuck.root / f"extra{number}").write_text("x")
@@ -111,7 +120,7 @@ def test_at_a_terminal_it_asks(unstuck, saved, many, typed, happens):
 
 
 @pytest.mark.parametrize("arguments", [("show", "chk-1"), ("diff", "chk-1"), ("restore", "chk-1", "--yes"), ("undo",)])
-def test_what_is_not_there_is_said(unstuck, arguments):
+def test_what_is_not_there_is_said(unstuck: Unstuck, arguments: tuple[str, ...]) -> None:
     """An unknown id, or nothing to undo, is one clear line and code 2; nothing changes."""
     done = unstuck.inside("checkpoints", *arguments)
     assert done.code == 2
@@ -122,7 +131,9 @@ def test_what_is_not_there_is_said(unstuck, arguments):
 @pytest.mark.parametrize(
     ("setting", "value", "left"), [("KEEP_CHECKPOINTS", 2, 2), ("KEEP_CHECKPOINT_BYTES", 2**20, 1)]
 )
-def test_old_ones_go_as_the_settings_say(unstuck, monkeypatch, setting, value, left):
+def test_old_ones_go_as_the_settings_say(
+    unstuck: Unstuck, monkeypatch: pytest.MonkeyPatch, setting: str, value: Any, left: int
+) -> None:
     """By number and by room; the newest stays, what is too large is never in, and the repository does not grow."""
     monkeypatch.setenv(f"UNSTUCK_{setting}", str(value))
     monkeypatch.setenv("UNSTUCK_CHECKPOINT_FILE_LIMIT", "900000")
@@ -133,12 +144,13 @@ def test_old_ones_go_as_the_settings_say(unstuck, monkeypatch, setting, value, l
         made = unstuck.inside("checkpoints", "create")
         assert "not covered: huge (over the size limit)" in made.out
     ids = [row["id"] for row in unstuck.inside("checkpoints", "list", "--json").rows]
-    assert (len(ids), ids[-1]) == (left, made.out.split()[0])
+    assert len(ids) == left
+    assert ids[-1] == made.out.split()[0]
     after = subprocess.run(["git", "count-objects"], cwd=unstuck.root, check=True, capture_output=True).stdout
     assert after == counted
 
 
-def test_it_works_without_a_repository(unstuck):
+def test_it_works_without_a_repository(unstuck: Unstuck) -> None:
     """A plain directory has its own store; a home directory is refused until a yes."""
     shutil.rmtree(unstuck.root / ".git")
     (unstuck.root / "notes").write_text("one")
@@ -153,7 +165,7 @@ def test_it_works_without_a_repository(unstuck):
     assert unstuck.inside("checkpoints", "create", "-C", home, "--yes").code == 0
 
 
-def test_beside_a_live_run_the_agents_tree_is_left_alone(unstuck, saved, tmp_path):
+def test_beside_a_live_run_the_agents_tree_is_left_alone(unstuck: Unstuck, saved: str, tmp_path: Path) -> None:
     """While an agent works in the tree a restore is refused with the task's name; once it has ended it goes."""
     (tmp_path / "go").parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / "go")
@@ -172,7 +184,7 @@ def test_beside_a_live_run_the_agents_tree_is_left_alone(unstuck, saved, tmp_pat
     assert (unstuck.root / "app.py").read_text() == "one\n"
 
 
-def test_a_cut_off_restore_is_said_in_the_list(unstuck, saved):
+def test_a_cut_off_restore_is_said_in_the_list(unstuck: Unstuck, saved: str) -> None:
     """Whoever lists checkpoints after a kill reads how to end the restore, or to take it back."""
     assert unstuck.inside("checkpoints", "restore", saved, "--yes").code == 0
     (place,) = Path(unstuck.root, ".git/unstuck/checkpoints/store.git/worktrees").iterdir()
@@ -183,7 +195,7 @@ def test_a_cut_off_restore_is_said_in_the_list(unstuck, saved):
     assert "cut off" not in unstuck.inside("checkpoints", "list").out
 
 
-def test_names_with_escapes_reach_no_terminal(unstuck, saved):
+def test_names_with_escapes_reach_no_terminal(unstuck: Unstuck, saved: str) -> None:
     """A file name that tries to move the cursor is shown as text."""
     (unstuck.root / "\x1b]0;title\x07\nname").write_text("x")
     for command in (("diff", saved), ("restore", saved), ("create",)):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 SPENDS = """
 echo 'UNSTUCK {"step": "usage", "tokens": 600, "cost": 0.06}'
@@ -19,17 +20,19 @@ def names(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("limits", ["tokens=1000", "cost=0.1"])
-def test_one_command_ends_at_its_budget(unstuck: Any, failing: str, limits: str) -> None:
+def test_one_command_ends_at_its_budget(unstuck: Unstuck, failing: str, limits: str) -> None:
     """The second attempt goes past the limit: no third one begins, the code is 5, and show says who used what."""
     agent = unstuck.script("agent.sh", SPENDS)
     done = unstuck.inside("run", "--json", "--task", "T", "--verify", failing, "--budget", limits, "--", "sh", agent)
-    assert (done.code, done.rows[-1]["exit_reason"]) == (5, "budget"), done.errors
+    assert done.code == 5, done.errors
+    assert done.rows[-1]["exit_reason"] == "budget", done.errors
     assert names(done.rows).count("attempt_started") == 2
     assert names(done.rows).index("budget_reached") > names(done.rows).index("attempt_started")
     run, task = unstuck.inside("show", "--json").rows
     # The second one is stopped as soon as its usage is heard, or has just ended.
     assert (run["tokens"], round(run["cost"], 3)) in ((1220, 0.122), (1240, 0.124))
-    assert (task["tokens"], task["cost"]) == (run["tokens"], run["cost"])
+    assert task["tokens"] == run["tokens"]
+    assert task["cost"] == run["cost"]
     assert {rung: used["attempts"] for rung, used in task["rungs"].items()} == {"first": 1, "retry": 1}
     assert task["rungs"]["first"]["tokens"] == 620
     shown = unstuck.inside("show").out
@@ -38,7 +41,7 @@ def test_one_command_ends_at_its_budget(unstuck: Any, failing: str, limits: str)
     assert "first 620 tokens, cost 0.062" in shown
 
 
-def test_the_time_of_one_command_is_a_budget(unstuck: Any) -> None:
+def test_the_time_of_one_command_is_a_budget(unstuck: Unstuck) -> None:
     """Past its wall time the hanging agent is stopped with a receipt, and the run ends with 5."""
     agent = unstuck.script("agent.sh", "sleep 1000")
     done = unstuck("run", "--json", "--task", "T", "--budget", "time=1s", "--", "sh", agent)
@@ -47,7 +50,7 @@ def test_the_time_of_one_command_is_a_budget(unstuck: Any) -> None:
     assert done.data("stop_receipt")[0]["alive"] == []
 
 
-def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Any, tmp_path: Path) -> None:
+def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Unstuck, tmp_path: Path) -> None:
     """One command, a plan, and a run that goes on: with nothing to spend no agent is started on any way in."""
     agent = unstuck.script("agent.sh", "touch started")
     plan = tmp_path / "plan.yaml"
@@ -57,14 +60,17 @@ def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Any, tmp_path: Path) ->
     )
     for start in (("--task", "T", "--budget", "tokens=0", "--", "sh", agent), ("--budget", "cost=0", str(plan))):
         done = unstuck.inside("run", "--headless", *start)
-        assert (done.code, (unstuck.root / "started").exists()) == (5, False), done.errors
+        assert done.code == 5, done.errors
+        assert not (unstuck.root / "started").exists(), done.errors
         again = unstuck.inside("run", "--headless", "--resume", "last")
-        assert (again.code, (unstuck.root / "started").exists()) == (5, False)
+        assert again.code == 5
+        assert not (unstuck.root / "started").exists()
     more = unstuck.inside("run", "--headless", "--resume", "last", "--budget", "cost=1000")
-    assert (more.code, (unstuck.root / "started").exists()) == (1, True)
+    assert more.code == 1
+    assert (unstuck.root / "started").exists()
 
 
-def test_a_rule_gives_more_and_the_question_is_on_record(unstuck: Any, failing: str, tmp_path: Path) -> None:
+def test_a_rule_gives_more_and_the_question_is_on_record(unstuck: Unstuck, failing: str, tmp_path: Path) -> None:
     """Where a rule can answer it is asked instead of ended; what it gives is used, and then the run ends with 5."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("- gate: budget\n  answer: extend\n  number: 500\n", encoding="utf-8")

@@ -10,11 +10,13 @@ import signal
 import struct
 import subprocess
 import termios
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from tests.e2e.conftest import Unstuck
 
 from unstuck.channel import socket_path
 from unstuck.processes.survivors import is_shim
@@ -24,12 +26,13 @@ from unstuck.settings.places import runtime_dir
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
     """What the doctor says, by what it is about; the last one where there are several."""
     done = unstuck.inside("doctor", "--json")
-    assert (done.code, done.errors) == (code, "")
+    assert done.code == code
+    assert done.errors == ""
     return {row["what"]: row for row in done.rows}
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """``program(name, text)`` puts a shell script first on the path."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -43,7 +46,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_agents_are_told_with_their_versions_however_they_behave(
-    unstuck: Any, program: Any, monkeypatch: pytest.MonkeyPatch
+    unstuck: Unstuck, program: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One says its version, one never ends, one fails: each is told, and none is left running."""
     monkeypatch.setattr("unstuck.runs.checkup.programs._PATIENCE_S", 1.0)
@@ -55,15 +58,18 @@ def test_agents_are_told_with_their_versions_however_they_behave(
     assert not psutil.pid_exists(int((unstuck.seen / "pid").read_text(encoding="utf-8")))
 
 
-def test_what_a_git_too_old_or_missing_keeps_from_working(unstuck: Any, program: Any) -> None:
+def test_what_a_git_too_old_or_missing_keeps_from_working(
+    unstuck: Unstuck, program: Callable[[str, str], None]
+) -> None:
     """The doctor says which git is needed, and is not brought down by having none."""
     real = shutil.which("git")
     program("git", f'for word; do [ "$word" = --version ] && echo "git version 2.20.1" && exit; done; exec {real} "$@"')
     found = rows(unstuck, 1)["git"]
-    assert (found["ok"], found["mend"]) == (False, "install git 2.36 or newer")
+    assert found["ok"] is False
+    assert found["mend"] == "install git 2.36 or newer"
 
 
-def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
+def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Unstuck) -> None:
     """Installed ones are named; one that calls a program which is gone is in the way, and what mends it is said."""
     assert "hooks" not in rows(unstuck)
     assert unstuck.inside("hooks", "install", "claude", "--here", "--yes").code == 0
@@ -73,14 +79,16 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Any) -> None:
     file = unstuck.root / ".codex" / "hooks.json"
     file.write_text(file.read_text(encoding="utf-8").replace("bin/unstuck-hook", "gone/unstuck-hook"), encoding="utf-8")
     found = rows(unstuck, 1)["hooks"]
-    assert ("does not exist" in found["value"], found["ok"]) == (True, False)
+    assert "does not exist" in found["value"]
+    assert found["ok"] is False
     assert "goes on unwatched" in found["value"]
     assert found["mend"] == "unstuck hooks install codex --here"
     status = unstuck.inside("hooks", "status", "codex")
-    assert (status.code, "does not exist: the agent goes on unwatched" in status.out) == (1, True)
+    assert status.code == 1
+    assert "does not exist: the agent goes on unwatched" in status.out
 
 
-def test_calls_that_went_on_unwatched_are_told(unstuck: Any) -> None:
+def test_calls_that_went_on_unwatched_are_told(unstuck: Unstuck) -> None:
     """How many hooks have given up on a watch that hung, and what the last of them said."""
     kept = Path(f"{socket_path(runtime_dir(os.environ), unstuck.root / '.git' / 'unstuck')}.log")
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +98,7 @@ def test_calls_that_went_on_unwatched_are_told(unstuck: Any) -> None:
     assert found["value"].startswith("2 calls went on unwatched, the last: 2026-11-22T10:05:00Z unstuck-hook: two (")
 
 
-def test_places_are_told_with_their_sizes(unstuck: Any) -> None:
+def test_places_are_told_with_their_sizes(unstuck: Unstuck) -> None:
     """How many runs there are, and how much room they, the checkpoints and the memory take."""
     assert unstuck.inside("run", "--headless", "--verify", "true", "--", "true").code == 0
     found = rows(unstuck)
@@ -99,7 +107,7 @@ def test_places_are_told_with_their_sizes(unstuck: Any) -> None:
     assert "unfinished" not in found
 
 
-def test_what_is_unfinished_or_damaged_is_told(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_what_is_unfinished_or_damaged_is_told(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """A parked run can be gone on with; a damaged one is in the way, and where to look is said."""
     assert unstuck("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
     run = unstuck.runs[0].name
@@ -107,11 +115,12 @@ def test_what_is_unfinished_or_damaged_is_told(unstuck: Any, failing: str, no_cl
     log = unstuck.runs[0] / "events.jsonl"
     log.write_bytes(log.read_bytes().replace(b"run_started", b"run_startet", 1))
     found = rows(unstuck, 1)["run"]
-    assert (found["ok"], found["mend"]) == (False, f"unstuck verify {run}")
+    assert found["ok"] is False
+    assert found["mend"] == f"unstuck verify {run}"
     assert f"→ unstuck verify {run}" in unstuck.inside("doctor").out
 
 
-def test_orphans_are_told(unstuck: Any) -> None:
+def test_orphans_are_told(unstuck: Unstuck) -> None:
     """An agent without a supervisor is in the way; a branch without a record is told with what takes it away."""
     os.mkfifo(unstuck.seen / "pid")
     script = f"setsid sh -c 'echo $$ > {unstuck.seen}/pid; exec sleep 600' & wait"
@@ -125,7 +134,8 @@ def test_orphans_are_told(unstuck: Any) -> None:
     process.wait()
     run = unstuck.runs[0].name
     found = rows(unstuck, 1)["orphan"]
-    assert (f"process {pid} sleep works for run {run}" in found["value"], found["ok"]) == (True, False)
+    assert f"process {pid} sleep works for run {run}" in found["value"]
+    assert found["ok"] is False
     assert found["mend"] == f"unstuck run --resume {run}"
     psutil.Process(pid).kill()
     git = ["git", "branch", "unstuck/20200101-000000/web"]
@@ -146,7 +156,7 @@ def test_orphans_are_told(unstuck: Any) -> None:
     ],
 )
 def test_the_terminal_is_looked_at(
-    unstuck: Any, environment: dict[str, str], size: tuple[int, int], ok: bool, said: str
+    unstuck: Unstuck, environment: dict[str, str], size: tuple[int, int], ok: bool, said: str
 ) -> None:
     """At a real terminal its size, colours and letters are told, and what would keep the screen from showing."""
     ours, theirs = pty.openpty()
@@ -164,4 +174,5 @@ def test_the_terminal_is_looked_at(
     assert process.wait(60) == (0 if ok else 1)
     text = heard.decode()
     line = next(line for line in text.splitlines() if " terminal " in line)
-    assert (line.startswith("ok "), said in text) == (ok, True), text
+    assert line.startswith("ok ") == ok, text
+    assert said in text, text

@@ -122,6 +122,8 @@ def test_a_question_of_a_sub_agent_ends_a_run_without_a_person_with_three(
     claude(f"echo '{INIT % 1}'; {lines}; exec sleep 60")
     run = ("run", "--json", "--headless", "--verify", "false", "--agent", "claude", "Do it.")
     code, out, _ = inside(repo, *run)
-    assert (code, json.loads(out.splitlines()[-1])["exit_reason"]) == (3, "needs_person")
+    assert code == 3
+    assert json.loads(out.splitlines()[-1])["exit_reason"] == "needs_person"
     (gate,) = [row for row in map(json.loads, inside(repo, "show", "--json")[1].splitlines()) if "gate" in row]
-    assert (gate["type"], gate["path"]) == ("loop_detected", ["task", "reviewer-7"])
+    assert gate["type"] == "loop_detected"
+    assert gate["path"] == ["task", "reviewer-7"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from tests.e2e.conftest import Unstuck
 
 from unstuck.record.memory import Memory
 from unstuck.record.remembered import learnt
 
 
 @pytest.fixture
-def memory(unstuck: Any) -> Memory:
+def memory(unstuck: Unstuck) -> Memory:
     """One answer that worked, one that only ended its task, and an approach that failed."""
     folder = unstuck.root / ".git" / "unstuck"
     folder.mkdir()
@@ -27,7 +26,7 @@ def memory(unstuck: Any) -> Memory:
     return memory
 
 
-def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """What I answered once is made a rule by its id, and the next run's agent is told it, until it is forgotten."""
     agent = unstuck.script("agent.sh", 'grep -q "TOUCH DONE" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     run = ("run", "--headless", "--verify", failing, "--", "sh", agent)
@@ -35,10 +34,14 @@ def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Any, failing: str, 
     unstuck.inside("answer", unstuck.only_gate()["gate"], "show-me", "TOUCH DONE")
     assert unstuck.inside("run", "--headless", "--resume", "last", env=no_climb).code == 0
     (answer,) = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
-    assert (answer["approach"], answer["note"], answer["outcome"]) == ("show_me", "TOUCH DONE", "worked")
+    assert answer["approach"] == "show_me"
+    assert answer["note"] == "TOUCH DONE"
+    assert answer["outcome"] == "worked"
     for _ in range(2):
         (rule,) = unstuck("memory", "promote", answer["memory"][:6], "--json").rows
-        assert (rule["kind"], rule["holds"], rule["note"]) == ("rule", True, "TOUCH DONE")
+        assert rule["kind"] == "rule"
+        assert rule["holds"] is True
+        assert rule["note"] == "TOUCH DONE"
     (unstuck.root / "done").unlink()
     assert unstuck.inside(*run, env=no_climb).code == 0
     (task,) = [row for row in unstuck.inside("show", "--json").rows if "task" in row]
@@ -48,7 +51,7 @@ def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Any, failing: str, 
     assert unstuck.inside("memory", "list", "--kind", "rule").out == "no rule is remembered here yet\n"
 
 
-def test_each_is_a_line(unstuck: Any, memory: Memory) -> None:
+def test_each_is_a_line(unstuck: Unstuck, memory: Memory) -> None:
     """Oldest first: its id, when, what kind, how it ended and what was said, without a byte that moves the cursor."""
     ids = [entry.id for entry in reversed(memory.entries())]
     assert unstuck.inside("memory", "list").out.splitlines() == [
@@ -70,18 +73,19 @@ def test_each_is_a_line(unstuck: Any, memory: Memory) -> None:
         (("forget",), "Missing argument 'ID...'"),
     ],
 )
-def test_what_cannot_be_done_is_said(unstuck: Any, memory: Memory, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_done_is_said(unstuck: Unstuck, memory: Memory, words: tuple[str, ...], said: str) -> None:
     """One line, exit code 2, and nothing has changed."""
     before = memory.path.read_bytes()
     names = {"skip": memory.entries("answer")[1].id, "approach": memory.entries("approach")[0].id}
     done = unstuck.inside("memory", *(word.format(**names) for word in words))
-    assert (done.code, done.out) == (2, "")
+    assert done.code == 2
+    assert done.out == ""
     assert said in done.errors
     assert len(done.errors.splitlines()) == 1
     assert memory.path.read_bytes() == before
 
 
-def test_nothing_is_remembered_in_a_new_project(unstuck: Any) -> None:
+def test_nothing_is_remembered_in_a_new_project(unstuck: Unstuck) -> None:
     """Looking makes no file."""
     assert unstuck.inside("memory", "list").out == "nothing is remembered here yet\n"
     assert unstuck.inside("memory", "list", "--json").out == ""

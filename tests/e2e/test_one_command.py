@@ -8,9 +8,9 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def calculator(repo: Path) -> Path:
 # --- the check decides -----------------------------------------------------------------------------------------------
 
 
-def test_wrong_then_right_ends_well(unstuck: Any, calculator: Path) -> None:
+def test_wrong_then_right_ends_well(unstuck: Unstuck, calculator: Path) -> None:
     """An agent whose first try is wrong is told what failed, puts it right, and the command ends with 0."""
     agent = unstuck.script(
         "agent.sh",
@@ -37,7 +37,8 @@ def test_wrong_then_right_ends_well(unstuck: Any, calculator: Path) -> None:
     )
     command = ("run", "--headless", "--task", "Mend add()", "--verify", "pytest -q", "--", "sh", agent)
     done = unstuck(*command, installed=True)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     first, second = unstuck.prompts()
     assert first.startswith("Mend add()")
     assert "did not pass" not in first
@@ -46,7 +47,7 @@ def test_wrong_then_right_ends_well(unstuck: Any, calculator: Path) -> None:
     assert (calculator / "app.py").read_text() == "def add(a, b):\n    return a + b\n"
 
 
-def test_never_right_asks_and_never_says_done(unstuck: Any, calculator: Path, no_climb: dict[str, str]) -> None:
+def test_never_right_asks_and_never_says_done(unstuck: Unstuck, calculator: Path, no_climb: dict[str, str]) -> None:
     """While pytest fails the command never ends with 0, however sure the agent is: it asks, with a report."""
     agent = unstuck.script("agent.sh", """echo 'UNSTUCK {"signal": "complete"}'; echo "# $UNSTUCK_ATTEMPT" >> app.py""")
     at_once = no_climb | {"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "0"}
@@ -70,7 +71,7 @@ def test_never_right_asks_and_never_says_done(unstuck: Any, calculator: Path, no
     assert (calculator / "app.py").read_text() == saved
 
 
-def test_without_a_check_nothing_is_done(unstuck: Any, calculator: Path) -> None:
+def test_without_a_check_nothing_is_done(unstuck: Unstuck, calculator: Path) -> None:
     """Without a check the work stays unverified, the command ends with 1, and the check it could have is named."""
     done = unstuck("run", "--headless", "--", "sh", "-c", "echo hello > made")
     assert done.code == 1
@@ -79,7 +80,7 @@ def test_without_a_check_nothing_is_done(unstuck: Any, calculator: Path) -> None
     assert (calculator / "made").read_text() == "hello\n"
 
 
-def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Any, repo: Path) -> None:
+def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Unstuck, repo: Path) -> None:
     """A check that fails once and passes when it is run again is a pass, and the log says that it is flaky."""
     (repo / "check.sh").write_text("test -f once && exit 0\ntouch once\nexit 1\n", encoding="utf-8")
     done = unstuck.inside("run", "--json", "--verify", "sh check.sh", "--", "true")
@@ -91,7 +92,7 @@ def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Any, repo: Path) ->
 # --- the ladder ------------------------------------------------------------------------------------------------------
 
 
-def test_the_whole_ladder_reaches_the_agent(unstuck: Any, failing: str) -> None:
+def test_the_whole_ladder_reaches_the_agent(unstuck: Unstuck, failing: str) -> None:
     """Three retries, three pivots with other approaches, two researches, then one question, each told to the agent."""
     agent = unstuck.script("agent.sh", 'echo "$UNSTUCK_ATTEMPT" >> tries')
     done = unstuck.inside("run", "--json", "--task", "Do it", "--verify", failing, "--", "sh", agent)
@@ -117,7 +118,7 @@ def _line(text: str, start: str) -> str:
     return line
 
 
-def test_direct_mode_retries_and_asks(unstuck: Any, failing: str) -> None:
+def test_direct_mode_retries_and_asks(unstuck: Unstuck, failing: str) -> None:
     """In direct mode there is no pivot and no research: three retries, then the question."""
     agent = unstuck.script("agent.sh", "true")
     done = unstuck.inside("run", "--json", "--direct", "--verify", failing, "--", "sh", agent)
@@ -126,7 +127,7 @@ def test_direct_mode_retries_and_asks(unstuck: Any, failing: str) -> None:
     assert len(unstuck.prompts()) == 4
 
 
-def test_where_nobody_may_be_asked_the_run_halts(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_where_nobody_may_be_asked_the_run_halts(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """With --ask never the end of the ladder is a halt with its reason and exit code 4, and no question is left."""
     done = unstuck.inside("run", "--headless", "--ask", "never", "--verify", failing, "--", "true", env=no_climb)
     assert done.code == 4
@@ -135,7 +136,7 @@ def test_where_nobody_may_be_asked_the_run_halts(unstuck: Any, failing: str, no_
     assert not [row for row in unstuck.inside("show", "--json").rows if "gate" in row]
 
 
-def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Any, no_climb: dict[str, str]) -> None:
+def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """Whoever mends what halted a run resumes it: the task that failed is tried again."""
     check = unstuck.script("check.sh", "test -e mended")
     halted = unstuck.inside(
@@ -149,7 +150,7 @@ def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Any, no_climb: dict[str
 # --- machine output --------------------------------------------------------------------------------------------------
 
 
-def test_json_is_the_log_and_ends_with_the_result(unstuck: Any, failing: str) -> None:
+def test_json_is_the_log_and_ends_with_the_result(unstuck: Unstuck, failing: str) -> None:
     """Each line is one envelope, numbered without a gap and equal to the log's but for what guards its bytes."""
     done = unstuck("run", "--json", "--verify", failing, "--", "touch", "done")
     *envelopes, last = done.rows
@@ -166,7 +167,7 @@ def test_json_is_the_log_and_ends_with_the_result(unstuck: Any, failing: str) ->
     )
 
 
-def test_a_known_agents_own_prompt_is_rewritten(unstuck: Any, failing: str, tmp_path: Path) -> None:
+def test_a_known_agents_own_prompt_is_rewritten(unstuck: Unstuck, failing: str, tmp_path: Path) -> None:
     """`-- claude -p TEXT` needs no placeholder: the text is the task, and the next attempt's text takes its place."""
     agent = tmp_path / "claude"
     script = '#!/bin/sh\nprintf "%s" "$3" > "$SEEN/argument.$UNSTUCK_ATTEMPT"; test -n "$4" && exit 9\n'
@@ -175,19 +176,21 @@ def test_a_known_agents_own_prompt_is_rewritten(unstuck: Any, failing: str, tmp_
     agent.chmod(0o755)
     words = (str(agent), "--verbose", "-p", "fix the tests")
     done = unstuck.inside("run", "--headless", "--verify", failing, "--", *words)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     first, second = ((unstuck.seen / f"argument.task.{number}").read_text(encoding="utf-8") for number in (1, 2))
     assert first.startswith("fix the tests\n")
     assert second.startswith("fix the tests\n")
     assert "Keep what works" in second
 
 
-def test_it_works_where_the_user_stands(unstuck: Any, repo: Path) -> None:
+def test_it_works_where_the_user_stands(unstuck: Unstuck, repo: Path) -> None:
     """In a subdirectory agent and check run there, and the record is the repository's."""
     below = repo / "below"
     below.mkdir()
     done = unstuck.inside("run", "--headless", "--verify", "test -f done", "--", "touch", "done", cwd=below)
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert (below / "done").exists()
     assert len(unstuck.runs) == 1
 
@@ -195,7 +198,7 @@ def test_it_works_where_the_user_stands(unstuck: Any, repo: Path) -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_rule_answers_and_the_agent_is_told(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_a_rule_answers_and_the_agent_is_told(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """A rule in a file answers the stuck gate as a policy, and its approach is what the agent reads next."""
     rules = unstuck.seen.parent / "answers.yaml"
     rules.write_text("- {gate: stuck, answer: retry, approach: touch the file called done}\n", encoding="utf-8")
@@ -205,11 +208,12 @@ def test_a_rule_answers_and_the_agent_is_told(unstuck: Any, failing: str, no_cli
     )
     assert done.code == 0
     (answered,) = [row for row in done.rows if row.get("event") == "gate_answered"]
-    assert (answered["actor"], answered["data"]["rule"]) == ("policy", 0)
+    assert answered["actor"] == "policy"
+    assert answered["data"]["rule"] == 0
     assert "Approach: touch the file called done" in unstuck.prompts()[-1]
 
 
-def test_an_answer_given_later_is_followed_on_resume(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_an_answer_given_later_is_followed_on_resume(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """A run that parked with 3 takes an answer from another command, and goes on with it to its end."""
     agent = unstuck.script("agent.sh", 'grep -q "make the file done" "$UNSTUCK_PROMPT_FILE" && touch done; exit 0')
     assert unstuck.inside("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
@@ -224,7 +228,7 @@ def test_an_answer_given_later_is_followed_on_resume(unstuck: Any, failing: str,
     assert len(unstuck.prompts()) == before + 1
 
 
-def test_a_parked_run_stays_parked_without_an_answer(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_a_parked_run_stays_parked_without_an_answer(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """Going on with a parked run that nobody has answered asks nothing new of the agent and parks again."""
     agent = unstuck.script("agent.sh", "true")
     assert unstuck.inside("run", "--headless", "--verify", failing, "--", "sh", agent, env=no_climb).code == 3
@@ -235,7 +239,7 @@ def test_a_parked_run_stays_parked_without_an_answer(unstuck: Any, failing: str,
     assert len(unstuck.prompts()) == before
 
 
-def test_an_ended_run_repeats_its_result(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_an_ended_run_repeats_its_result(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """Resuming a run that has ended repeats its exit code and leaves every byte of its record as it was."""
     unstuck.inside("run", "--headless", "--verify", failing, "--", "true", env=no_climb)
     assert unstuck.inside("answer", unstuck.only_gate()["gate"], "abandon").code == 0
@@ -249,7 +253,7 @@ def test_an_ended_run_repeats_its_result(unstuck: Any, failing: str, no_climb: d
 
 
 def test_a_skip_counts_until_the_ended_run_is_taken_up_again(
-    unstuck: Any, failing: str, no_climb: dict[str, str]
+    unstuck: Unstuck, failing: str, no_climb: dict[str, str]
 ) -> None:
     """A skip ends the run with 1 and starts no attempt; only the resume after that offers the task again, afresh."""
     agent = unstuck.script("agent.sh", "true")
@@ -276,7 +280,7 @@ wait
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_means_stopped_and_it_can_go_on(
-    unstuck: Any, failing: str, dead: Callable[[int], bool], number: signal.Signals, repo: Path
+    unstuck: Unstuck, failing: str, dead: Callable[[int], bool], number: signal.Signals, repo: Path
 ) -> None:
     """Ctrl+C and TERM end the agent with all it started, end with 130, and the run goes on when it is resumed."""
     os.mkfifo(unstuck.seen / "pipe")
@@ -285,7 +289,8 @@ def test_stopped_means_stopped_and_it_can_go_on(
     (unstuck.seen / "pipe").read_text()
     process.send_signal(number)
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, b"")
+    assert process.returncode == 130
+    assert errors == b""
     assert number.name.encode() in out
     for name in ("own", "child"):
         assert dead(int((unstuck.seen / name).read_text())), name
@@ -296,7 +301,7 @@ def test_stopped_means_stopped_and_it_can_go_on(
 
 
 def test_a_hanging_agent_is_stopped_and_dispatched_again(
-    unstuck: Any, failing: str, dead: Callable[[int], bool]
+    unstuck: Unstuck, failing: str, dead: Callable[[int], bool]
 ) -> None:
     """At its time limit an agent is stopped and sent again; the third time a person is asked."""
     agent = unstuck.script("agent.sh", 'echo $$ >> "$SEEN/pids"; exec sleep 600')
@@ -310,7 +315,7 @@ def test_a_hanging_agent_is_stopped_and_dispatched_again(
     assert all(receipt["ended"] and not receipt["alive"] for receipt in done.data("stop_receipt"))
 
 
-def test_under_nohup_a_lost_terminal_stops_nothing(unstuck: Any, failing: str) -> None:
+def test_under_nohup_a_lost_terminal_stops_nothing(unstuck: Unstuck, failing: str) -> None:
     """Started with hang-ups ignored, and the ends of children, a run goes on when its terminal goes away."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
@@ -320,10 +325,11 @@ def test_under_nohup_a_lost_terminal_stops_nothing(unstuck: Any, failing: str) -
     process.send_signal(signal.SIGHUP)
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b""), out
+    assert process.returncode == 0, out
+    assert errors == b"", out
 
 
-def test_a_full_disk_ends_it_and_it_can_go_on(unstuck: Any, failing: str, repo: Path) -> None:
+def test_a_full_disk_ends_it_and_it_can_go_on(unstuck: Unstuck, failing: str, repo: Path) -> None:
     """When the record cannot grow any more the run ends with 6 in one line, trusted so far, and goes on later."""
     agent = unstuck.script("agent.sh", "true")
     command = f'ulimit -f 12; exec unstuck run --headless --verify "{failing}" -- sh {agent}'

@@ -85,15 +85,21 @@ def test_a_pattern_goes_straight_to_a_person(facts: Make, failure: Make) -> None
     """skip_to_ask asks on the first failure that matches and uses up no rung."""
     decision = decide(facts(diagnosis=failure("EACCES: permission denied")), LIMITS)
     assert isinstance(decision, Direct)
-    assert (decision.level, decision.line, decision.climb.directives) == ("human", 3, 0)
+    assert decision.level == "human"
+    assert decision.line == 3
+    assert decision.climb.directives == 0
 
 
 def test_a_known_answer_is_given_once_for_each_failure(facts: Make, failure: Make) -> None:
     """auto_resolve's action is the hint of one retry; the same failure again climbs the ladder."""
     first = decide(facts(diagnosis=failure("node_modules missing")), LIMITS)
     assert isinstance(first, Direct)
-    assert (first.level, first.line, first.hint) == ("retry", 4, "run npm install")
-    assert (first.climb.retries, first.climb.told_retries, first.climb.directives) == (0, 1, 1)
+    assert first.level == "retry"
+    assert first.line == 4
+    assert first.hint == "run npm install"
+    assert first.climb.retries == 0
+    assert first.climb.told_retries == 1
+    assert first.climb.directives == 1
     again = decide(facts(diagnosis=failure("node_modules missing"), climb=first.climb), LIMITS)
     assert line(again) == 10
     other = decide(facts(diagnosis=failure("node_modules missing: left-pad"), climb=first.climb), LIMITS)
@@ -117,8 +123,12 @@ def test_a_full_context_goes_on_in_a_new_session_three_times(facts: Make, failur
     for _ in range(3):
         decision = decide(facts(diagnosis=full, climb=climb), LIMITS)
         assert isinstance(decision, Direct)
-        assert (decision.level, decision.line, decision.fresh, decision.restore) == ("continue", 5, True, "")
-        assert (decision.checkpoint, decision.approach) == ("progress", "use a table")
+        assert decision.level == "continue"
+        assert decision.line == 5
+        assert decision.fresh is True
+        assert decision.restore == ""
+        assert decision.checkpoint == "progress"
+        assert decision.approach == "use a table"
         climb = decision.climb
     assert climb.failed_approaches == ()
     assert line(decide(facts(diagnosis=full, climb=climb), LIMITS)) == 10
@@ -134,7 +144,9 @@ def test_a_passing_trouble_is_waited_for_one_two_and_four_seconds(facts: Make, f
         delays.append(decision.delay)
         climb = decision.climb
     assert delays == [1, 2, 4]
-    assert (climb.failed_approaches, climb.seen, climb.directives) == ((), (), 0)
+    assert climb.failed_approaches == ()
+    assert climb.seen == ()
+    assert climb.directives == 0
     assert line(decide(facts(diagnosis=busy, climb=climb), LIMITS)) == 10
     assert line(decide(facts(diagnosis=busy, climb=climb, report=CRASHED), LIMITS)) == 8
 
@@ -162,7 +174,9 @@ def test_an_agent_that_asks_is_heard_at_once(
     report = Report(exit_code=0, signal=signal, question=Clean("Which?"), options=tuple(map(Clean, options)))
     decision = decide(facts(report=report), LIMITS)
     assert isinstance(decision, AskQuestion)
-    assert (decision.line, decision.question, decision.options) == (7, "Which?", options)
+    assert decision.line == 7
+    assert decision.question == "Which?"
+    assert decision.options == options
     assert decision.error_type == error_type
 
 
@@ -189,11 +203,14 @@ def test_a_failing_agent_is_dispatched_twice_more_and_then_a_person_is_asked(
     for number in (1, 2):
         decision = decide(facts(report=Report(how=how), climb=climb), LIMITS)
         assert isinstance(decision, Redispatch)
-        assert (decision.failures, decision.error_type) == (number, error_type)
+        assert decision.failures == number
+        assert decision.error_type == error_type
         climb = decision.climb
     last = decide(facts(report=Report(how=how), climb=climb), LIMITS)
     assert isinstance(last, Direct)
-    assert (last.level, last.line, last.checkpoint) == ("human", 8, "ask")
+    assert last.level == "human"
+    assert last.line == 8
+    assert last.checkpoint == "ask"
     assert last.climb.retries == 1
 
 
@@ -211,14 +228,18 @@ def test_circles_end_at_a_person(facts: Make) -> None:
     """The same idea again and again is not answered with a further rung."""
     decision = decide(facts(circular=True), LIMITS)
     assert isinstance(decision, Direct)
-    assert (decision.level, decision.line, decision.checkpoint) == ("human", 9, "ask")
+    assert decision.level == "human"
+    assert decision.line == 9
+    assert decision.checkpoint == "ask"
 
 
 def test_everything_else_is_the_ladder(facts: Make) -> None:
     """A plain failing test is a retry with its hint."""
     decision = decide(facts(), LIMITS)
     assert isinstance(decision, Direct)
-    assert (decision.level, decision.line, decision.climb.retries) == ("retry", 10, 1)
+    assert decision.level == "retry"
+    assert decision.line == 10
+    assert decision.climb.retries == 1
 
 
 CONTEXT = {"failure_type": FailureType.CONTEXT_EXHAUSTED}
@@ -285,4 +306,6 @@ def test_a_broken_build_goes_back_before_its_retry(facts: Make, failure: Make) -
     """Code that does not even load is set back to the last good state, and saved first."""
     decision = decide(facts(diagnosis=failure("x", failure_type=FailureType.BROKEN_BUILD)), LIMITS)
     assert isinstance(decision, Direct)
-    assert (decision.level, decision.restore, decision.checkpoint) == ("retry", "good", "rollback")
+    assert decision.level == "retry"
+    assert decision.restore == "good"
+    assert decision.checkpoint == "rollback"

@@ -28,8 +28,13 @@ def test_a_command_is_seen_as_what_was_typed() -> None:
     """The row shows the command, with the call's id and the time it was seen."""
     seen = observation(recorded("PreToolUse", "Bash"), 7.5)
     assert seen is not None
-    assert (seen.kind, seen.text, seen.tool, seen.at) == ("action", "echo hi", "bash", 7.5)
-    assert (seen.id, seen.task_id, seen.agent_id) == ("toolu_8c85c193a8864e7ab459", "claude-6439288a", "")
+    assert seen.kind == "action"
+    assert seen.text == "echo hi"
+    assert seen.tool == "bash"
+    assert seen.at == 7.5
+    assert seen.id == "toolu_8c85c193a8864e7ab459"
+    assert seen.task_id == "claude-6439288a"
+    assert seen.agent_id == ""
 
 
 def test_another_tool_is_seen_with_its_input_however_it_is_ordered() -> None:
@@ -49,9 +54,13 @@ def test_a_success_carries_what_was_printed() -> None:
     agent = observation(recorded("PostToolUse", "Agent"), 0.0)
     mcp = observation(recorded("PostToolUse", "mcp__supervisor__ask_human"), 0.0)
     assert bash is not None
-    assert (bash.kind, bash.text, bash.exit_code) == ("success", "hi", 0)
+    assert bash.kind == "success"
+    assert bash.text == "hi"
+    assert bash.exit_code == 0
     assert agent is not None
-    assert (agent.kind, agent.text, agent.exit_code) == ("success", "All done.", None)
+    assert agent.kind == "success"
+    assert agent.text == "All done."
+    assert agent.exit_code is None
     assert mcp is not None
     assert mcp.text == '{"result":"HUMAN-MCP-ANSWER: go left"}'
 
@@ -60,7 +69,9 @@ def test_a_failure_carries_exit_code_and_what_was_said() -> None:
     """The code is a number and the text is the command's own."""
     seen = observation(recorded("PostToolUseFailure"), 0.0)
     assert seen is not None
-    assert (seen.kind, seen.text, seen.exit_code) == ("failure", "oops", 3)
+    assert seen.kind == "failure"
+    assert seen.text == "oops"
+    assert seen.exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -71,7 +82,9 @@ def test_a_failure_without_code_or_words_is_still_a_failure(error: str, text: st
     """Nothing that failed goes missing because it was said in another way."""
     seen = observation({**recorded("PostToolUseFailure"), "error": error}, 0.0)
     assert seen is not None
-    assert (seen.kind, seen.text, seen.exit_code) == ("failure", text, code)
+    assert seen.kind == "failure"
+    assert seen.text == text
+    assert seen.exit_code == code
 
 
 def test_an_interruption_by_the_person_is_no_failure() -> None:
@@ -86,8 +99,10 @@ def test_messages_say_who_spoke() -> None:
     agent, user = observation(recorded("MessageDisplay"), 0.0), observation(recorded("UserPromptSubmit"), 0.0)
     assert agent is not None
     assert user is not None
-    assert (agent.role, agent.text) == ("agent", "I will run the tests.")
-    assert (user.role, user.text) == ("user", "do it")
+    assert agent.role == "agent"
+    assert agent.text == "I will run the tests."
+    assert user.role == "user"
+    assert user.text == "do it"
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line["hook_event_name"])

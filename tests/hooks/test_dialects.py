@@ -106,7 +106,7 @@ STOP = {"continue": False, "stopReason": "WORDS"}
         ("qwen", "Stop", "start", GO_ON),
     ],
 )
-def test_each_is_told_in_its_own_words(agent: str, event: str, kind: Any, printed: dict[str, Any]) -> None:
+def test_each_is_told_in_its_own_words(agent: str, event: str, kind: str, printed: dict[str, Any]) -> None:
     """As the real programs were seen to obey it."""
     assert told(agent, event, kind) == printed
 
@@ -131,7 +131,8 @@ def test_a_tool_that_says_it_failed() -> None:
     call = {"hook_event_name": "AfterTool", "tool_name": "read_file", "tool_input": {"file_path": "x"}}
     payload = DIALECTS["gemini"].heard({**call, "tool_response": {"error": {"message": "no such file"}}})
     assert payload is not None
-    assert (payload["hook_event_name"], payload["error"]) == ("PostToolUseFailure", "no such file")
+    assert payload["hook_event_name"] == "PostToolUseFailure"
+    assert payload["error"] == "no such file"
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,8 @@ def test_what_is_wrong_is_seen(person: Home) -> None:
     with pytest.raises(UsageError, match=r"settings\.json cannot be edited: line 1"):
         person.install("gemini")
     assert path.read_text() == '{"a": }'
-    assert (person.look("gemini").state, person.look("gemini").problem) == ("unreadable", "line 1 is no JSON")
+    assert person.look("gemini").state == "unreadable"
+    assert person.look("gemini").problem == "line 1 is no JSON"
     person.install("claude")
     person.forwarder.unlink()
     assert person.look("claude").missing == str(person.forwarder)

@@ -23,7 +23,8 @@ def test_install_status_remove(repo: Path, isolated: Path, inside: Inside) -> No
     assert '+{"model": "opus", "hooks": {"SessionStart": [{"hooks"' in out
     assert "what was there is kept in" in out
     code, out, _ = inside(repo, "hooks", "install", "claude", "--yes")
-    assert (code, out) == (0, f"The hooks for Claude Code are set up already: {path}\n")
+    assert code == 0
+    assert out == f"The hooks for Claude Code are set up already: {path}\n"
     code, out, _ = inside(repo, "hooks", "status", "claude", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [(row["scope"], row["state"], row["ok"]) for row in rows] == [
@@ -104,6 +105,8 @@ def test_whether_codex_trusts_them(
     codex.chmod(0o755)
     monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
     status = inside(repo, "hooks", "status", "codex")
-    assert (status[0], words in status[1]) == (code, True)
+    assert status[0] == code
+    assert words in status[1]
     doctor = inside(repo, "doctor")
-    assert (doctor[0], words in doctor[1]) == (code, True)
+    assert doctor[0] == code
+    assert words in doctor[1]

@@ -54,7 +54,8 @@ class Hook:
     async def output(self) -> dict[str, Any] | None:
         """What Claude Code would read: JSON, or None for silence. A forwarder always ends with 0 and says no error."""
         out, err = await asyncio.wait_for(self._talk, PATIENCE)
-        assert (self.process.returncode, err) == (0, b"")
+        assert self.process.returncode == 0
+        assert err == b""
         return json.loads(out) if out else None
 
 
@@ -158,13 +159,17 @@ async def test_a_recorded_session_becomes_one_task(repo: Path, watching: Watchin
         kinds = [step.kind for step in steps]
         assert kinds == ["message", "action", "success", "failure", "action", "action", "action", "success"]
         (failure,) = [step for step in steps if step.kind == "failure"]
-        assert (failure.tool, failure.exit_code, failure.text) == ("bash", 3, "oops")
+        assert failure.tool == "bash"
+        assert failure.exit_code == 3
+        assert failure.text == "oops"
         assert failure.identity
         assert {step.agent_id for step in steps} == {"", "a96f19cb22560fb8d", "a1698b95665d89adb"}
         assert world.row.status == "unverified"
         log = world.supervisor.core.journal.path
     ended = replay(log)
-    assert (ended.run.kind, ended.run.state, ended.run.exit_reason) == ("watch", "ended", "incomplete")
+    assert ended.run.kind == "watch"
+    assert ended.run.state == "ended"
+    assert ended.run.exit_reason == "incomplete"
 
 
 async def test_the_third_identical_failure_holds_the_next_call(watching: Watching) -> None:
@@ -176,7 +181,8 @@ async def test_the_third_identical_failure_holds_the_next_call(watching: Watchin
         await world.fail()
         hook = await world.held()
         gate = world.supervisor.core.head.gates[world.gate].gate
-        assert (gate.type, gate.task) == ("loop_detected", TASK)
+        assert gate.type == "loop_detected"
+        assert gate.task == TASK
         assert gate.context["window_size"] == 3
         assert gate.context["loop_type"] == "execution_loop"
         assert gate.context["error_signature"] == world.of(e.StepRecorded)[1].identity
@@ -191,7 +197,9 @@ async def test_the_third_identical_failure_holds_the_next_call(watching: Watchin
         (answered,) = [record for record in world.records if isinstance(record.event, e.GateAnswered)]
         assert answered.actor == "human"
         (sent,) = world.of(e.AnswerSent)
-        assert (sent.gate, sent.call, sent.incarnation) == (gate.id, "held", f"{TASK}.1")
+        assert sent.gate == gate.id
+        assert sent.call == "held"
+        assert sent.incarnation == f"{TASK}.1"
         order = [type(record.event) for record in world.records]
         assert order.index(e.GateAnswered) < order.index(e.AnswerSent) < order.index(e.AnswerDelivered)
         assert await (await world.call()).output() is None
@@ -350,7 +358,10 @@ async def test_a_hold_is_given_up_before_the_agent_gives_up_on_us(watching: Watc
         await world.until(lambda: world.row.state == "waiting")
         await clock.advance(86_400)
         gate = world.supervisor.core.head.gates[world.gate]
-        assert (gate.status, world.row.state, world.row.status, world.row.attempts) == ("open", "waiting", None, 1)
+        assert gate.status == "open"
+        assert world.row.state == "waiting"
+        assert world.row.status is None
+        assert world.row.attempts == 1
         await world.answer("show-me", "look in the cellar")
         await world.until(lambda: world.row.state == "running")
         told = await world.say("UserPromptSubmit", prompt="well?")
@@ -370,7 +381,8 @@ async def test_a_stopped_hold_can_be_gone_on_with(watching: Watching) -> None:
         await world.until(lambda: world.row.state == "waiting")
         await world.answer("continue")
         await world.until(lambda: world.row.attempts == 2)
-        assert (world.row.state, world.row.status) == ("running", None)
+        assert world.row.state == "running"
+        assert world.row.status is None
 
 
 async def test_the_persons_own_prompt_begins_anew(repo: Path, watching: Watching) -> None:
@@ -434,7 +446,8 @@ async def test_after_the_watch_the_agent_is_alone(repo: Path, watching: Watching
         assert await Hook(start, repo, line).output() is None
     assert log.read_bytes() == before
     state = replay(log)
-    assert (state.run.state, state.run.exit_code) == ("parked", 3)
+    assert state.run.state == "parked"
+    assert state.run.exit_code == 3
     assert len(state.open_gates()) == 1
 
 

@@ -101,9 +101,12 @@ def test_a_rule_takes_it_over(
     assert not (outside / "second").exists()
     assert (repo / "result.txt").read_text() == "first\n"
     state = replay(log_of(repo))
-    assert (state.tasks["task"].attempts, state.tasks["task"].status) == (1, "succeeded")
+    assert state.tasks["task"].attempts == 1
+    assert state.tasks["task"].status == "succeeded"
     (gate,) = state.gates.values()
-    assert (gate.gate.type, gate.by, gate.status) == ("recovery", "policy", "delivered")
+    assert gate.gate.type == "recovery"
+    assert gate.by == "policy"
+    assert gate.status == "delivered"
     assert not events_of(log_of(repo), e.AttemptInterrupted)
 
 
@@ -133,7 +136,7 @@ class Watching:
 
 @pytest.mark.parametrize("choice", ["adopt", "stop", "skip"])
 async def test_a_person_is_asked_and_it_stands_still_meanwhile(
-    repo: Path, outside: Path, survivor: psutil.Process, choice: Any
+    repo: Path, outside: Path, survivor: psutil.Process, choice: str
 ) -> None:
     """At the screen the question names the process, which is frozen until I decide; then it does what I chose."""
     seen: list[Any] = []
@@ -154,7 +157,8 @@ async def test_a_person_is_asked_and_it_stands_still_meanwhile(
     assert asked.choices == ("adopt", "stop", "skip", "abandon")
     assert asked.context["problem"].endswith("a process of this attempt is still at work")
     assert asked.context["processes"][0].startswith(f"{survivor.pid} (since 20")
-    assert (asked.standing, status) == ("frozen", psutil.STATUS_STOPPED)
+    assert asked.standing == "frozen"
+    assert status == psutil.STATUS_STOPPED
     assert is_gone(survivor)
     assert result.exit_code == (1 if choice == "skip" else 0)
     receipts = [pid for receipt in events_of(log_of(repo), e.StopReceipt) for pid, _, _ in receipt.ended]
@@ -203,7 +207,8 @@ async def test_the_recovery_names_it_and_left_undecided_it_works_on(
 
     async with asyncio.timeout(PATIENCE):
         result = await resume_run(run, place, RunOptions(beside=Watching(leave)))
-    assert (result.exit_code, result.exit_reason) == (3, "needs_person")
+    assert result.exit_code == 3
+    assert result.exit_reason == "needs_person"
     (((found,), status),) = seen
     assert [process.pid for process in found.processes] == [survivor.pid]
     assert found.possible == ("skip", "abandon", "adopt", "stop")

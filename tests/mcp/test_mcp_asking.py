@@ -26,7 +26,9 @@ async def test_the_answer_is_the_result(watched: Watched, repo: Path) -> None:
     async with watched() as world:
         agent = world.agent()
         call, gate = await world.asked(agent, "Which port?", options=["80", "8080"], context="Both are free.")
-        assert (gate.type, gate.standing, gate.choices[0]) == ("question", "held", "choose")
+        assert gate.type == "question"
+        assert gate.standing == "held"
+        assert gate.choices[0] == "choose"
         assert gate.context["question"] == "Which port?"
         assert gate.context["options"] == ["80", "8080"]
         assert gate.context["context"] == "Both are free."
@@ -36,10 +38,13 @@ async def test_the_answer_is_the_result(watched: Watched, repo: Path) -> None:
         assert [row.id for row in replay(log).open_gates()] == [gate.id]
         await world.says(gate, "choose", number=2)
         said = await told(call)
-        assert (said.text, said.failed) == ("A person has chosen option 2: 8080", False)
+        assert said.text == "A person has chosen option 2: 8080"
+        assert said.failed is False
         await world.until(lambda: world.of(e.AnswerDelivered))
         (row,) = world.supervisor.core.head.tasks.values()
-        assert (row.id, row.state, row.attempts) == ("some-agent", "running", 1)
+        assert row.id == "some-agent"
+        assert row.state == "running"
+        assert row.attempts == 1
         await agent.close()
 
 

@@ -69,7 +69,8 @@ async def test_its_question_is_one_of_its_session(watched: Watched, agent: tuple
         assert before == {"ok": True}
         asking = asyncio.ensure_future(call(world, server, "ask_human", question="Which port?"))
         (gate,) = await world.until(world.open)
-        assert (gate.task, gate.attempt) == (TASK, f"{TASK}.1")
+        assert gate.task == TASK
+        assert gate.attempt == f"{TASK}.1"
         again = await hooked(world, hook, "PreToolUse", tool_name="mcp__unstuck__ask_human", tool_use_id="2")
         assert again == {"ok": True}
         other = asyncio.ensure_future(

@@ -85,7 +85,9 @@ async def test_it_waits_in_its_call_and_is_not_frozen(plan: Callable[[str], Plan
     answer is the call's result, and the very same attempt goes on to the end."""
     async with running(plan("client"), repo) as (world, run):
         (gate,) = await world.until(world.open)
-        assert (gate.task, gate.type, gate.standing) == ("port", "question", "held")
+        assert gate.task == "port"
+        assert gate.type == "question"
+        assert gate.standing == "held"
         assert world.supervisor.core.head.attempts["port.1"].state == "held"
         await until_it_stands_still(world, False)  # it did while its files were saved
         await world.says(gate, "choose", number=2)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Inside
+from tests.conftest import Inside, Start
 from tests.mcp.conftest import PATIENCE, Watched
 
 from unstuck.agents.mcp import server as served
@@ -64,7 +64,7 @@ class Raw:
 
 
 @pytest.fixture
-def raw(repo: Path, start: Any) -> Iterator[Raw]:
+def raw(repo: Path, start: Start) -> Iterator[Raw]:
     """A server in the project."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     one = Raw(start("mcp", cwd=repo, **pipes))
@@ -94,7 +94,8 @@ async def test_a_client_asks_and_is_answered(watched: Watched, repo: Path) -> No
             (gate,) = await world.until(world.open)
             await world.says(gate, "show_me", "8080")
             result = await asyncio.wait_for(asking, PATIENCE)
-            assert (result.content[0].text, result.is_error) == ("A person answers: 8080", False)  # type: ignore[union-attr]
+            assert result.content[0].text == "A person answers: 8080"  # type: ignore[union-attr]
+            assert result.is_error is False
             await world.until(lambda: world.of(e.AnswerDelivered))
         await world.until(lambda: world.of(e.TaskEnded))
 
@@ -143,7 +144,8 @@ def test_every_line_gets_an_answer(raw: Raw) -> None:
     for line, words in ((b"{\n", "not a line of JSON"), (b'"x"\n', "not a JSON-RPC 2.0 message"), (b"\xff\n", "JSON")):
         raw.send(line)
         error = raw.receive()
-        assert (error["id"], error["error"]["code"]) == (None, -32700)
+        assert error["id"] is None
+        assert error["error"]["code"] == -32700
         assert words in error["error"]["message"]
     for number, tool, given, words in (
         (2, "report_failure", {"error": "x" * 20_000_000}, "has 20,000,000 characters, at most 1,000,000 are possible"),
@@ -165,7 +167,8 @@ def test_every_line_gets_an_answer(raw: Raw) -> None:
     ):
         raw.send(line)
         error = raw.receive()
-        assert (error["id"], error["error"]["code"]) == (id, -32600)
+        assert error["id"] == id
+        assert error["error"]["code"] == -32600
     raw.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": []})
     raw.send({"jsonrpc": "2.0", "id": 99, "result": 7})
     raw.send({"jsonrpc": "2.0", "id": 7, "method": "ping"})
@@ -221,5 +224,6 @@ def test_without_its_package(repo: Path, inside: Inside, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "mcp", None)
     for arguments in (["mcp"], ["mcp", "install", "claude", "--yes"]):
         code, out, errors = inside(repo, *arguments)
-        assert (code, out) == (2, "")
+        assert code == 2
+        assert out == ""
         assert errors == 'unstuck: the Model Context Protocol needs the package mcp: pip install "unstuck[mcp]"\n'

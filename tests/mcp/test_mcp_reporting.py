@@ -31,7 +31,8 @@ async def test_the_ladder_answers_until_it_is_used_up(watched: Watched, repo: Pa
         assert "assert x == 3" in third.text  # what was found there
         call = asyncio.ensure_future(agent.call("report_failure", FAILURE))
         (gate,) = await world.until(world.open)
-        assert (gate.type, gate.standing) == ("stuck", "held")
+        assert gate.type == "stuck"
+        assert gate.standing == "held"
         assert gate.context["attempts"] == {"retries": 1, "pivots": 1, "research": 1}
         assert "assert 0 == 3" in gate.context["question"]
         assert str(gate.context["checkpoint"]).startswith("chk-")
@@ -65,9 +66,12 @@ async def test_progress_is_an_observation(watched: Watched) -> None:
     """What it says of itself stands in the record as the agent's own word, without what could move a cursor."""
     async with watched() as world:
         said = await told(world.agent().call("report_progress", {"message": "parser \x1b[31mdone\x1b[0m"}))
-        assert (said.text, said.failed) == ("Noted. Go on.", False)
+        assert said.text == "Noted. Go on."
+        assert said.failed is False
         (step,) = world.of(e.StepRecorded)
-        assert (step.kind, step.role, step.text) == ("message", "agent", "parser done")
+        assert step.kind == "message"
+        assert step.role == "agent"
+        assert step.text == "parser done"
 
 
 async def test_a_checkpoint_on_request(watched: Watched, repo: Path) -> None:
@@ -79,7 +83,8 @@ async def test_a_checkpoint_on_request(watched: Watched, repo: Path) -> None:
         event = world.of(e.CheckpointCreated)[-1]
         assert said.text.startswith(f"Saved as {event.id}: ")
         assert f"unstuck checkpoints restore {event.id}" in said.text
-        assert (event.purpose, event.reason) == ("request", "agent: before the great rewrite")
+        assert event.purpose == "request"
+        assert event.reason == "agent: before the great rewrite"
         (repo / "draft.txt").write_text("second\n")
         several = [told(agent.call("checkpoint", {"reason": f"number {number}"})) for number in range(3)]
         assert not any(one.failed for one in await asyncio.gather(*several))

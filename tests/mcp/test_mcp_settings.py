@@ -114,7 +114,9 @@ def test_what_claude_code_reads(repo: Path) -> None:
     entry = settings["mcpServers"]["unstuck"]
     assert settings["projects"][str(repo)]["mcpServers"]["unstuck"] == entry
     assert Path(entry["command"]).is_absolute()
-    assert (entry["args"], entry["alwaysLoad"], entry["timeout"]) == (["mcp"], True, CALL_S * 1000)
+    assert entry["args"] == ["mcp"]
+    assert entry["alwaysLoad"] is True
+    assert entry["timeout"] == CALL_S * 1000
     remove("claude", "project", repo)
     assert json.loads(file_of("claude", "home", repo).read_text()) == {"mcpServers": {"unstuck": entry}}
     remove("claude", "home", repo)
@@ -125,7 +127,9 @@ def test_what_codex_reads(repo: Path) -> None:
     """The same, and what of its environment it has to pass on for the server to find its run."""
     install("codex", "project", repo)
     entry = tomllib.loads((repo / ".codex" / "config.toml").read_text())["mcp_servers"]["unstuck"]
-    assert (entry["args"], entry["required"], entry["tool_timeout_sec"]) == (["mcp"], True, CALL_S)
+    assert entry["args"] == ["mcp"]
+    assert entry["required"] is True
+    assert entry["tool_timeout_sec"] == CALL_S
     assert {"UNSTUCK_SOCKET", "XDG_RUNTIME_DIR"} <= set(entry["env_vars"])
 
 
@@ -154,10 +158,14 @@ def test_the_command(repo: Path, isolated: Path, inside: Inside) -> None:
     path = isolated / ".claude.json"
     path.write_text('{"numStartups": 3}\n')
     code, out, errors = inside(repo, "mcp", "install", "claude")
-    assert (code, '"alwaysLoad": true' in out, "--yes" in errors) == (2, True, True)
+    assert code == 2
+    assert '"alwaysLoad": true' in out
+    assert "--yes" in errors
     assert path.read_text() == '{"numStartups": 3}\n'
     code, out, _ = inside(repo, "mcp", "install", "claude", "--yes")
-    assert (code, "what was there is kept in" in out, "--allowedTools mcp__unstuck" in out) == (0, True, True)
+    assert code == 0
+    assert "what was there is kept in" in out
+    assert "--allowedTools mcp__unstuck" in out
     assert "already" in inside(repo, "mcp", "install", "claude", "--yes")[1]
     code, out, _ = inside(repo, "mcp", "status", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
@@ -171,9 +179,11 @@ def test_the_command(repo: Path, isolated: Path, inside: Inside) -> None:
     assert f"mcp          claude: {path}" in inside(repo, "doctor")[1]
     path.write_text(path.read_text().replace('unstuck", "args', 'gone/unstuck", "args'))
     code, out, _ = inside(repo, "mcp", "status", "claude")
-    assert (code, "does not exist: unstuck mcp install claude" in out) == (1, True)
+    assert code == 1
+    assert "does not exist: unstuck mcp install claude" in out
     code, out, _ = inside(repo, "doctor")
-    assert (code, "→ unstuck mcp install claude" in out) == (1, True)
+    assert code == 1
+    assert "→ unstuck mcp install claude" in out
     inside(repo, "mcp", "remove", "claude", "--yes")
     assert path.read_text() == '{"numStartups": 3}\n'
     assert "No server of ours" in inside(repo, "mcp", "remove", "claude", "--yes")[1]

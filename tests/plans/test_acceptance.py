@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.plans.conftest import Bench
+
 CALC = "def add(a, b):\n    return a - b\n\n\ndef scale(a, by):\n    return None\n"
 # The machine's own pytest plugins would only cost time here.
 QUIET = "[pytest]\naddopts = -p no:asyncio -p no:xdist -p no:hypothesispytest -p no:timeout -p no:cacheprovider\n"
@@ -30,7 +32,7 @@ NEEDS = {"scale": ["add"], "report": ["scale"], "summary": ["report", "words"]}
 CHECKS = {name: f"pytest -q test_{name}.py" for name in AGENTS} | {"summary": "pytest -q"}
 
 
-def test_five_dependent_tasks_reach_their_end_side_by_side(bench):
+def test_five_dependent_tasks_reach_their_end_side_by_side(bench: Bench) -> None:
     """Five tasks with needs, two at a time, real pytest: all done, joined on one branch, and my own tree untouched."""
     bench.write({"calc.py": CALC, "pytest.ini": QUIET, ".gitignore": "__pycache__/\n", **TESTS})
     bench.write({"README.md": "# Mine, staged\n", "notes.txt": "mine, untracked\n"}, commit=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.plans.conftest import Bench
 
 
-def plan(bench, script, *, signals=False, settings=None):
+def plan(bench: Bench, script, *, signals=False, settings=None):
     """One task whose check passes only when the file is there."""
     worker = bench.agent("worker", script) | {"signals": signals}
     task = {"id": "web", "prompt": "Build it.", "verify": "test -f done.txt"}
@@ -21,7 +22,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("kind", FAILURES)
-def test_the_third_failure_of_an_agent_asks(bench, kind):
+def test_the_third_failure_of_an_agent_asks(bench: Bench, kind: str) -> None:
     """Twice the same words again, then the stuck gate; no rung of the ladder is used."""
     script, error_type, event = FAILURES[kind]
     done = bench.run(plan(bench, script, signals=kind != "crash"))
@@ -32,10 +33,11 @@ def test_the_third_failure_of_an_agent_asks(bench, kind):
     assert [(failure["error_type"], failure["attempt"]) for failure in failures] == [(error_type, 1), (error_type, 2)]
     assert len(bench.events(event)) == 3
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.task) == ("stuck", "web")
+    assert gate.type == "stuck"
+    assert gate.task == "web"
 
 
-def test_where_nobody_may_be_asked_the_run_halts(bench):
+def test_where_nobody_may_be_asked_the_run_halts(bench: Bench) -> None:
     """With ask: never the third crash ends the run with 4 and says what happened and where the record is."""
     done = bench.run(plan(bench, "kill -9 $$", settings={"ask": "never"}))
     assert done.code == 4, done.out + done.err
@@ -55,14 +57,14 @@ def test_where_nobody_may_be_asked_the_run_halts(bench):
     assert not bench.gates()
 
 
-def test_a_crash_after_the_work_was_done_is_no_failure(bench):
+def test_a_crash_after_the_work_was_done_is_no_failure(bench: Bench) -> None:
     """The check decides: what passes is done, however its agent ended."""
     done = bench.run(plan(bench, "echo x > done.txt; kill -9 $$"))
     assert done.code == 0, done.out + done.err
     assert bench.attempts("web") == 1
 
 
-def test_an_agent_that_recovers_goes_on(bench):
+def test_an_agent_that_recovers_goes_on(bench: Bench) -> None:
     """A crash, then the work: one more dispatch, and the task succeeds."""
     done = bench.run(plan(bench, "[ $n != 1 ] || kill -9 $$; echo x > done.txt"))
     assert done.code == 0, done.out + done.err

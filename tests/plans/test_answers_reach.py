@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import yaml
+from tests.plans.conftest import Bench
 
 CHECK = "if ! grep -q right made.txt; then echo 'AssertionError: not right yet'; exit 1; fi"
 # Works wrongly until it is told to use the blue one.
@@ -13,7 +15,7 @@ SCRIPT = 'if grep -q "the blue one" "$UNSTUCK_PROMPT_FILE"; then echo right > ma
 SPOKEN = {"show_me": "Take the blue one from the shelf", "retry": "try the blue one"}
 
 
-def web(bench, ask_at_once, **task):
+def web(bench: Bench, ask_at_once: dict[str, Any], **task):
     """A plan that is stuck after one attempt, with a task that waits for it."""
     return bench.plan(
         agents={"worker": bench.agent("worker", SCRIPT), "next": bench.agent("next", "ls > after.txt")},
@@ -25,7 +27,7 @@ def web(bench, ask_at_once, **task):
     )
 
 
-def give(bench, plan, way, choice, text="", gate_type="stuck"):
+def give(bench: Bench, plan, way, choice, text="", gate_type="stuck"):
     """Run ``plan`` and answer its gate in one of the three ways; how the run ended."""
     words = [choice.replace("_", "-"), *([text] if text else [])]
     if way == "rule":
@@ -47,7 +49,7 @@ def give(bench, plan, way, choice, text="", gate_type="stuck"):
     return bench.end(process)
 
 
-def keep_alive(bench, plan, way):
+def keep_alive(bench: Bench, plan, way):
     """For a live answer: a task that works until the answer has been given."""
     if way == "live":
         bench.pipe("go")
@@ -58,14 +60,14 @@ def keep_alive(bench, plan, way):
     return plan
 
 
-def done_tasks(bench):
+def done_tasks(bench: Bench):
     return {name: status for name, status in bench.statuses().items() if name != "busy"}
 
 
 @pytest.mark.parametrize(
     ("choice", "way"), [("show_me", "rule"), ("show_me", "live"), ("retry", "rule"), ("retry", "offline")]
 )
-def test_words_reach_the_next_prompt(bench, ask_at_once, choice, way):
+def test_words_reach_the_next_prompt(bench: Bench, ask_at_once: dict[str, Any], choice: str, way: str) -> None:
     """Show-me and retry: my words are in the agent's next prompt, its files become right, and the rest goes on."""
     done = give(bench, keep_alive(bench, web(bench, ask_at_once), way), way, choice, SPOKEN[choice])
     assert done.code == 0, done.out + done.err
@@ -91,7 +93,9 @@ def test_words_reach_the_next_prompt(bench, ask_at_once, choice, way):
         ("abandon", "block", None, "offline"),
     ],
 )
-def test_skip_and_abandon_end_the_task(bench, ask_at_once, choice, after_skip, after, way):
+def test_skip_and_abandon_end_the_task(
+    bench: Bench, ask_at_once: dict[str, Any], choice: str, after_skip: str, after: str | None, way: str
+) -> None:
     """Skip and abandon: no further attempt, nothing of it in the result, and what waits does as the plan says."""
     plan = keep_alive(bench, web(bench, ask_at_once, after_skip=after_skip), way)
     done = give(bench, plan, way, choice)
@@ -103,7 +107,7 @@ def test_skip_and_abandon_end_the_task(bench, ask_at_once, choice, after_skip, a
     assert ("after.txt" in bench.results()) == (after == "succeeded")
 
 
-def test_what_was_skipped_is_offered_again(bench, ask_at_once):
+def test_what_was_skipped_is_offered_again(bench: Bench, ask_at_once: dict[str, Any]) -> None:
     """When the run has ended, --resume works what was skipped once more; what was abandoned stays so."""
     plan = web(bench, ask_at_once, after_skip="skip")
     assert give(bench, plan, "rule", "skip").code == 1
@@ -115,7 +119,7 @@ def test_what_was_skipped_is_offered_again(bench, ask_at_once):
     assert again.code == 0
 
 
-def test_an_abandoned_run_repeats_its_result(bench, ask_at_once):
+def test_an_abandoned_run_repeats_its_result(bench: Bench, ask_at_once: dict[str, Any]) -> None:
     """An ended run with nothing to offer repeats its exit code, and its record stays as it was."""
     assert give(bench, web(bench, ask_at_once), "rule", "abandon").code == 1
     log = (bench.folder / "events.jsonl").read_bytes()
@@ -124,7 +128,7 @@ def test_an_abandoned_run_repeats_its_result(bench, ask_at_once):
 
 
 @pytest.mark.parametrize("way", ["rule", "offline"])
-def test_a_chosen_option_reaches_the_agent(bench, ask_at_once, way):
+def test_a_chosen_option_reaches_the_agent(bench: Bench, ask_at_once: dict[str, Any], way: str) -> None:
     """An agent asks with options; what I choose stands in its next prompt."""
     plan = web(bench, ask_at_once)
     signal = {"signal": "needs_guidance", "question": "Which one?", "options": ["the red one", "the blue one"]}
@@ -143,7 +147,7 @@ def test_a_chosen_option_reaches_the_agent(bench, ask_at_once, way):
     assert asked["data"]["question"] == "Which one?"
 
 
-def test_words_of_ones_own_answer_a_question(bench, ask_at_once):
+def test_words_of_ones_own_answer_a_question(bench: Bench, ask_at_once: dict[str, Any]) -> None:
     """A question without options takes my own words."""
     plan = web(bench, ask_at_once)
     question = 'echo \'UNSTUCK {"signal": "blocked", "question": "There is no shelf here"}\''
@@ -151,13 +155,14 @@ def test_words_of_ones_own_answer_a_question(bench, ask_at_once):
     parked = bench.run(plan)
     assert parked.code == 3
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.context["question"]) == ("question", "There is no shelf here")
+    assert gate.type == "question"
+    assert gate.context["question"] == "There is no shelf here"
     assert bench.call("answer", gate.id, "show-me", "use", "the blue one").code == 0
     assert bench.resume().code == 0
     assert "use the blue one" in bench.prompt("web.2")
 
 
-def test_a_question_may_end_the_task(bench, ask_at_once):
+def test_a_question_may_end_the_task(bench: Bench, ask_at_once: dict[str, Any]) -> None:
     """Skip and abandon at a question end the task without another attempt."""
     plan = web(bench, ask_at_once)
     bench.agent("worker", 'echo \'UNSTUCK {"signal": "blocked", "question": "No"}\'')
@@ -167,7 +172,7 @@ def test_a_question_may_end_the_task(bench, ask_at_once):
 
 
 @pytest.mark.parametrize("form", ["prompt", "prompt_file", "stdin"])
-def test_the_text_reaches_the_agent_however_it_reads(bench, ask_at_once, form):
+def test_the_text_reaches_the_agent_however_it_reads(bench: Bench, ask_at_once: dict[str, Any], form: str) -> None:
     """As an argument, a file or standard input: the same words, also those of an answer."""
     path = bench.outside / "reader.sh"
     read = {"prompt": 'printf %s "$1"', "prompt_file": 'cat "$1"', "stdin": "cat"}[form]

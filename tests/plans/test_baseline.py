@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from tests.plans.conftest import Bench
+
 CHECK = "sh check.sh"
 BROKEN = "pwd >> {seen}; echo 'ImportError: No module named config'; exit 1\n"
 
 
-def broken(bench):
+def broken(bench: Bench):
     """A project whose own check fails; it notes where it runs."""
     seen = bench.outside / "seen"
     bench.write({"check.sh": BROKEN.format(seen=seen)})
     return seen
 
 
-def test_in_one_shared_tree_the_project_is_mended_before_a_task_is_blamed(bench):
+def test_in_one_shared_tree_the_project_is_mended_before_a_task_is_blamed(bench: Bench) -> None:
     """Tasks one after another in my own tree: the shared check fails on the last commit, too, so no rung is climbed."""
     seen = broken(bench)
     agents = {
@@ -37,7 +39,7 @@ def test_in_one_shared_tree_the_project_is_mended_before_a_task_is_blamed(bench)
     assert (bench.root / "notes.txt").read_text() == "not committed\n"
 
 
-def test_in_a_shared_tree_a_failure_of_ones_own_is_not_the_grounds(bench):
+def test_in_a_shared_tree_a_failure_of_ones_own_is_not_the_grounds(bench: Bench) -> None:
     """My uncommitted work breaks the check and the last commit does not: the task's ladder is climbed as ever."""
     bench.write({"check.sh": "test ! -f bad || { echo 'ValueError: bad'; exit 1; }\n"})
     bench.write({"bad": ""}, commit=False)
@@ -54,7 +56,7 @@ def test_in_a_shared_tree_a_failure_of_ones_own_is_not_the_grounds(bench):
     assert bench.attempts("a") == 2
 
 
-def test_one_command_is_told_whether_it_was_so_before(bench):
+def test_one_command_is_told_whether_it_was_so_before(bench: Bench) -> None:
     """Before I am asked about my one command, its check runs on the last commit, and the question says what it said."""
     seen = broken(bench)
     bench.write({"unstuck.yaml": "failure_handler: {max_retries: 0, max_pivots: 0, max_research: 0}\n"})
@@ -70,7 +72,7 @@ def test_one_command_is_told_whether_it_was_so_before(bench):
     assert bench.git("worktree", "list").count("\n") == 1
 
 
-def test_one_command_whose_check_cannot_run_here_alone_says_where_it_does(bench):
+def test_one_command_whose_check_cannot_run_here_alone_says_where_it_does(bench: Bench) -> None:
     """The agent has removed what the check needs: it runs on the last commit, and it is said where."""
     bench.write({"check.sh": "#!/bin/sh\nexit 0\n"})
     (bench.root / "check.sh").chmod(0o755)
@@ -86,7 +88,7 @@ def test_one_command_whose_check_cannot_run_here_alone_says_where_it_does(bench)
         assert part in said
 
 
-def test_the_untouched_project_is_set_up_before_it_is_looked_at(bench):
+def test_the_untouched_project_is_set_up_before_it_is_looked_at(bench: Bench) -> None:
     """A base that only works after setup is not called broken for the want of it."""
     need = "test -f made || { echo 'ImportError: not set up'; exit 1; }\n"
     bench.write({"check.sh": need + "test ! -f bad || { echo 'ValueError: bad'; exit 1; }\n"})
@@ -98,7 +100,7 @@ def test_the_untouched_project_is_set_up_before_it_is_looked_at(bench):
     assert bench.attempts("a") == 2
 
 
-def test_a_check_that_runs_only_without_setup_names_both_directories(bench):
+def test_a_check_that_runs_only_without_setup_names_both_directories(bench: Bench) -> None:
     """In trees of their own: where the check cannot run for want of setup, the question names where it could."""
     bench.write({".gitignore": "tool.sh\n"})
     bench.write({"tool.sh": "#!/bin/sh\nexit 0\n"}, commit=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plans.conftest import Bench
 
 from unstuck import Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
@@ -35,20 +37,22 @@ def told_as(bench: Any, reason: str, code: int, last: str) -> None:
     """The last line, the record and the list of runs say the same."""
     assert json.loads(last) == {"run": bench.folder.name, "exit_reason": reason, "exit_code": code}
     (row,) = map(json.loads, bench.call("runs", "--json").out.splitlines())
-    assert (row["exit_reason"], row["exit_code"]) == (reason, code)
+    assert row["exit_reason"] == reason
+    assert row["exit_code"] == code
 
 
 @pytest.mark.parametrize("reason", WAYS)
-def test_each_end_has_its_code_and_its_word(bench: Any, reason: str) -> None:
+def test_each_end_has_its_code_and_its_word(bench: Bench, reason: str) -> None:
     """Whatever ends a run, its exit code and its JSON say so as documented, and only a run that is done ends with 0."""
     code, script, options = WAYS[reason]
     bench.agent("worker", script)
     done = bench.call("run", "--json", *options, "--", "sh", str(bench.outside / "worker.sh"))
-    assert (done.code, done.err) == (code, "")
+    assert done.code == code
+    assert done.err == ""
     told_as(bench, reason, code, done.out.splitlines()[-1])
 
 
-def test_a_run_that_is_stopped_says_so(bench: Any) -> None:
+def test_a_run_that_is_stopped_says_so(bench: Bench) -> None:
     """A signal ends it with 130 and the word for it."""
     bench.pipe("begun")
     bench.agent("worker", "echo begun > $OUT/begun; sleep 600")
@@ -60,7 +64,7 @@ def test_a_run_that_is_stopped_says_so(bench: Any) -> None:
     told_as(bench, "interrupted", 130, done.out.splitlines()[-1])
 
 
-def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: Any) -> None:
+def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: Bench) -> None:
     """Two agents wait for each other and end at once: the log alone, and the snapshot, know both results."""
     for name in ("here", "there"):
         bench.pipe(name)
@@ -73,11 +77,12 @@ def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: A
     assert damage is None
     for state in (from_log, from_snapshot):
         assert {name: row.status for name, row in state.tasks.items()} == {"web": "succeeded", "api": "succeeded"}
-    assert (bench.result("web.txt"), bench.result("api.txt")) == ("web\n", "api\n")
+    assert bench.result("web.txt") == "web\n"
+    assert bench.result("api.txt") == "api\n"
     assert from_log == from_snapshot
 
 
-async def test_a_question_of_a_sub_agent_stands_in_the_queue_with_its_path(repo: Any) -> None:
+async def test_a_question_of_a_sub_agent_stands_in_the_queue_with_its_path(repo: Path) -> None:
     """Two levels down somebody goes round in circles: the question says in which task, and which sub-agent it is."""
     async with Supervisor.open(repo) as supervisor:
         held = Capabilities(hold="step", tell=True, stop=True)
@@ -91,10 +96,11 @@ async def test_a_question_of_a_sub_agent_stands_in_the_queue_with_its_path(repo:
             await supervisor.core.journal.committed()
             await asyncio.sleep(0)
         (gate,) = [row for row in show_rows("r", supervisor.core.head, 0.0) if "gate" in row]
-        assert (gate["type"], gate["path"]) == ("loop_detected", ["web", "reviewer-7"])
+        assert gate["type"] == "loop_detected"
+        assert gate["path"] == ["web", "reviewer-7"]
 
 
-def test_a_question_far_down_ends_a_headless_run_with_three(bench: Any) -> None:
+def test_a_question_far_down_ends_a_headless_run_with_three(bench: Bench) -> None:
     """The task that asks needs one that needs another: the run parks by itself, and says who asks."""
     said = {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"]}
     bench.agent("asks", f"echo 'UNSTUCK {json.dumps(said)}'")
@@ -107,4 +113,6 @@ def test_a_question_far_down_ends_a_headless_run_with_three(bench: Any) -> None:
     ]
     assert bench.run(bench.plan(agents=agents, tasks=tasks)).code == 3
     (gate,) = [row for row in map(json.loads, bench.call("show", "--json").out.splitlines()) if "gate" in row]
-    assert (gate["type"], gate["path"], gate["context"]["question"]) == ("question", ["three"], "Which port?")
+    assert gate["type"] == "question"
+    assert gate["path"] == ["three"]
+    assert gate["context"]["question"] == "Which port?"

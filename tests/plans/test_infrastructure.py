@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tests.plans.conftest import Bench
+
 CHECK = "sh check.sh"
 # The base is broken; and a task's own part must be there.
 BROKEN = {"check.sh": "echo 'ImportError: No module named config'; exit 1\n", "tool.txt": "broken\n"}
 MENDED = 'echo "test -f a.txt -o -f b.txt -o -f fixed.txt" > check.sh; touch fixed.txt; echo mended > tool.txt'
 
 
-def ground(bench, script, *, remediation=True, settings=None, **more):
+def ground(bench: Bench, script, *, remediation=True, settings=None, **more):
     """Two tasks side by side on a broken base, with an agent that is sent to mend it."""
     bench.write(BROKEN)
     agents = {name: bench.agent(name, f'cat tool.txt > "$OUT/{name}.$n"; echo x >> {name}.txt') for name in ("a", "b")}
@@ -24,7 +26,7 @@ def ground(bench, script, *, remediation=True, settings=None, **more):
     )
 
 
-def test_the_ground_is_mended_and_the_tasks_go_on(bench):
+def test_the_ground_is_mended_and_the_tasks_go_on(bench: Bench) -> None:
     """Dispatch stops, the remediation agent mends the base, and the parked tasks go on on the mended one."""
     done = bench.run(ground(bench, MENDED))
     assert done.code == 0, done.out + done.err
@@ -44,7 +46,7 @@ def test_the_ground_is_mended_and_the_tasks_go_on(bench):
     assert "attempt_started" not in between
 
 
-def test_a_pivot_after_that_does_not_break_the_ground_again(bench):
+def test_a_pivot_after_that_does_not_break_the_ground_again(bench: Bench) -> None:
     """A task that pivots later goes back to the mended base, not to the broken one."""
     settings = {"failure_handler": {"max_retries": 0, "max_pivots": 1, "max_research": 0}}
     mended = "test ! -f a.txt || grep -q done a.txt || { echo AssertionError: not done; exit 1; }"
@@ -60,13 +62,14 @@ def test_a_pivot_after_that_does_not_break_the_ground_again(bench):
     assert bench.result("a.txt") == "done\n"
 
 
-def test_the_remediation_agent_is_sent_three_times_then_the_person_is_asked(bench):
+def test_the_remediation_agent_is_sent_three_times_then_the_person_is_asked(bench: Bench) -> None:
     """Three attempts, then the remediation gate; mended by hand in the named tree, retry lets everything go on."""
     done = bench.run(ground(bench, "echo tried $n >> tries.txt"))
     assert done.code == 3, done.out + done.err
     assert bench.attempts("_remediation") == 3
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.context["attempts"]) == ("remediation", 3)
+    assert gate.type == "remediation"
+    assert gate.context["attempts"] == 3
     tree = bench.tree("_remediation")
     assert gate.context["tree"] == str(tree)
     (tree / "check.sh").write_text("true\n")
@@ -78,7 +81,7 @@ def test_the_remediation_agent_is_sent_three_times_then_the_person_is_asked(benc
     assert bench.statuses() == {"a": "succeeded", "b": "succeeded"}
 
 
-def test_a_retry_that_mended_nothing_asks_again(bench):
+def test_a_retry_that_mended_nothing_asks_again(bench: Bench) -> None:
     """Retry looks again; where the check still fails the question is open again."""
     plan = ground(bench, "true", remediation=False)
     done = bench.run(plan, "--answers", bench.answers({"gate": "remediation", "answer": "retry"}))
@@ -87,7 +90,7 @@ def test_a_retry_that_mended_nothing_asks_again(bench):
     assert next(iter(bench.gates().values())).type == "remediation"
 
 
-def test_abandoning_the_ground_halts_the_run(bench):
+def test_abandoning_the_ground_halts_the_run(bench: Bench) -> None:
     """Abandon at the remediation gate ends the run with 4; nothing is integrated."""
     plan = ground(bench, "true", remediation=False)
     done = bench.run(plan, "--answers", bench.answers({"gate": "remediation", "answer": "abandon"}))
@@ -96,7 +99,7 @@ def test_abandoning_the_ground_halts_the_run(bench):
     assert "a.txt" not in bench.results()
 
 
-def test_where_nobody_may_be_asked_the_message_is_the_published_one(bench):
+def test_where_nobody_may_be_asked_the_message_is_the_published_one(bench: Bench) -> None:
     """With ask: never the run halts with 4 and the whole message, word for word."""
     done = bench.run(ground(bench, "true"), "--ask", "never")
     assert done.code == 4, done.out + done.err
@@ -118,7 +121,7 @@ def test_where_nobody_may_be_asked_the_message_is_the_published_one(bench):
     assert (folder / "state.json").exists()
 
 
-def test_a_tasks_own_check_is_never_infrastructure(bench):
+def test_a_tasks_own_check_is_never_infrastructure(bench: Bench) -> None:
     """A check that is the task's own goal may fail beforehand: the ladder is climbed."""
     bench.write(BROKEN)
     agents = {name: bench.agent(name, f"[ $n = 1 ] || echo true > check.sh; echo {name} > {name}.txt") for name in "ab"}
@@ -129,7 +132,7 @@ def test_a_tasks_own_check_is_never_infrastructure(bench):
     assert bench.attempts("a") == 2
 
 
-def test_a_failure_of_the_tasks_own_making_is_not_infrastructure(bench):
+def test_a_failure_of_the_tasks_own_making_is_not_infrastructure(bench: Bench) -> None:
     """Where the base fails differently, or not at all, the task is to blame."""
     bench.write({"check.sh": "test ! -f bad || { echo 'ValueError: bad is there'; exit 1; }\n"})
     script = "[ $n = 1 ] && touch bad || rm -f bad; echo x > $UNSTUCK_TASK.txt"

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.plans.conftest import Bench
 
 
-def two(bench, work="echo two > line.txt; echo x > two.txt", check="test -f two.txt"):
+def two(bench: Bench, work="echo two > line.txt; echo x > two.txt", check="test -f two.txt"):
     """Two tasks that start side by side and write the same line; ``two`` ends after ``one`` has been integrated."""
     bench.write({"line.txt": "base\n"})
     bench.pipe("door")
@@ -27,7 +28,7 @@ def two(bench, work="echo two > line.txt; echo x > two.txt", check="test -f two.
     return bench.plan(max_parallel=2, agents=agents, tasks=tasks)
 
 
-def resolve(bench, text):
+def resolve(bench: Bench, text):
     """What a person does in the task's tree, with plain git."""
     (gate,) = bench.gates().values()
     tree, branch = gate.context["tree"], gate.context["branch"]
@@ -40,12 +41,14 @@ def resolve(bench, text):
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_conflict_is_asked_about_and_retried_when_resolved(bench, committed):
+def test_a_conflict_is_asked_about_and_retried_when_resolved(bench: Bench, committed: bool) -> None:
     """The gate names the file, the tree and the branch; after I have merged there, retry brings the result in."""
     done = bench.run(two(bench))
     assert done.code == 3, done.out + done.err
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.task, gate.context["paths"]) == ("integration", "two", ["line.txt"])
+    assert gate.type == "integration"
+    assert gate.task == "two"
+    assert gate.context["paths"] == ["line.txt"]
     assert bench.result("line.txt") == "one\n"
     resolve(bench, "one and two\n")
     if committed:
@@ -59,7 +62,7 @@ def test_a_conflict_is_asked_about_and_retried_when_resolved(bench, committed):
     assert (bench.root / "line.txt").read_text() == "base\n"
 
 
-def test_what_was_resolved_is_checked_again(bench):
+def test_what_was_resolved_is_checked_again(bench: Bench) -> None:
     """A resolution that breaks the task's check is not done: it goes back to the agent."""
     assert bench.run(two(bench)).code == 3
     (resolve(bench, "one and two\n") / "two.txt").unlink()
@@ -71,7 +74,7 @@ def test_what_was_resolved_is_checked_again(bench):
     assert bench.result("two.txt") == "mended\n"
 
 
-def test_a_broken_build_goes_back_to_what_passed_last(bench):
+def test_a_broken_build_goes_back_to_what_passed_last(bench: Bench) -> None:
     """What passed its check is what a later attempt that breaks the build is taken back to, not the beginning."""
     check = f"test -f two.txt && {sys.executable} -m py_compile two.py"
     assert bench.run(two(bench, "echo two > line.txt; echo x > two.txt; echo 'good = 1' > two.py", check)).code == 3
@@ -90,7 +93,7 @@ def test_a_broken_build_goes_back_to_what_passed_last(bench):
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_an_unresolved_conflict_asks_again(bench, begun):
+def test_an_unresolved_conflict_asks_again(bench: Bench, begun: bool) -> None:
     """Retry before it is resolved asks the same again: no half-merged file comes in, and nothing is lost."""
     assert bench.run(two(bench)).code == 3
     first = bench.gate()
@@ -104,7 +107,7 @@ def test_an_unresolved_conflict_asks_again(bench, begun):
 
 
 @pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
-def test_a_conflict_may_be_left_out(bench, choice, status):
+def test_a_conflict_may_be_left_out(bench: Bench, choice: str, status: str) -> None:
     """Skip and abandon leave the run's branch as it was, and the work on the task's own."""
     done = bench.run(two(bench), "--answers", bench.answers({"gate": "integration", "answer": choice}))
     assert done.code == 1, done.out + done.err
@@ -114,7 +117,7 @@ def test_a_conflict_may_be_left_out(bench, choice, status):
     assert bench.git("show", f"unstuck/{bench.folder.name}/two:line.txt") == "two\n"
 
 
-def test_where_nobody_may_be_asked_a_conflict_halts(bench):
+def test_where_nobody_may_be_asked_a_conflict_halts(bench: Bench) -> None:
     """With ask: never a conflict ends the run with 4 and names the file."""
     done = bench.run(two(bench), "--ask", "never")
     assert done.code == 4, done.out + done.err
@@ -123,7 +126,7 @@ def test_where_nobody_may_be_asked_a_conflict_halts(bench):
     assert "line.txt" in done.out
 
 
-def test_what_needs_a_result_that_does_not_fit_waits(bench):
+def test_what_needs_a_result_that_does_not_fit_waits(bench: Bench) -> None:
     """A result that does not come in leaves the run's branch as it was, and what needs it has not begun."""
     plan = two(bench)
     text = plan.read_text()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.plans.conftest import Bench
 
 MANY = 25
 
 
-def littering(bench):
+def littering(bench: Bench):
     """A task whose first attempt leaves far more files than the project has, and whose second one looks at them."""
     script = (
         f'ls | wc -l > "$OUT/saw.$n"; [ $n = 1 ] || echo right > work.txt\n'
@@ -21,13 +22,14 @@ def littering(bench):
 
 
 @pytest.mark.parametrize("said", ["allow", "deny"])
-def test_much_is_set_back_only_with_a_yes(bench, said):
+def test_much_is_set_back_only_with_a_yes(bench: Bench, said: str) -> None:
     """Where a pivot would remove most of the tree I am asked; my answer decides, and the agent is told which it was."""
     plan = littering(bench)
     done = bench.run(plan)
     assert done.code == 3, done.out + done.err
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.choices) == ("permission", ("allow", "deny"))
+    assert gate.type == "permission"
+    assert gate.choices == ("allow", "deny")
     assert gate.context["problem"].startswith(f"{MANY} of ")
     assert "litter.1" in gate.context["paths"]
     assert bench.call("answer", gate.id, said).code == 0
@@ -40,14 +42,14 @@ def test_much_is_set_back_only_with_a_yes(bench, said):
     assert bench.attempts("web") == 2
 
 
-def test_where_nobody_may_be_asked_much_stays(bench):
+def test_where_nobody_may_be_asked_much_stays(bench: Bench) -> None:
     """With `ask: never` the files stay as they are, and the agent is told so."""
     done = bench.run(littering(bench), "--ask", "never")
     assert done.code == 0, done.out + done.err
     assert "setting them back was not allowed" in bench.prompt("web.2")
 
 
-def test_what_passed_is_remembered_as_good(bench):
+def test_what_passed_is_remembered_as_good(bench: Bench) -> None:
     """A check that passed leaves a checkpoint of exactly those files, which the commands can show."""
     plan = bench.plan(
         agents={"worker": bench.agent("worker", "echo right > work.txt")},
@@ -61,7 +63,7 @@ def test_what_passed_is_remembered_as_good(bench):
     assert "added      work.txt (6 B)" in shown.out
 
 
-def test_what_a_person_wrote_meanwhile_stays(bench):
+def test_what_a_person_wrote_meanwhile_stays(bench: Bench) -> None:
     """What I do in the tree while a task waits for me is mine: a later pivot takes back the agent's work only."""
     bench.write({"both.txt": "old\n"})
     script = (

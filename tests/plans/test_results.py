@@ -7,6 +7,7 @@ import os
 import signal
 
 import pytest
+from tests.plans.conftest import Bench
 
 
 def tasks(*names, **more):
@@ -15,7 +16,7 @@ def tasks(*names, **more):
     ]
 
 
-def writing(bench, *names, script="echo $UNSTUCK_TASK > $UNSTUCK_TASK.txt", **settings):
+def writing(bench: Bench, *names, script="echo $UNSTUCK_TASK > $UNSTUCK_TASK.txt", **settings):
     """A plan of tasks that each write a file."""
     return bench.plan(
         max_parallel=len(names),
@@ -25,7 +26,7 @@ def writing(bench, *names, script="echo $UNSTUCK_TASK > $UNSTUCK_TASK.txt", **se
     )
 
 
-def test_thirteen_tasks_that_commit_at_the_same_instant_all_arrive(bench):
+def test_thirteen_tasks_that_commit_at_the_same_instant_all_arrive(bench: Bench) -> None:
     """Thirteen agents wait for each other, commit at once, and every commit is among the results."""
     for name in ("here", "door"):
         bench.pipe(name)
@@ -50,7 +51,7 @@ def test_thirteen_tasks_that_commit_at_the_same_instant_all_arrive(bench):
 
 
 @pytest.mark.parametrize("how", ["fast-forward", "merge"])
-def test_results_reach_my_branch(bench, how):
+def test_results_reach_my_branch(bench: Bench, how: str) -> None:
     """As I set it, what passed is on my branch and in my files when the run has ended, and the run says so."""
     plan = writing(bench, "a", "b", results=how)
     done = bench.run(plan)
@@ -66,7 +67,7 @@ def test_results_reach_my_branch(bench, how):
     assert len(bench.events()) == before
 
 
-def test_a_dirty_tree_waits_for_me(bench):
+def test_a_dirty_tree_waits_for_me(bench: Bench) -> None:
     """Uncommitted changes of mine: nothing moves, the question names them and says what each answer does."""
     plan = writing(bench, "a", results="merge")
     bench.write({"README.md": "mine, unfinished\n"}, commit=False)
@@ -74,7 +75,9 @@ def test_a_dirty_tree_waits_for_me(bench):
     done = bench.run(plan)
     assert done.code == 3, done.out + done.err
     (gate,) = bench.gates().values()
-    assert (gate.type, gate.key, gate.context["paths"]) == ("integration", "delivery", ["README.md"])
+    assert gate.type == "integration"
+    assert gate.key == "delivery"
+    assert gate.context["paths"] == ["README.md"]
     assert set(gate.context["answers"]) == set(gate.choices)
     assert "retry: they are brought to main again" in done.out
     assert bench.git("rev-parse", "main") == main
@@ -91,7 +94,7 @@ def test_a_dirty_tree_waits_for_me(bench):
     assert (bench.root / "README.md").read_text() == "mine, unfinished\n"
 
 
-def test_results_may_be_left_where_they_are(bench):
+def test_results_may_be_left_where_they_are(bench: Bench) -> None:
     """An answer may leave the results on the run's branch; the run has ended, and does not ask again."""
     plan = writing(bench, "a", results="merge")
     bench.write({"README.md": "mine\n"}, commit=False)
@@ -104,7 +107,7 @@ def test_results_may_be_left_where_they_are(bench):
     assert len(bench.events("gate_opened")) == 1
 
 
-def test_where_nobody_may_be_asked_results_that_do_not_fit_halt(bench):
+def test_where_nobody_may_be_asked_results_that_do_not_fit_halt(bench: Bench) -> None:
     """With ask: never the run ends with 4; to go on with it, once my tree is clean, brings them in."""
     plan = writing(bench, "a", results="merge")
     bench.write({"README.md": "mine\n"}, commit=False)
@@ -117,7 +120,7 @@ def test_where_nobody_may_be_asked_results_that_do_not_fit_halt(bench):
     assert (bench.root / "a.txt").exists()
 
 
-def test_without_a_branch_checked_out_it_says_so_before_anything_starts(bench):
+def test_without_a_branch_checked_out_it_says_so_before_anything_starts(bench: Bench) -> None:
     """On a detached HEAD there is no branch to bring results to: refused in one line, and no run has begun."""
     bench.git("checkout", "-q", "--detach")
     done = bench.run(writing(bench, "a", results="merge"))
@@ -126,7 +129,7 @@ def test_without_a_branch_checked_out_it_says_so_before_anything_starts(bench):
     assert bench.attempts("a") == 0
 
 
-def test_a_file_of_the_project_cannot_send_results_to_my_branch(bench):
+def test_a_file_of_the_project_cannot_send_results_to_my_branch(bench: Bench) -> None:
     """An agent could write it: the setting is mine."""
     bench.write({"unstuck.yaml": "results: merge\n"})
     done = bench.run(writing(bench, "a"))
@@ -135,7 +138,7 @@ def test_a_file_of_the_project_cannot_send_results_to_my_branch(bench):
 
 
 @pytest.mark.parametrize("record", ["result_integrated", "task_ended", "results_delivered", "trees_cleaned"])
-def test_killed_round_any_record_of_it_the_results_arrive_once(bench, record):
+def test_killed_round_any_record_of_it_the_results_arrive_once(bench: Bench, record: str) -> None:
     """kill -9 as soon as a record of the end is safe: resumed, everything is in my branch, and once."""
     process = bench.start("run", writing(bench, "a", "b", results="merge"), "--headless", "--json")
     assert process.stdout is not None
@@ -153,7 +156,7 @@ def test_killed_round_any_record_of_it_the_results_arrive_once(bench, record):
     assert bench.git("worktree", "list").count("\n") == 1
 
 
-def test_what_a_run_keeps_it_says_and_doctor_too(bench):
+def test_what_a_run_keeps_it_says_and_doctor_too(bench: Bench) -> None:
     """A task that was left out keeps its tree with its work: the run and doctor name it, the rest is gone."""
     plan = bench.plan(
         max_parallel=2,
@@ -174,7 +177,7 @@ def test_what_a_run_keeps_it_says_and_doctor_too(bench):
     assert bench.git("worktree", "list").count("\n") == 1
 
 
-def test_a_setup_that_fails_everywhere_is_nobodys_fault(bench):
+def test_a_setup_that_fails_everywhere_is_nobodys_fault(bench: Bench) -> None:
     """A setup that fails on the untouched project is one question with its words; once mended, all tasks go on."""
     bench.write({"setup.sh": "echo 'no network here'; exit 3\n"})
     plan = bench.plan(
@@ -200,7 +203,7 @@ def test_a_setup_that_fails_everywhere_is_nobodys_fault(bench):
     assert bench.result("a.txt") == bench.result("b.txt") == "set up\n"
 
 
-def test_a_setup_that_fails_is_mended_by_the_remediation_agent(bench):
+def test_a_setup_that_fails_is_mended_by_the_remediation_agent(bench: Bench) -> None:
     """The plan's remediation agent is sent to a setup that fails, and told its words; then the tasks start."""
     bench.write({"setup.sh": "echo 'no network here'; exit 3\n"})
     agents = {

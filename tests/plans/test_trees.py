@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
+
+from tests.plans.conftest import Bench
 
 
-def test_setup_runs_once_in_each_fresh_tree(bench):
+def test_setup_runs_once_in_each_fresh_tree(bench: Bench) -> None:
     """Setup runs before the first attempt in every tree of its own, not again for a retry, and a pivot keeps it."""
     script = 'cat made-by-setup > "$OUT/$UNSTUCK_TASK.$n"; [ $n = 1 ] || echo x > $UNSTUCK_TASK.txt'
     plan = bench.plan(
@@ -24,7 +27,7 @@ def test_setup_runs_once_in_each_fresh_tree(bench):
         assert (bench.outside / name).read_text() == "set up\n"
 
 
-def test_a_setup_that_fails_in_one_tree_alone_starts_no_agent(bench):
+def test_a_setup_that_fails_in_one_tree_alone_starts_no_agent(bench: Bench) -> None:
     """Where setup works on the untouched project, the agent is never started; after three times I am asked."""
     plan = bench.plan(
         setup="case $PWD in *_baseline*) ;; *) echo 'no network here'; exit 3;; esac",
@@ -40,7 +43,7 @@ def test_a_setup_that_fails_in_one_tree_alone_starts_no_agent(bench):
     assert next(iter(bench.gates().values())).type == "stuck"
 
 
-def test_unverified_may_be_accepted(bench):
+def test_unverified_may_be_accepted(bench: Bench) -> None:
     """A plan without checks ends with 1, and with 0 where it says that this is enough; then its results come in."""
     parts = {
         "agents": {"worker": bench.agent("worker", "echo $UNSTUCK_TASK > $UNSTUCK_TASK.txt")},
@@ -56,7 +59,7 @@ def test_unverified_may_be_accepted(bench):
     assert {"a.txt", "b.txt", "c.txt"} <= bench.results()
 
 
-def shared(bench, scripts, **more):
+def shared(bench: Bench, scripts, **more):
     """Two tasks that share the project's own tree."""
     agents = {name: bench.agent(name, script) for name, script in scripts.items()}
     tasks = [
@@ -66,7 +69,7 @@ def shared(bench, scripts, **more):
     return bench.plan(max_parallel=2, agents=agents, tasks=tasks, **more)
 
 
-def test_two_tasks_are_never_at_once_in_one_tree(bench):
+def test_two_tasks_are_never_at_once_in_one_tree(bench: Bench) -> None:
     """In a shared tree the second waits, also between the first one's attempts while its agent is at work."""
     busy = 'mkdir "$OUT/busy" || echo "$UNSTUCK_ATTEMPT met another" >> "$OUT/met"\n'
     work = busy + 'pwd > "$OUT/where"; [ $n = 1 ] || echo right > $UNSTUCK_TASK.txt; sleep 0.2; rmdir "$OUT/busy"'
@@ -77,7 +80,7 @@ def test_two_tasks_are_never_at_once_in_one_tree(bench):
     assert (bench.root / "one.txt").read_text() == (bench.root / "two.txt").read_text() == "right\n"
 
 
-def test_a_pivot_erases_nothing_of_another_task(bench):
+def test_a_pivot_erases_nothing_of_another_task(bench: Bench) -> None:
     """In a shared tree a pivot takes back what its own task wrote and nothing else, and tells the agent so."""
     busy = "echo 'HTTP 429 Too Many Requests'; exit 1"
     scripts = {
@@ -93,7 +96,7 @@ def test_a_pivot_erases_nothing_of_another_task(bench):
     assert "Take a different one" in bench.prompt("one.3")
 
 
-def test_without_git_a_pivot_keeps_the_files_and_says_so(bench):
+def test_without_git_a_pivot_keeps_the_files_and_says_so(bench: Bench) -> None:
     """Without git the next approach starts on the files as they are, and the agent is told."""
     shutil.rmtree(bench.root / ".git")
     script = 'cat work.txt > "$OUT/saw.$n"; echo wrong > work.txt; [ $n = 1 ] || echo right > work.txt'
@@ -109,7 +112,7 @@ def test_without_git_a_pivot_keeps_the_files_and_says_so(bench):
     assert (bench.root / "work.txt").read_text() == "right\n"
 
 
-def test_a_plan_names_its_project(bench, tmp_path):
+def test_a_plan_names_its_project(bench: Bench, tmp_path: Path) -> None:
     """A plan may lie elsewhere and name its project; from anywhere, the work is done there."""
     plan = bench.plan(
         project="../repo",
@@ -125,7 +128,7 @@ def test_a_plan_names_its_project(bench, tmp_path):
     assert not any(elsewhere.iterdir())
 
 
-def test_one_after_another_in_my_own_tree(bench):
+def test_one_after_another_in_my_own_tree(bench: Bench) -> None:
     """With max_parallel: 1 tasks follow each other in the project itself, in the plan's order."""
     work = 'echo $UNSTUCK_TASK >> "$OUT/order"; ls > "$OUT/$UNSTUCK_TASK"; touch $UNSTUCK_TASK.txt'
     plan = bench.plan(
@@ -140,7 +143,7 @@ def test_one_after_another_in_my_own_tree(bench):
     assert "a.txt" in (bench.outside / "b").read_text()
 
 
-def test_own_trees_one_at_a_time_start_from_what_is_done(bench):
+def test_own_trees_one_at_a_time_start_from_what_is_done(bench: Bench) -> None:
     """Tasks with trees of their own that work one after another see what came in before them: no needless conflict."""
     bench.write({"line.txt": ""})
     plan = bench.plan(
@@ -156,7 +159,7 @@ def test_own_trees_one_at_a_time_start_from_what_is_done(bench):
     assert sorted(bench.result("line.txt").split()) == ["one", "three", "two"]
 
 
-def test_a_budget_ends_a_run_with_5_until_it_is_given_more(bench):
+def test_a_budget_ends_a_run_with_5_until_it_is_given_more(bench: Bench) -> None:
     """A plan's budget lets no further task begin, on resume neither, until --budget gives the run more."""
     said = """touch "$UNSTUCK_TASK"; echo 'UNSTUCK {"signal": "complete", "tokens": 600}'"""
     plan = bench.plan(

@@ -8,6 +8,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 from unstuck.processes import is_alive
 
@@ -42,7 +43,7 @@ def shim_of(process: Any) -> psutil.Process:
     return parent
 
 
-async def test_five_hundred_children_are_each_in_the_receipt(lab: Any) -> None:
+async def test_five_hundred_children_are_each_in_the_receipt(lab: Lab) -> None:
     """An agent with 500 living children: the stop ends them all and names every one."""
     process = await lab.python(MANY % "time.sleep(1000)")
     await lab.hears("ready")
@@ -54,7 +55,7 @@ async def test_five_hundred_children_are_each_in_the_receipt(lab: Any) -> None:
     assert not [pid for pid in tree if psutil.pid_exists(pid)]
 
 
-async def test_five_hundred_short_orphans_leave_no_zombie(lab: Any) -> None:
+async def test_five_hundred_short_orphans_leave_no_zombie(lab: Lab) -> None:
     """Children that end at once, their parent first: whoever inherits them takes leave of each."""
     process = await lab.python(MANY % "os.fork(); os._exit(0)")
     await lab.hears("ready")
@@ -67,7 +68,7 @@ async def test_five_hundred_short_orphans_leave_no_zombie(lab: Any) -> None:
     assert [child for child in own if child.status() == psutil.STATUS_ZOMBIE and child != shim] == []
 
 
-async def test_output_without_a_newline_for_ever_fills_nothing(lab: Any) -> None:
+async def test_output_without_a_newline_for_ever_fills_nothing(lab: Lab) -> None:
     """An endless line: the file keeps to its limit, memory does not grow with what is printed, and a stop ends it."""
     process = await lab.start(lab.launch(sys.executable, "-c", FLOOD, limit=1_000_000))
     shim = shim_of(process)
@@ -82,7 +83,7 @@ async def test_output_without_a_newline_for_ever_fills_nothing(lab: Any) -> None
     assert lab.output.stat().st_size < 1_000_100
 
 
-async def test_one_that_closes_its_output_is_still_waited_for(lab: Any) -> None:
+async def test_one_that_closes_its_output_is_still_waited_for(lab: Lab) -> None:
     """Closing standard output and error is no end: the exit code is the one that comes later."""
     process = await lab.shell("echo said; exec >&- 2>&-; while [ ! -e go ]; do sleep 0.01; done; exit 7")
     await lab.hears("said")
@@ -92,7 +93,7 @@ async def test_one_that_closes_its_output_is_still_waited_for(lab: Any) -> None:
 
 
 @pytest.mark.parametrize("number", ["TERM", "KILL"])
-async def test_one_that_kills_its_parents_group(lab: Any, number: str) -> None:
+async def test_one_that_kills_its_parents_group(lab: Lab, number: str) -> None:
     """An agent that signals the group of its parent reaches at most its own helper, is ended with it, and not we."""
     process = await lab.python(PARRICIDE % number)
     end = await process.wait()
@@ -103,11 +104,12 @@ async def test_one_that_kills_its_parents_group(lab: Any, number: str) -> None:
     assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
 
 
-async def test_one_that_forks_away_and_leaves_a_server_ends_at_once(lab: Any) -> None:
+async def test_one_that_forks_away_and_leaves_a_server_ends_at_once(lab: Lab) -> None:
     """A command that leaves a server with its output open has ended when it ends; the server is cleared away."""
     process = await lab.shell("setsid sh -c 'echo up; sleep 1000' & while ! grep -q up output.raw; do :; done; exit 0")
     end = await process.wait()
-    assert (end.code, end.receipt.alive) == (0, ())
+    assert end.code == 0
+    assert end.receipt.alive == ()
     assert len(end.receipt.ended) >= 3
     assert not lab.left()
 

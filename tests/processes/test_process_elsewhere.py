@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 OTHER = Path(__file__).with_name("other_system.py")
 
@@ -69,17 +69,18 @@ async def test_a_whole_run_without_linux(repo: Path) -> None:
     assert all(map(is_gone, map(int, (repo / "left").read_text().split())))
 
 
-async def test_what_is_left_over_is_found_by_the_supervisor(lab: Any, elsewhere: None) -> None:
+async def test_what_is_left_over_is_found_by_the_supervisor(lab: Lab, elsewhere: None) -> None:
     """A helper that sees no other processes ends the agent's group; who left it is found by its tag, and all listed."""
     process = await lab.shell("setsid sleep 1000 & echo $!; sleep 1000 & echo $!; echo ready; exit 3")
     end = await process.wait()
     left = [int(line) for line in lab.output.read_text().split()[:2]]
-    assert (end.code, end.receipt.alive) == (3, ())
+    assert end.code == 3
+    assert end.receipt.alive == ()
     assert all(map(is_gone, left))
     assert left[0] in {pid for pid, _, _ in end.receipt.ended}
 
 
-async def test_a_stop_still_climbs(lab: Any, elsewhere: None) -> None:
+async def test_a_stop_still_climbs(lab: Lab, elsewhere: None) -> None:
     """Deaf to INT and TERM, it is killed; freezing and letting go on work by the group."""
     # It starts nothing: a shell whose new child is frozen before it has become a program is never seen to stand still.
     process = await lab.shell("trap '' INT TERM; echo ready; exec sleep 1000")

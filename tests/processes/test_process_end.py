@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.processes import Process, is_alive, run
@@ -46,23 +46,25 @@ async def state(pid: int, *wanted: str) -> None:
         await asyncio.sleep(0)
 
 
-async def test_the_exit_code_is_reported_to_everybody_who_waits(lab: Any) -> None:
+async def test_the_exit_code_is_reported_to_everybody_who_waits(lab: Lab) -> None:
     """Several tasks that wait for one process all hear how it ended."""
     process = await lab.shell("exit 3")
     first, second = await asyncio.gather(process.wait(), process.wait())
     assert first is second
-    assert (first.code, first.signal) == (3, None)
+    assert first.code == 3
+    assert first.signal is None
     assert first.receipt.ended == ((process.pid, process.start_time, "exited"),)
     assert first.receipt.alive == ()
 
 
-async def test_death_by_a_signal_is_told_apart_from_an_exit(lab: Any) -> None:
+async def test_death_by_a_signal_is_told_apart_from_an_exit(lab: Lab) -> None:
     """A crash has a signal and no code."""
     end = await (await lab.shell("kill -SEGV $$")).wait()
-    assert (end.code, end.signal) == (None, 11)
+    assert end.code is None
+    assert end.signal == 11
 
 
-async def test_one_who_stops_waiting_does_not_end_the_process(lab: Any) -> None:
+async def test_one_who_stops_waiting_does_not_end_the_process(lab: Lab) -> None:
     """Cancelling `wait()` leaves the process and its other waiters alone."""
     process = await lab.shell("exec sleep 1000")
     waiter = asyncio.create_task(process.wait())
@@ -75,7 +77,7 @@ async def test_one_who_stops_waiting_does_not_end_the_process(lab: Any) -> None:
     assert (await process.wait()).signal == 2
 
 
-async def test_a_stop_climbs_until_a_deaf_process_is_dead(lab: Any) -> None:
+async def test_a_stop_climbs_until_a_deaf_process_is_dead(lab: Lab) -> None:
     """Ignoring SIGINT and SIGTERM only delays the end, and stopping twice gives the same receipt."""
     process = await lab.shell("trap '' INT TERM; echo ready; while :; do sleep 0.02; done")
     await lab.hears("ready")
@@ -86,7 +88,7 @@ async def test_a_stop_climbs_until_a_deaf_process_is_dead(lab: Any) -> None:
     assert (await process.wait()).signal == 9
 
 
-async def test_a_second_stop_makes_a_patient_one_quick(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_second_stop_makes_a_patient_one_quick(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who stops again, and harder, does not wait for the first stop's minutes."""
     monkeypatch.setattr("unstuck.processes.runner._MARGIN", 600.0)  # the shim itself must hear the second stop
     process = await lab.shell("trap '' INT TERM; echo ready; while :; do sleep 0.02; done")
@@ -98,7 +100,7 @@ async def test_a_second_stop_makes_a_patient_one_quick(lab: Any, monkeypatch: py
     assert (process.pid, process.start_time, "killed") in quick.ended
 
 
-async def test_who_keeps_the_pipe_open_from_a_session_of_its_own_is_ended_and_listed(lab: Any) -> None:
+async def test_who_keeps_the_pipe_open_from_a_session_of_its_own_is_ended_and_listed(lab: Lab) -> None:
     """The end of an agent does not wait for what it left running, and nothing stays behind."""
     process = await lab.shell("setsid sleep 1000 & echo left $!; exit 0")
     end = await process.wait()
@@ -108,7 +110,7 @@ async def test_who_keeps_the_pipe_open_from_a_session_of_its_own_is_ended_and_li
     assert not psutil.pid_exists(left)
 
 
-async def test_fifty_children_end_with_their_parent(lab: Any) -> None:
+async def test_fifty_children_end_with_their_parent(lab: Lab) -> None:
     """Every process of a wide tree is in the receipt, and none is alive."""
     process = await lab.shell("for i in $(seq 50); do sleep 1000 & done; echo ready; wait")
     await lab.hears("ready")
@@ -119,7 +121,7 @@ async def test_fifty_children_end_with_their_parent(lab: Any) -> None:
     assert not [pid for pid in tree if psutil.pid_exists(pid)]
 
 
-async def test_a_daemon_that_forked_away_is_found(lab: Any) -> None:
+async def test_a_daemon_that_forked_away_is_found(lab: Lab) -> None:
     """Forking twice, leaving the session, closing all descriptors and clearing the environment is no escape."""
     process = await lab.python(DAEMON)
     daemon = int(re.findall(r"daemon (\d+)\n", await lab.hears("\n"))[0])
@@ -128,7 +130,7 @@ async def test_a_daemon_that_forked_away_is_found(lab: Any) -> None:
     assert not psutil.pid_exists(daemon)
 
 
-async def test_frozen_takes_no_step_and_resumes(lab: Any) -> None:
+async def test_frozen_takes_no_step_and_resumes(lab: Lab) -> None:
     """Freezing stops the agent and a child that left its group; resuming lets both go on."""
     process = await lab.python(BUSY)
     left = int((await lab.hears("\n")).split()[1])
@@ -140,7 +142,7 @@ async def test_frozen_takes_no_step_and_resumes(lab: Any) -> None:
         await state(pid, psutil.STATUS_SLEEPING, psutil.STATUS_RUNNING)
 
 
-async def test_a_frozen_process_can_be_stopped_and_takes_no_step_before_it_ends(lab: Any) -> None:
+async def test_a_frozen_process_can_be_stopped_and_takes_no_step_before_it_ends(lab: Lab) -> None:
     """A stop wakes what was frozen only to end it."""
     process = await lab.python("import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.01)")
     await lab.hears("ready")
@@ -152,13 +154,14 @@ async def test_a_frozen_process_can_be_stopped_and_takes_no_step_before_it_ends(
     process.resume()
 
 
-async def test_a_check_that_ends_in_time_gives_its_exit(lab: Any) -> None:
+async def test_a_check_that_ends_in_time_gives_its_exit(lab: Lab) -> None:
     """`run` is start and wait in one."""
     end = await run(lab.launch("sh", "-c", "echo checked; exit 1"), timeout=60, clock=SystemClock())
-    assert (end.code, lab.output.read_text()) == (1, "checked\n")
+    assert end.code == 1
+    assert lab.output.read_text() == "checked\n"
 
 
-async def test_a_check_that_hangs_is_stopped_at_its_timeout(lab: Any) -> None:
+async def test_a_check_that_hangs_is_stopped_at_its_timeout(lab: Lab) -> None:
     """The time-out comes from the given clock, and nothing of the check is left."""
     clock = ManualClock()
     task = asyncio.create_task(run(lab.launch("sh", "-c", "echo $$; exec sleep 1000"), timeout=600, clock=clock))
@@ -172,7 +175,7 @@ async def test_a_check_that_hangs_is_stopped_at_its_timeout(lab: Any) -> None:
     assert not psutil.pid_exists(int(lab.output.read_text()))
 
 
-async def test_a_cancelled_check_is_ended(lab: Any) -> None:
+async def test_a_cancelled_check_is_ended(lab: Lab) -> None:
     """Cancelling `run` returns only when the check is dead."""
     task = asyncio.create_task(run(lab.launch("sh", "-c", "echo $$; exec sleep 1000"), clock=SystemClock()))
     while not (lab.output.exists() and lab.output.stat().st_size):
@@ -183,7 +186,7 @@ async def test_a_cancelled_check_is_ended(lab: Any) -> None:
     assert not psutil.pid_exists(int(lab.output.read_text()))
 
 
-async def test_ctrl_c_in_the_terminal_does_not_reach_the_agent(lab: Any) -> None:
+async def test_ctrl_c_in_the_terminal_does_not_reach_the_agent(lab: Lab) -> None:
     """Neither the shim nor the agent is in our session, where the terminal sends its signals."""
     process = await lab.shell("exec sleep 1000")
     shim = psutil.Process(process.pid).ppid()

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 from unstuck.processes import is_ours, until_over
 from unstuck.processes.shim.table import FORKS
@@ -55,7 +56,7 @@ def helper_of(process: Any) -> psutil.Process:
     return parent
 
 
-async def test_each_helper_is_alone_in_its_session(lab: Any) -> None:
+async def test_each_helper_is_alone_in_its_session(lab: Lab) -> None:
     """Two agents at once: their helpers come from one process, and no signal to one's group reaches anybody else."""
     one, two = await asyncio.gather(lab.shell("sleep 1000"), lab.shell("sleep 1000"))
     helpers = {helper_of(one), helper_of(two)}
@@ -65,7 +66,7 @@ async def test_each_helper_is_alone_in_its_session(lab: Any) -> None:
     assert {os.getsid(helper.pid) for helper in helpers} == {helper.pid for helper in helpers}
 
 
-async def test_a_helper_has_nothing_of_the_others(lab: Any) -> None:
+async def test_a_helper_has_nothing_of_the_others(lab: Lab) -> None:
     """A helper holds no pipe of another's: each hears at once when its own supervisor hangs up."""
     await lab.shell("sleep 1000")
     first, second = [helper_of(await lab.shell("sleep 1000")) for _ in range(2)]
@@ -77,7 +78,7 @@ async def test_a_helper_has_nothing_of_the_others(lab: Any) -> None:
     assert not [pipe for pipe in pipes[1] if pipe.startswith("socket:")]
 
 
-async def test_it_may_be_killed_at_any_time(lab: Any) -> None:
+async def test_it_may_be_killed_at_any_time(lab: Lab) -> None:
     """Killed by an agent: who works goes on, is still known as ours and stopped in order; the next start succeeds."""
     running = await lab.shell("sleep 1000 & echo $!; wait")
     grandchild = int(await lab.hears("\n"))
@@ -93,7 +94,7 @@ async def test_it_may_be_killed_at_any_time(lab: Any) -> None:
     assert forks_of(os.getpid()).is_running()
 
 
-async def test_it_may_be_stopped(lab: Any) -> None:
+async def test_it_may_be_stopped(lab: Lab) -> None:
     """Stopped by an agent (SIGSTOP), it is woken by the next start."""
     await (await lab.shell("true")).wait()
     forks = forks_of(os.getpid())
@@ -104,7 +105,7 @@ async def test_it_may_be_stopped(lab: Any) -> None:
     assert forks_of(os.getpid()) == forks
 
 
-async def test_it_is_not_taken_for_a_helper(lab: Any) -> None:
+async def test_it_is_not_taken_for_a_helper(lab: Lab) -> None:
     """Clearing up behind a helper that was killed ends the agent's family, and not what forks the other helpers."""
     process = await lab.shell("sleep 1000 & wait")
     forks = forks_of(os.getpid())
@@ -131,7 +132,9 @@ def supervised(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]
 
 
 @pytest.mark.parametrize("killed", [False, True])
-async def test_nothing_stays_behind_a_supervisor(supervised: Any, killed: bool) -> None:
+async def test_nothing_stays_behind_a_supervisor(
+    supervised: Callable[..., subprocess.Popen[str]], killed: bool
+) -> None:
     """Whether it ends or is killed: its helpers, and what forks them, end with it."""
     supervisor = supervised()
     supervisor.stdout.readline()
@@ -145,12 +148,13 @@ async def test_nothing_stays_behind_a_supervisor(supervised: Any, killed: bool) 
         assert await until_over(process.pid, partial(is_over, process), 30)
 
 
-async def test_a_copy_of_a_supervisor_gets_its_own(supervised: Any) -> None:
+async def test_a_copy_of_a_supervisor_gets_its_own(supervised: Callable[..., subprocess.Popen[str]]) -> None:
     """A program that forks itself: both start agents, and the end of the copy takes nothing from the parent."""
     supervisor = supervised("copied")
     first = supervisor.stdout.readline()
     said, errors = await asyncio.to_thread(supervisor.communicate, "\n" * 4)
-    assert (supervisor.returncode, errors) == (0, "")
+    assert supervisor.returncode == 0
+    assert errors == ""
     *both, last = said.splitlines(keepends=True)
     assert first == last
     assert [forks == first for forks in sorted(both, key=first.__ne__)] == [True, False]

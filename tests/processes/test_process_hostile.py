@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 
 def is_gone(pid: int) -> bool:
@@ -19,7 +20,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-async def test_one_that_has_stopped_itself_may_still_end_politely(lab: Any) -> None:
+async def test_one_that_has_stopped_itself_may_still_end_politely(lab: Lab) -> None:
     """SIGSTOP by its own hand: a stop wakes it after its signal, so that its own handler runs instead of a kill."""
     process = await lab.python(
         "import os, signal, sys\n"
@@ -31,12 +32,15 @@ async def test_one_that_has_stopped_itself_may_still_end_politely(lab: Any) -> N
         await lab.turn()
     await process.stop(interrupt=60, terminate=60)
     end = await process.wait()
-    assert (end.code, end.receipt.alive) == (5, ())
+    assert end.code == 5
+    assert end.receipt.alive == ()
     assert b"tidied up" in lab.output.read_bytes()
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-async def test_one_that_stops_its_helper_is_stopped_with_it(lab: Any, at_once: bool, monkeypatch: Any) -> None:
+async def test_one_that_stops_its_helper_is_stopped_with_it(
+    lab: Lab, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SIGSTOP to its helper, even before that has said that the agent runs: a stop wakes it, and ends them both."""
     monkeypatch.setattr("unstuck.processes.runner._MARGIN", 0.5 if at_once else 60)
     told = lab.directory / "told"
@@ -55,7 +59,7 @@ async def test_one_that_stops_its_helper_is_stopped_with_it(lab: Any, at_once: b
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-async def test_one_that_kills_its_helper_is_over(lab: Any, at_once: bool) -> None:
+async def test_one_that_kills_its_helper_is_over(lab: Lab, at_once: bool) -> None:
     """SIGKILL to its helper, even before that has said that the agent runs: the attempt ends, with all it started."""
     told = lab.directory / "told"
     waits = "" if at_once else f"while ! test -e {told}; do sleep 0.01; done;"
@@ -63,21 +67,23 @@ async def test_one_that_kills_its_helper_is_over(lab: Any, at_once: bool) -> Non
     told.touch()
     end = await process.wait()
     left = int((lab.directory / "left").read_text())
-    assert (end.code, end.signal) == (None, signal.SIGKILL)
+    assert end.code is None
+    assert end.signal == signal.SIGKILL
     assert {process.pid, left} <= {pid for pid, _, _ in end.receipt.ended}
     assert is_gone(left)
 
 
-async def test_it_may_end_behind_a_helper_that_it_has_stopped(lab: Any) -> None:
+async def test_it_may_end_behind_a_helper_that_it_has_stopped(lab: Lab) -> None:
     """SIGSTOP to its helper, then its own end: both its exit and its last words are still told."""
     process = await lab.shell("echo ready; while [ ! -e go ]; do sleep 0.01; done; kill -STOP $PPID; echo last; exit 3")
     await lab.hears("ready")
     (lab.directory / "go").touch()
     end = await asyncio.wait_for(process.wait(), 30)
-    assert (end.code, lab.output.read_bytes()) == (3, b"ready\nlast\n")
+    assert end.code == 3
+    assert lab.output.read_bytes() == b"ready\nlast\n"
 
 
-async def test_one_that_is_traced_is_killed(lab: Any) -> None:
+async def test_one_that_is_traced_is_killed(lab: Lab) -> None:
     """Stopped under a tracer of its own, deaf to every signal but the last: it is ended with its tracer."""
     process = await lab.python(
         "import ctypes, os, signal, time\n"
@@ -98,15 +104,17 @@ async def test_one_that_is_traced_is_killed(lab: Any) -> None:
     assert is_gone(traced.pid)
 
 
-async def test_its_output_file_may_be_deleted_while_it_runs(lab: Any) -> None:
+async def test_its_output_file_may_be_deleted_while_it_runs(lab: Lab) -> None:
     """An agent that deletes the file its output goes to is still heard and its end still told."""
     process = await lab.shell(f"echo one; rm {lab.output}; echo two; exit 3")
     end = await process.wait()
-    assert (end.code, end.bytes, end.lost) == (3, 8, "")
+    assert end.code == 3
+    assert end.bytes == 8
+    assert end.lost == ""
     assert not lab.output.exists()
 
 
-async def test_its_directory_may_be_deleted_while_it_runs(lab: Any) -> None:
+async def test_its_directory_may_be_deleted_while_it_runs(lab: Lab) -> None:
     """An agent that deletes the directory it works in ends like any other."""
     (lab.directory / "work").mkdir()
     launch = lab.launch("sh", "-c", "rmdir ../work; pwd -P || true; echo after; exit 4")
@@ -119,7 +127,7 @@ def _fields(launch: Any) -> dict[str, Any]:
     return {name: getattr(launch, name) for name in launch.__slots__}
 
 
-async def test_it_may_make_a_terminal_of_its_own(lab: Any) -> None:
+async def test_it_may_make_a_terminal_of_its_own(lab: Lab) -> None:
     """A program that runs under a terminal it opened itself, in a session of its own, is ended with it."""
     process = await lab.python(
         "import os, pty, signal, time\n"
@@ -135,7 +143,7 @@ async def test_it_may_make_a_terminal_of_its_own(lab: Any) -> None:
     assert is_gone(child)
 
 
-async def test_a_storm_of_zombies_is_no_end(lab: Any) -> None:
+async def test_a_storm_of_zombies_is_no_end(lab: Lab) -> None:
     """An agent with 300 children that have ended and that it never takes leave of: none is left when it is stopped."""
     process = await lab.python(
         "import os, time\n"

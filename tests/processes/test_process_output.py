@@ -7,15 +7,15 @@ import os
 import stat
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.processes.conftest import Lab
 
 from unstuck.processes.shim.output import Output
 from unstuck.processes.shim.wire import Loop, Reports
 
 
-async def test_binary_output_is_kept_byte_for_byte(lab: Any) -> None:
+async def test_binary_output_is_kept_byte_for_byte(lab: Lab) -> None:
     """Bytes that are no text in any encoding arrive unchanged, and nobody else may read them."""
     source = lab.directory / "source"
     source.write_bytes(bytes(range(256)) * 4096 + b"\xff\xfe\x00no newline")
@@ -25,13 +25,15 @@ async def test_binary_output_is_kept_byte_for_byte(lab: Any) -> None:
     assert stat.S_IMODE(lab.output.stat().st_mode) == 0o600
 
 
-async def test_one_line_of_ten_megabytes(lab: Any) -> None:
+async def test_one_line_of_ten_megabytes(lab: Lab) -> None:
     """A line without end neither stops the reader nor is lost."""
     end = await (await lab.shell("head -c 10485760 /dev/zero")).wait()
-    assert (end.code, end.bytes, lab.output.stat().st_size) == (0, 10 * 2**20, 10 * 2**20)
+    assert end.code == 0
+    assert end.bytes == 10 * 2**20
+    assert lab.output.stat().st_size == 10 * 2**20
 
 
-async def test_a_flood_keeps_its_first_and_its_last_half(lab: Any) -> None:
+async def test_a_flood_keeps_its_first_and_its_last_half(lab: Lab) -> None:
     """Beyond the limit the middle is left out, with a line that says how much; what comes last begins with a line."""
     source = lab.directory / "source"
     source.write_bytes(b"".join(b"%07d\n" % number for number in range(400_000)))
@@ -59,33 +61,35 @@ def test_a_flood_takes_no_more_memory_than_is_kept_of_it(tmp_path: Path, size: i
     assert (tmp_path / "output").stat().st_size < 2 * keep + 100
 
 
-async def test_output_at_the_limit_is_whole(lab: Any) -> None:
+async def test_output_at_the_limit_is_whole(lab: Lab) -> None:
     """Exactly as many bytes as are allowed are kept without a marker."""
     await (await lab.start(lab.launch("printf", "0123456789", limit=10))).wait()
     assert lab.output.read_bytes() == b"0123456789"
 
 
-async def test_errors_and_output_share_one_stream_in_order(lab: Any) -> None:
+async def test_errors_and_output_share_one_stream_in_order(lab: Lab) -> None:
     """What was printed to standard error stands where it was printed."""
     await (await lab.shell("echo one; echo two >&2; echo three")).wait()
     assert lab.output.read_text() == "one\ntwo\nthree\n"
 
 
-async def test_progress_shows_the_end_of_what_was_printed(lab: Any) -> None:
+async def test_progress_shows_the_end_of_what_was_printed(lab: Lab) -> None:
     """The preview counts all bytes and holds at most the last 4 KB, whatever they are."""
     await (await lab.shell("head -c 100000 /dev/zero; printf '\\377last'")).wait()
     assert await lab.hears("last") == "\0" * 4091 + "\ufffdlast"
     assert lab.total == 100_005
 
 
-async def test_a_full_disk_is_told_and_ends_nothing(lab: Any) -> None:
+async def test_a_full_disk_is_told_and_ends_nothing(lab: Lab) -> None:
     """Where output cannot be written the agent still runs to its end, and the exit says what was lost."""
     lab.output = Path("/dev/full")
     end = await (await lab.shell("echo lost; exit 4")).wait()
-    assert (end.code, end.bytes, end.lost) == (4, 5, "No space left on device")
+    assert end.code == 4
+    assert end.bytes == 5
+    assert end.lost == "No space left on device"
 
 
-async def test_last_words_after_a_stop_are_kept(lab: Any) -> None:
+async def test_last_words_after_a_stop_are_kept(lab: Lab) -> None:
     """What an agent prints while it obeys a stop is in its output."""
     process = await lab.shell("trap 'echo goodbye; exit 0' INT; echo ready; while :; do sleep 0.05; done")
     await lab.hears("ready")
@@ -115,7 +119,7 @@ def test_a_supervisor_that_stands_still_does_not_stop_the_reports() -> None:
     os.close(writing)
 
 
-async def test_a_child_may_finish_its_sentence_after_the_agent_has_exited(lab: Any) -> None:
+async def test_a_child_may_finish_its_sentence_after_the_agent_has_exited(lab: Lab) -> None:
     """What a background child prints just after its parent's end is kept before it is swept away."""
     await (await lab.shell("me=$$; (while kill -0 $me 2>&-; do :; done; echo last words) & exit 0")).wait()
     assert lab.output.read_text() == "last words\n"

@@ -6,11 +6,11 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.processes.conftest import Lab
 
 from unstuck.processes.shim.output import Output
 from unstuck.text import redact, set_secret_values
@@ -37,7 +37,8 @@ def written(path: Path, chunks: list[bytes], limit: int = 1 << 30) -> bytes:
     for chunk in chunks:
         output.add(chunk)
     output.close()
-    assert (output.start, output.end) == (0, path.stat().st_size)
+    assert output.start == 0
+    assert output.end == path.stat().st_size
     return path.read_bytes()
 
 
@@ -90,7 +91,7 @@ def test_a_long_output_takes_little_memory(tmp_path: Path) -> None:
     assert (tmp_path / "out").stat().st_size == 80 * 50_000
 
 
-async def test_a_real_agent_prints_its_environment(lab: Any) -> None:
+async def test_a_real_agent_prints_its_environment(lab: Lab) -> None:
     """A program that prints every variable, one of them secret, leaves its name and not its value in the file."""
     launch = lab.launch("sh", "-c", 'printf "before %s" "$MY_TOKEN"; printf " after %s\\n" "$MY_TOKEN"; env')
     launch = type(launch)(
@@ -104,4 +105,5 @@ async def test_a_real_agent_prints_its_environment(lab: Any) -> None:
     assert said.startswith("before [redacted] after [redacted]\n")
     assert "MY_TOKEN=[redacted]\n" in said
     assert VALUE not in said
-    assert (end.start, end.end) == (0, lab.output.stat().st_size)
+    assert end.start == 0
+    assert end.end == lab.output.stat().st_size

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Launch, Process, clean_environment, is_alive
 
 
-async def test_nothing_runs_before_its_identity_is_logged(lab: Any) -> None:
+async def test_nothing_runs_before_its_identity_is_logged(lab: Lab) -> None:
     """The agent's first act comes after `spawned` has returned, with the start time the system itself gives."""
     log = lab.directory / "log"
     seen: list[tuple[int, float]] = []
@@ -30,15 +30,17 @@ async def test_nothing_runs_before_its_identity_is_logged(lab: Any) -> None:
     assert seen == [(process.pid, process.start_time)]
 
 
-async def test_the_process_has_its_own_session_directory_and_environment(lab: Any) -> None:
+async def test_the_process_has_its_own_session_directory_and_environment(lab: Lab) -> None:
     """A program gets exactly the directory and environment it was given, and no terminal of ours."""
     process = await lab.start(lab.launch("sh", "-c", "pwd; echo $COLOUR; ps -o sid= -p $$", COLOUR="blue\udce9"))
     await process.wait()
     where, colour, session = lab.output.read_bytes().split(b"\n")[:3]
-    assert (where, colour, int(session)) == (os.fsencode(lab.directory), b"blue\xe9", process.pid)
+    assert where == os.fsencode(lab.directory)
+    assert colour == b"blue\xe9"
+    assert int(session) == process.pid
 
 
-async def test_a_prompt_is_read_from_its_file(lab: Any) -> None:
+async def test_a_prompt_is_read_from_its_file(lab: Lab) -> None:
     """A prompt too long for an argument comes through standard input, whole."""
     prompt = lab.directory / "prompt"
     prompt.write_text("word " * 100_000)
@@ -47,13 +49,13 @@ async def test_a_prompt_is_read_from_its_file(lab: Any) -> None:
     assert lab.output.read_bytes() == prompt.read_bytes()
 
 
-async def test_without_a_prompt_file_standard_input_is_at_its_end(lab: Any) -> None:
+async def test_without_a_prompt_file_standard_input_is_at_its_end(lab: Lab) -> None:
     """A program that asks for input does not wait for a keyboard that nobody sits at."""
     process = await lab.start(lab.launch("cat"))
     assert (await process.wait()).code == 0
 
 
-async def test_signals_that_the_shim_ignores_are_not_ignored_by_the_agent(lab: Any) -> None:
+async def test_signals_that_the_shim_ignores_are_not_ignored_by_the_agent(lab: Lab) -> None:
     """A pipeline still ends by SIGPIPE: dispositions of the shim are not inherited."""
     process = await lab.shell("kill -PIPE $$; echo survived")
     assert (await process.wait()).signal == 13
@@ -69,7 +71,7 @@ async def test_signals_that_the_shim_ignores_are_not_ignored_by_the_agent(lab: A
         ("sh", "gone", "sh: working directory .*gone: No such file or directory"),
     ],
 )
-async def test_what_cannot_be_started_is_one_clear_line(lab: Any, command: str, directory: str, reason: str) -> None:
+async def test_what_cannot_be_started_is_one_clear_line(lab: Lab, command: str, directory: str, reason: str) -> None:
     """A wrong program or directory names itself and the reason, and leaves no process."""
     (lab.directory / "plain").write_text("#!/bin/sh\n")
     orphan = lab.directory / "orphan"
@@ -83,7 +85,7 @@ async def test_what_cannot_be_started_is_one_clear_line(lab: Any, command: str, 
     assert not set(lab.left()) - before
 
 
-async def test_a_script_without_its_first_line_says_what_it_needs(lab: Any) -> None:
+async def test_a_script_without_its_first_line_says_what_it_needs(lab: Lab) -> None:
     """A program without a shebang is refused with the reason, and so is an argument of a megabyte."""
     script = lab.directory / "script"
     script.write_text("echo hello\n", encoding="utf-8")
@@ -97,7 +99,7 @@ async def test_a_script_without_its_first_line_says_what_it_needs(lab: Any) -> N
     assert lab.output.read_bytes() == b"999\n"
 
 
-async def test_a_program_that_cannot_be_run_does_not_hide_the_next_on_path(lab: Any) -> None:
+async def test_a_program_that_cannot_be_run_does_not_hide_the_next_on_path(lab: Lab) -> None:
     """A script whose interpreter was removed stands first on PATH: the one after it is run, as a shell's exec does."""
     for folder, first_line in (("stale", "#!/no/such/interpreter"), ("good", "#!/bin/sh")):
         script = lab.directory / folder / "agent"
@@ -112,14 +114,14 @@ async def test_a_program_that_cannot_be_run_does_not_hide_the_next_on_path(lab: 
     assert lab.output.read_bytes() == b"here\n"
 
 
-async def test_an_output_file_that_cannot_be_opened_is_said(lab: Any) -> None:
+async def test_an_output_file_that_cannot_be_opened_is_said(lab: Lab) -> None:
     """A missing directory for the output is named before anything runs."""
     launch = Launch(command=("sh",), cwd=lab.directory, environment={}, output=lab.directory / "no" / "where")
     with pytest.raises(AgentNotFound, match=r"cannot start sh: .*/no/where: No such file or directory"):
         await Process.start(launch)
 
 
-async def test_a_log_that_fails_keeps_the_agent_from_running(lab: Any) -> None:
+async def test_a_log_that_fails_keeps_the_agent_from_running(lab: Lab) -> None:
     """Where `spawned` raises, the agent has done nothing and is gone."""
     spawned_as: list[tuple[int, float]] = []
 
@@ -133,7 +135,7 @@ async def test_a_log_that_fails_keeps_the_agent_from_running(lab: Any) -> None:
     assert not (lab.directory / "acted").exists()
 
 
-async def test_cancelling_a_start_leaves_no_process(lab: Any) -> None:
+async def test_cancelling_a_start_leaves_no_process(lab: Lab) -> None:
     """Somebody who gives up while an agent starts has nothing to clear away."""
     reached: asyncio.Future[tuple[int, float]] = asyncio.get_running_loop().create_future()
 
@@ -151,7 +153,7 @@ async def test_cancelling_a_start_leaves_no_process(lab: Any) -> None:
     assert not (lab.directory / "acted").exists()
 
 
-async def test_a_large_environment_arrives_whole(lab: Any) -> None:
+async def test_a_large_environment_arrives_whole(lab: Lab) -> None:
     """An order larger than a pipe holds neither blocks nor is cut."""
     process = await lab.start(lab.launch("sh", "-c", "printf %s $BIG | wc -c", BIG="x" * 100_000))
     await process.wait()

@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.processes.conftest import Lab
 
 from unstuck.processes import end_survivors, is_alive, survivors
 from unstuck.processes.shim.table import TAG, tagged
@@ -93,19 +94,20 @@ async def test_a_loop_that_ends_takes_its_agents_with_it(tmp_path: Path) -> None
     await_death(agent)
 
 
-async def test_wait_returns_when_the_shim_is_killed(lab: Any) -> None:
+async def test_wait_returns_when_the_shim_is_killed(lab: Lab) -> None:
     """Without its shim an agent is ended together with what left its session, and waiting does not hang."""
     process = await lab.shell("setsid sleep 1000 & echo left $!; sleep 1000")
     left = int((await lab.hears("\n")).split()[1])
     os.kill(psutil.Process(process.pid).ppid(), signal.SIGKILL)
     end = await process.wait()
-    assert (end.code, end.signal) == (None, 9)
+    assert end.code is None
+    assert end.signal == 9
     assert {process.pid, left} <= {pid for pid, _, _ in end.receipt.ended}
     await_death(left)
     assert not is_alive(process.pid, process.start_time)
 
 
-async def test_a_shim_that_stands_still_is_ended_with_its_agent(lab: Any, deaf_survivors_ended_soon: None) -> None:
+async def test_a_shim_that_stands_still_is_ended_with_its_agent(lab: Lab, deaf_survivors_ended_soon: None) -> None:
     """Survivors of a dead run are found with their shim, even one that hears nothing any more."""
     process = await lab.shell("trap '' TERM; echo ready; while :; do sleep 0.02; done")
     await lab.hears("ready")
@@ -240,7 +242,7 @@ def test_who_hops_away_under_the_look_is_found(tmp_path: Path) -> None:
     await_death(left)
 
 
-async def test_stopping_one_leaves_the_others_alone(lab: Any) -> None:
+async def test_stopping_one_leaves_the_others_alone(lab: Lab) -> None:
     """Of several processes side by side only the one that is stopped ends."""
     processes = [await lab.shell("exec sleep 1000") for _ in range(3)]
     await processes[0].stop()

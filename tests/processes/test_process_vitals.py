@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 import psutil
+from tests.processes.conftest import Lab
 
 from unstuck.processes import Vitals, sample
 
@@ -32,7 +33,7 @@ def looked(process: Any) -> Vitals:
     return seen
 
 
-async def test_the_work_of_a_child_that_left_the_session_counts(lab: Any) -> None:
+async def test_the_work_of_a_child_that_left_the_session_counts(lab: Lab) -> None:
     """A grandchild in a session of its own uses the processor: the whole family's time tells."""
     process = await lab.python(BUSY)
     await lab.hears("worked")
@@ -42,7 +43,7 @@ async def test_the_work_of_a_child_that_left_the_session_counts(lab: Any) -> Non
     assert not seen.stopped
 
 
-async def test_an_orphan_that_has_ended_is_not_forgotten(lab: Any) -> None:
+async def test_an_orphan_that_has_ended_is_not_forgotten(lab: Lab) -> None:
     """What a child used before it ended still counts, also when its parent had gone before it."""
     script = "(exec 3>&1; (i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo worked) &) ; exec sleep 1000"
     process = await lab.shell(script)
@@ -54,7 +55,7 @@ async def test_an_orphan_that_has_ended_is_not_forgotten(lab: Any) -> None:
     assert seen.cpu > 0.01
 
 
-async def test_bytes_are_counted_for_each(lab: Any) -> None:
+async def test_bytes_are_counted_for_each(lab: Lab) -> None:
     """Reading and writing shows, also where no processor time to speak of is used."""
     process = await lab.python(MOVING)
     await lab.hears("moved")
@@ -63,7 +64,7 @@ async def test_bytes_are_counted_for_each(lab: Any) -> None:
     assert seen.moved[process.pid] > 2_000_000
 
 
-async def test_a_stopped_family_is_seen_as_stopped(lab: Any) -> None:
+async def test_a_stopped_family_is_seen_as_stopped(lab: Lab) -> None:
     """SIGSTOP to every process of an agent shows; to some of them it does not."""
     process = await lab.shell("sleep 1000 & echo ready; wait")
     await lab.hears("ready")
@@ -77,7 +78,7 @@ async def test_a_stopped_family_is_seen_as_stopped(lab: Any) -> None:
     assert looked(process).stopped
 
 
-async def test_a_process_that_is_gone_or_another_is_not_looked_at(lab: Any) -> None:
+async def test_a_process_that_is_gone_or_another_is_not_looked_at(lab: Lab) -> None:
     """A number that belongs to somebody else by now gives nothing."""
     process = await lab.shell("exit 0")
     await process.wait()

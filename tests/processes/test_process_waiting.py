@@ -69,7 +69,8 @@ async def test_a_deaf_child_that_hides_is_still_known_once_its_parent_has_ended(
         hidden = psutil.Process(int(agent.stdout.readline()))
         receipt = await end_survivors([(agent.pid, psutil.Process(agent.pid).create_time())])
         ended = {pid: how for pid, _, how in receipt.ended}
-        assert (ended[agent.pid], ended[hidden.pid]) == ("terminated", "killed")
+        assert ended[agent.pid] == "terminated"
+        assert ended[hidden.pid] == "killed"
         assert receipt.alive == ()
         assert not hidden.is_running() or hidden.status() == psutil.STATUS_ZOMBIE
         assert agent.wait() == -signal.SIGTERM

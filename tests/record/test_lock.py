@@ -52,10 +52,12 @@ def test_a_second_run_is_refused_and_told_by_whom(tmp_path: Path) -> None:
     with other_run(path) as holder:
         with pytest.raises(ProjectLocked, match=str(holder.pid)) as refused:
             ProjectLock(path).acquire()
-        assert (refused.value.lock, refused.value.pid) == (path, holder.pid)
+        assert refused.value.lock == path
+        assert refused.value.pid == holder.pid
         said = read_holder(path)
         assert said is not None
-        assert (said.pid, said.run) == (holder.pid, "r-other")
+        assert said.pid == holder.pid
+        assert said.run == "r-other"
         assert said.started == psutil.Process(holder.pid).create_time()
 
 
@@ -69,7 +71,8 @@ def test_kill_9_frees_the_lock_although_its_programs_live_on(tmp_path: Path) -> 
             assert lock.held
             said = read_holder(path)
             assert said is not None
-            assert (said.pid, said.run) == (os.getpid(), "r-mine")
+            assert said.pid == os.getpid()
+            assert said.run == "r-mine"
 
 
 def test_a_released_lock_can_be_taken_again(tmp_path: Path) -> None:
@@ -86,7 +89,8 @@ def test_a_released_lock_can_be_taken_again(tmp_path: Path) -> None:
     first.release()
     assert read_holder(path) is None
     second.acquire()
-    assert (first.held, second.held) == (False, True)
+    assert first.held is False
+    assert second.held is True
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     second.release()
 

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.record.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.record.log import LINE_LIMIT, START, Position, holds, read_lines, verify
@@ -22,9 +22,6 @@ from unstuck.record.writer import LogWriter
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 
 def body(**fields: object) -> bytes:
@@ -81,7 +78,8 @@ async def test_waiting_ends_when_the_record_is_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     log = LogWriter.open(path)
     seq = log.append(body(event="a"))
-    assert (seq, log.end.seq) == (1, 0)
+    assert seq == 1
+    assert log.end.seq == 0
     await log.durable(seq)
     assert log.end.seq == 1
     assert [line.seq for line in read_lines(path)] == [1]
@@ -150,7 +148,8 @@ async def test_a_reopened_log_goes_on_where_it_ended(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     await write(path, body(event="a"))
     log = LogWriter.open(path)
-    assert (log.end.seq, log.repaired) == (1, None)
+    assert log.end.seq == 1
+    assert log.repaired is None
     assert log.append(body(event="b")) == 2
     await log.close()
     assert verify(path).records == 2

@@ -12,16 +12,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.record.log import read_lines, verify
 from unstuck.record.writer import LogWriter
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 ROOM = 1 << 30
 
@@ -59,12 +56,16 @@ async def test_what_is_pending_waits_for_room_and_is_then_recorded(tmp_path: Pat
     disk.room, disk.full = 20, error
     first = asyncio.ensure_future(log.durable(log.append(b'{"event":"first"}')))
     assert await heard.next() == log.held == f"{log.path}: {os.strerror(error)}"
-    assert (log.path.stat().st_size, log.end.seq, first.done()) == (size, 1, False)
+    assert log.path.stat().st_size == size
+    assert log.end.seq == 1
+    assert not first.done()
     second = asyncio.ensure_future(log.durable(log.append(b'{"event":"second"}')))
     disk.room = ROOM
     log.retry()
     await asyncio.gather(first, second)
-    assert (log.held, log.failure, heard.said[-1]) == ("", "", "")
+    assert log.held == ""
+    assert log.failure == ""
+    assert heard.said[-1] == ""
     await log.close()
     assert [json.loads(line.raw)["event"] for line in read_lines(log.path)] == ["safe", "first", "second"]
 
@@ -106,7 +107,8 @@ async def test_whoever_gives_up_waiting_for_room_ends_the_log(tmp_path: Path, di
         await log.close()
     disk.room = ROOM
     again = LogWriter.open(log.path)
-    assert (again.repaired, again.append(b'{"event":"again"}')) == (None, 2)
+    assert again.repaired is None
+    assert again.append(b'{"event":"again"}') == 2
     await again.close()
     assert verify(log.path).records == 2
 
@@ -199,4 +201,5 @@ def filling(path: Path, limit) -> Iterator[tuple[str, subprocess.Popen[str]]]:  
     limit(child.pid)
     yield child.stdout.readline().strip(), child
     said, _ = child.communicate("\n", timeout=60)
-    assert (said, child.returncode) == ("True\n", 0)
+    assert said == "True\n"
+    assert child.returncode == 0

@@ -8,9 +8,9 @@ import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Disk
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Task
@@ -23,9 +23,6 @@ from unstuck.record.log import framed, verify
 from unstuck.record.records import read_records
 from unstuck.record.writer import LogWriter
 from unstuck.text import Clean
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 SECTOR = 512
 FIRST, LAST = 7, 30

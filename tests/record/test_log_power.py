@@ -7,17 +7,14 @@ import random
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordWriteFailed
 from unstuck.record import writer
 from unstuck.record.log import read_lines, verify
 from unstuck.record.writer import LogWriter
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 SECTOR = 512
 MARK = re.compile(rb'"safe":\d+,"crc":"\w{8}"}\n')

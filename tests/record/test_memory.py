@@ -30,7 +30,9 @@ def tried(memory: Memory, approach: str, outcome: str, *, signature: str = "s1",
 def test_a_new_project_remembers_nothing(tmp_path: Path) -> None:
     """Without a file everything is empty and nothing is created."""
     memory = reloaded(tmp_path / "memory.jsonl")
-    assert (len(memory), memory.skipped, memory.entries()) == (0, 0, ())
+    assert len(memory) == 0
+    assert memory.skipped == 0
+    assert memory.entries() == ()
     assert memory.failed("s") == frozenset()
     assert not memory.path.exists()
 
@@ -57,7 +59,9 @@ def test_what_one_run_learns_the_next_one_knows(tmp_path: Path) -> None:
     assert later.entries() == memory.entries()
     assert [entry.kind for entry in later.entries()] == ["rule", "answer", "insight", "approach"]
     insight = later.entries("insight", signature="s1")[0]
-    assert (insight.note, insight.task, insight.run) == ("uses UTC", "t", "r")
+    assert insight.note == "uses UTC"
+    assert insight.task == "t"
+    assert insight.run == "r"
     assert later.entries("insight", signature="s2") == ()
     assert later.entries("rule")[0].when == "2026-11-20T10:00:00Z"
     assert memory.path.stat().st_mode & 0o777 == 0o600
@@ -92,7 +96,8 @@ def test_a_bad_line_is_skipped_and_counted(tmp_path: Path, bad: bytes) -> None:
     good = memory.path.read_bytes()
     memory.path.write_bytes(good + bad + good)
     memory.load()
-    assert (len(memory), memory.skipped) == (2, 1)
+    assert len(memory) == 2
+    assert memory.skipped == 1
 
 
 def test_a_torn_line_does_not_swallow_the_next(tmp_path: Path) -> None:
@@ -102,7 +107,8 @@ def test_a_torn_line_does_not_swallow_the_next(tmp_path: Path) -> None:
     memory.path.write_bytes(memory.path.read_bytes()[:-10])
     tried(Memory(memory.path), "b", "failed")
     later = reloaded(memory.path)
-    assert (later.failed("s1"), later.skipped) == ({"b"}, 1)
+    assert later.failed("s1") == {"b"}
+    assert later.skipped == 1
 
 
 def test_texts_are_cleaned_on_the_way_in_and_out(tmp_path: Path) -> None:
@@ -123,7 +129,8 @@ def test_the_longest_texts_are_read_back(tmp_path: Path) -> None:
     long = "😀" * 100_000
     memory.remember(learnt("insight", signature=long, approach=long, cause=long, note=long, task=long, run=long))
     later = reloaded(memory.path)
-    assert (later.entries(), later.skipped) == (memory.entries(), 0)
+    assert later.entries() == memory.entries()
+    assert later.skipped == 0
     assert later.entries(signature=long) == later.entries()
 
 

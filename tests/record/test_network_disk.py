@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
@@ -15,9 +15,6 @@ from unstuck.record.lock import ProjectLock, read_holder
 from unstuck.record.mounts import mount_of, shared_risk
 from unstuck.record.records import read_records
 from unstuck.supervision.supervisor import Supervisor
-
-if TYPE_CHECKING:
-    from conftest import Said
 
 TABLE = r"""
 27 1 253:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -52,7 +49,8 @@ def test_the_innermost_and_latest_mount_counts(path: str, kind: str, network: bo
     """Names with blanks, mounts in mounts and over each other, and lines that make no sense."""
     mount = mount_of(Path(path), TABLE)
     assert mount is not None
-    assert (mount.kind, mount.is_network) == (kind, network)
+    assert mount.kind == kind
+    assert mount.is_network == network
 
 
 def test_no_table_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +99,9 @@ def test_the_doctor_says_it(folder: Path, said: Said, tmp_path: Path, monkeypatc
     on(tmp_path, tmp_path, monkeypatch, "nolock")
     code, out, _ = said("doctor", "--json")
     (row,) = [row for row in map(json.loads, out.splitlines()) if row["what"] == "record"]
-    assert (code, row["ok"], "network file system" in row["value"]) == (1, False, True)
+    assert code == 1
+    assert row["ok"] is False
+    assert "network file system" in row["value"]
 
 
 def test_a_holder_on_another_machine_is_named_with_it(tmp_path: Path) -> None:

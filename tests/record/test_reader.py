@@ -215,7 +215,10 @@ async def test_the_state_comes_from_the_snapshot_and_what_follows_it(
     for checked in (0, current.CHECKED):
         monkeypatch.setattr(current, "CHECKED", checked)
         state, damage = current_state(tmp_path)
-        assert (len(state.tasks), state.seq, damage, folded) == (50, 52, None, [51, 52])
+        assert len(state.tasks) == 50
+        assert state.seq == 52
+        assert damage is None
+        assert folded == [51, 52]
         folded.clear()
 
 
@@ -227,7 +230,8 @@ async def test_damage_before_the_snapshot_is_seen(tmp_path: Path) -> None:
     (tmp_path / LOG_NAME).write_bytes(raw)
     state, damage = current_state(tmp_path)
     assert damage is not None
-    assert (list(state.tasks), damage.line) == (["t0", "t1"], 3)
+    assert list(state.tasks) == ["t0", "t1"]
+    assert damage.line == 3
 
 
 # --- following --------------------------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from tests.conftest import Inside, Start
+from tests.record.conftest import Disk
 
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
@@ -24,9 +25,6 @@ from unstuck.record.records import read_records, replay
 from unstuck.supervision.coordinator import Coordinator, RunResult
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import Clean
-
-if TYPE_CHECKING:
-    from conftest import Disk
 
 ROOM = 1 << 30
 AGENT = 'echo $$ > "{0}/pid"; echo up > "{0}/up"; read word < "{0}/go"; echo done > result.txt'
@@ -174,7 +172,8 @@ async def test_nobody_there_ends_with_what_was_safe(tmp_path: Path, disk: Disk, 
     assert not agent.is_running()
     disk.room = ROOM
     state = replay(run.supervisor.core.journal.path)
-    assert (state.attempts["t.1"].state, state.gates) == ("live", {})
+    assert state.attempts["t.1"].state == "live"
+    assert state.gates == {}
     async with full(tmp_path, disk, clock, resume=run.supervisor.run) as again:
         await again.agent()
         await again.let_go()
@@ -276,7 +275,7 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("wait", ["600", "0.3"])
 def test_a_full_file_system_is_said_and_survived(
-    small: Path, tmp_path: Path, wait: str, start: Any, inside: Any
+    small: Path, tmp_path: Path, wait: str, start: Start, inside: Inside
 ) -> None:
     """A real agent fills the disk of a real run: a line says so; with room it succeeds, without it ends with 6."""
     script = tmp_path / "agent.sh"
@@ -293,7 +292,8 @@ def test_a_full_file_system_is_said_and_survived(
             break
     rest, errors = child.communicate(timeout=100)
     if wait == "600":
-        assert (child.returncode, errors) == (0, ""), "".join(seen) + rest
+        assert child.returncode == 0, "".join(seen) + rest
+        assert errors == "", "".join(seen) + rest
         assert "there is room on the disk again" in rest
         assert "withdrawn: there is room" in rest
     else:

@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
+
+from tests.conftest import Start
 
 from unstuck.agents.hooks.claude import observation
 from unstuck.clock import ManualClock
@@ -43,7 +44,7 @@ def holding(place: Path, secret: str) -> list[str]:
     return found
 
 
-def test_it_is_in_no_file_and_on_no_line(repo: Path, tmp_path: Path, start: Any) -> None:
+def test_it_is_in_no_file_and_on_no_line(repo: Path, tmp_path: Path, start: Start) -> None:
     """Log, output, prompts, reports, snapshot, memory, checkpoint notes, all that is printed: a commit id stays."""
     (tmp_path / "agent.sh").write_text(AGENT % {"commit": COMMIT})
     (tmp_path / "answers.yaml").write_text("- {gate: question, answer: choose, number: 1}\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task
@@ -75,11 +76,16 @@ async def test_a_failure_is_counted_with_how_far_it_got(story: Story) -> None:
         story.check(number)
         rung: Any = ("retry", "pivot", "retry")[number - 1]
         story.tell(e.DirectiveIssued(level=rung, line=10, climb=Climb()))
-        assert (story.row.count, story.row.rung) == (number, ("retry", "pivot", "pivot")[number - 1])
+        assert story.row.count == number
+        assert story.row.rung == ("retry", "pivot", "pivot")[number - 1]
     story.tell(e.GateOpened(gate="g1", type="stuck", context={"signature": IDENTITY}))
-    assert (story.row.rung, story.row.tasks, story.row.location) == ("asked", ("web",), "app.py:3")
+    assert story.row.rung == "asked"
+    assert story.row.tasks == ("web",)
+    assert story.row.location == "app.py:3"
     attempt = story.journal.head.attempts["web.1"]
-    assert (attempt.check, attempt.signature, attempt.seconds) == ("failed", IDENTITY, 2.0)
+    assert attempt.check == "failed"
+    assert attempt.signature == IDENTITY
+    assert attempt.seconds == 2.0
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,9 @@ async def test_a_failing_step_counts_too_and_tasks_are_named_within_bounds(story
         story.add(f"t{number}")
         story.tell(failed, f"t{number}", actor="agent")
     row = story.journal.head.signatures["abc-1"]
-    assert (row.count, len(row.tasks), row.headline) == (250, 200, "npm ERR! one")
+    assert row.count == 250
+    assert len(row.tasks) == 200
+    assert row.headline == "npm ERR! one"
 
 
 async def test_a_failing_step_says_what_went_wrong_and_where(tmp_path: Path, clock: ManualClock) -> None:
@@ -140,10 +148,11 @@ async def test_a_failing_step_says_what_went_wrong_and_where(tmp_path: Path, clo
         await session.step(failed)
         (row,) = supervisor.core.head.signatures.values()
     assert row.headline == "TypeError: unsupported operand type(s)"
-    assert (row.error_type, row.location) == ("TYPE_ERROR", "shop/cart.py:18")
+    assert row.error_type == "TYPE_ERROR"
+    assert row.location == "shop/cart.py:18"
 
 
-def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, said: Any) -> None:
+def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, said: Said) -> None:
     """One row with both runs' counts; what worked is taken from the memory where no run says it."""
 
     async def write() -> None:
@@ -164,6 +173,9 @@ def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, sa
     memory_file(folder.parent.parent).write_text(json.dumps(told) + "\n", encoding="utf-8")
     code, out, errors = said("signatures", "--json")
     (row,) = map(json.loads, out.splitlines())
-    assert (code, row["count"], row["worked"], row["rung"]) == (0, 2, "use a dict", "first")
+    assert code == 0
+    assert row["count"] == 2
+    assert row["worked"] == "use a dict"
+    assert row["rung"] == "first"
     assert row["runs"] == ["20260101-000000", "20260102-000000"]
     assert "counted is what stood before" in errors

@@ -6,17 +6,14 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import yaml
 from click.testing import CliRunner
+from tests.rehearsal.conftest import Stage
 
 from unstuck.testing import Part, Rehearsal, load_scenario
 from unstuck_tui.cli import cli
-
-if TYPE_CHECKING:
-    from conftest import Stage
 
 FULL_LADDER = [
     *("first", "failed", "retry", "failed", "retry", "failed", "retry", "failed"),
@@ -94,7 +91,8 @@ def test_same_idea_reworded(stage: Stage) -> None:
     assert "use one dictionary" in played.told(4)
     assert played.data("check_finished")[2]["circular"] is True
     (asked,) = [directive for directive in played.data("directive_issued") if directive["level"] == "human"][:1]
-    assert (asked["line"], asked["reason"]) == (9, "the same idea was tried again and again")
+    assert asked["line"] == 9
+    assert asked["reason"] == "the same idea was tried again and again"
     assert "_written.get" in played.file("shop/stock.py")
 
 
@@ -237,7 +235,8 @@ def test_nobody_to_ask(stage: Stage) -> None:
     assert played.code == 4
     assert played.path == ["first", "failed", "retry", "failed"]
     (failed,) = played.data("workflow_failed")
-    assert (failed["reason"], failed["last_state"]) == ("task_limit_exceeded", "undecided")
+    assert failed["reason"] == "task_limit_exceeded"
+    assert failed["last_state"] == "undecided"
     assert failed["details"].startswith("Error: nobody has signed this")
     message = failed["message"].splitlines()
     assert message[0] == "WORKFLOW FAILED - TASK_LIMIT_EXCEEDED"

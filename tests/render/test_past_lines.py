@@ -67,7 +67,8 @@ def test_a_timeline_of_a_task() -> None:
         "    14:24:00  retry 1     ▷ timed out · raw body  (1m 02s)  chk-20261121-142410",
     ]
     long = row | {"timeline": [ATTEMPT] * 100}
-    assert (len(shown(long)), shown(long)[2]) == (43, "    … 60 earlier (--json has all of it)")
+    assert len(shown(long)) == 43
+    assert shown(long)[2] == "    … 60 earlier (--json has all of it)"
 
 
 def test_what_was_asked_of_people() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def gate(type: Any = "stuck", task: str = "web-1", choices: tuple[str, ...] = ST
 
 
 @pytest.fixture
-def rules(tmp_path: Path):
+def rules(tmp_path: Path) -> Callable[[str], AnswerRules]:
     """Write rules and read them."""
 
     def rules(text: str) -> AnswerRules:
@@ -33,7 +34,7 @@ def rules(tmp_path: Path):
     return rules
 
 
-def test_first_match_is_used_once(rules) -> None:
+def test_first_match_is_used_once(rules: Callable[[str], AnswerRules]) -> None:
     """The first rule that matches answers, once; then the next one does; then nobody."""
     found = rules("- {gate: stuck, task: 'web*', answer: retry, approach: use the cache}\n- {answer: skip}\n")
     assert found.match(gate()) == (0, Answer(choice="retry", text="use the cache"))
@@ -42,7 +43,7 @@ def test_first_match_is_used_once(rules) -> None:
     assert found.used == {0, 1}
 
 
-def test_always(rules) -> None:
+def test_always(rules: Callable[[str], AnswerRules]) -> None:
     """A rule that is meant for always answers again and again."""
     found = rules("- {answer: skip, always: true}\n")
     assert [found.match(gate()) for _ in range(3)] == [(0, Answer(choice="skip"))] * 3
@@ -50,14 +51,14 @@ def test_always(rules) -> None:
     assert found.match(gate()) is not None
 
 
-def test_a_resumed_run_does_not_use_it_again(rules) -> None:
+def test_a_resumed_run_does_not_use_it_again(rules: Callable[[str], AnswerRules]) -> None:
     """A rule that was used before the run was interrupted stays used."""
     found = rules("- {answer: retry}\n- {answer: skip}\n")
     found.mark_used(0)
     assert found.match(gate()) == (1, Answer(choice="skip"))
 
 
-def test_patterns(rules) -> None:
+def test_patterns(rules: Callable[[str], AnswerRules]) -> None:
     """Gate and task are patterns; a hyphen in a gate's name counts as an underscore, in a task's name it does not."""
     found = rules("- {gate: loop-detected, task: 'web-?', answer: continue, scope: pattern, always: true}\n")
     choices = (*STUCK, "continue")
@@ -67,14 +68,14 @@ def test_patterns(rules) -> None:
     assert found.match(gate("loop_detected", "WEB-1", choices)) is None
 
 
-def test_a_choice_that_is_not_offered(rules) -> None:
+def test_a_choice_that_is_not_offered(rules: Callable[[str], AnswerRules]) -> None:
     """A rule whose answer is not a choice of the gate does not match and is not used up."""
     found = rules("- {answer: extend, number: 10m}\n- {answer: skip}\n")
     assert found.match(gate()) == (1, Answer(choice="skip"))
     assert found.match(gate("timeout", choices=("extend", "stop"))) == (0, Answer(choice="extend", number=600.0))
 
 
-def test_an_option_that_there_is_not(rules) -> None:
+def test_an_option_that_there_is_not(rules: Callable[[str], AnswerRules]) -> None:
     """The fifth option where there are two does not match: the rule is kept, and the next one answers."""
     found = rules("- {answer: choose, number: 5}\n- {answer: skip, always: true}\n")
     choices = ("choose", "show_me", "skip", "abandon")
@@ -93,7 +94,7 @@ def test_an_option_that_there_is_not(rules) -> None:
         ("answer: done", Answer(choice="done")),
     ],
 )
-def test_every_kind(rules, rule: str, answer: Answer) -> None:
+def test_every_kind(rules: Callable[[str], AnswerRules], rule: str, answer: Answer) -> None:
     """Every kind of answer can be given by rule."""
     assert rules(f"- {{{rule}}}\n").rules[0].answer == answer
 
@@ -123,12 +124,13 @@ def test_every_kind(rules, rule: str, answer: Answer) -> None:
         ("- skip\n", 1, "must be a mapping"),
     ],
 )
-def test_wrong_rules(rules, text: str, line: int, problem: str) -> None:
+def test_wrong_rules(rules: Callable[[str], AnswerRules], text: str, line: int, problem: str) -> None:
     """A wrong rule is refused with the file, its line and what is wrong."""
     with pytest.raises(PlanError) as caught:
         rules(text)
     assert problem in caught.value.problem
-    assert (caught.value.line, Path(caught.value.file).name) == (line, "answers.yaml")
+    assert caught.value.line == line
+    assert Path(caught.value.file).name == "answers.yaml"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ tasks:
 
 
 @pytest.fixture
-def write(tmp_path: Path):
+def write(tmp_path: Path) -> Callable[[str | bytes], Path]:
     """Write a plan and give its path."""
 
     def write(text: str | bytes) -> Path:
@@ -80,55 +81,70 @@ def refusal(path: Path, **options: bool) -> PlanError:
     return caught.value
 
 
-def test_full_plan(write) -> None:
+def test_full_plan(write: Callable[[str | bytes], Path]) -> None:
     """Everything that a plan may say is there after reading it."""
     path = write(FULL)
     plan = load_plan(path)
     assert plan.project == path.parent.resolve()
-    assert (plan.verify, plan.setup, plan.max_parallel) == ("pytest -q", "make deps", 3)
-    assert (plan.remediation, plan.unverified) == ("fixer", "accept")
+    assert plan.verify == "pytest -q"
+    assert plan.setup == "make deps"
+    assert plan.max_parallel == 3
+    assert plan.remediation == "fixer"
+    assert plan.unverified == "accept"
     assert dict(plan.budget) == {"tokens": 1000000, "cost": 2.5}
     assert dict(plan.settings) == {"ask": "never", "failure_handler": {"max_retries": 2}}
     writer, fixer = plan.agents["writer"], plan.agents["fixer"]
     assert writer.command == ("claude", "-p", "{prompt}", "--resume", "{session}")
-    assert (writer.type, writer.signals, writer.hold) == ("backend_developer", True, "step")
+    assert writer.type == "backend_developer"
+    assert writer.signals is True
+    assert writer.hold == "step"
     assert fixer.command == ("python3", "-m", "fixer", "{prompt_file}")
-    assert (fixer.type, fixer.signals, fixer.hold) == ("default", False, None)
+    assert fixer.type == "default"
+    assert fixer.signals is False
+    assert fixer.hold is None
     models, api = plan.tasks["models"], plan.tasks["api"]
     assert models.task.prompt == "Write the models.\nKeep them small.\n"
-    assert (models.task.timeout_s, models.task.idle_s) == (900.0, 90.0)
-    assert (models.task.agent, models.task.agent_type) == ("writer", "backend_developer")
-    assert (api.after_skip, api.mode, api.task.needs) == ("run", "direct", ("models",))
-    assert (models.after_skip, models.mode, models.task.needs) == ("block", "orchestrated", ())
+    assert models.task.timeout_s == 900.0
+    assert models.task.idle_s == 90.0
+    assert models.task.agent == "writer"
+    assert models.task.agent_type == "backend_developer"
+    assert api.after_skip == "run"
+    assert api.mode == "direct"
+    assert api.task.needs == ("models",)
+    assert models.after_skip == "block"
+    assert models.mode == "orchestrated"
+    assert models.task.needs == ()
 
 
-def test_shared_and_own_check(write) -> None:
+def test_shared_and_own_check(write: Callable[[str | bytes], Path]) -> None:
     """A task without a check is checked by the plan's, and it stays known whose check it is."""
     plan = load_plan(write(FULL))
-    assert (plan.task("models").verify, plan.tasks["models"].own_verify) == ("pytest -q", False)
-    assert (plan.task("api").verify, plan.tasks["api"].own_verify) == ("pytest -q tests/api", True)
+    assert plan.task("models").verify == "pytest -q"
+    assert plan.tasks["models"].own_verify is False
+    assert plan.task("api").verify == "pytest -q tests/api"
+    assert plan.tasks["api"].own_verify is True
 
 
-def test_survives_the_log(write) -> None:
+def test_survives_the_log(write: Callable[[str | bytes], Path]) -> None:
     """A plan that went through the log as JSON is the same plan."""
     plan = load_plan(write(FULL), parallel_worktrees=True)
     assert Plan.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
     assert Plan.from_dict(json.loads(json.dumps(one_task_plan(["x"], **NOTHING).as_dict()))).tasks.keys() == {"task"}
 
 
-def test_order(write) -> None:
+def test_order(write: Callable[[str | bytes], Path]) -> None:
     """Tasks come after what they need and otherwise as they were written."""
     plan = load_plan(write(tasks("id: d, needs: [b, c]", "id: b, needs: [a]", "id: a", "id: c, needs: [a]", "id: e")))
     assert plan.order() == ("a", "b", "c", "d", "e")
 
 
-def test_long_chain(write) -> None:
+def test_long_chain(write: Callable[[str | bytes], Path]) -> None:
     """A thousand tasks in a row, written backwards, are no problem."""
     rows = ["id: t0"] + [f"id: t{n}, needs: [t{n - 1}]" for n in range(1, 1000)]
     assert load_plan(write(tasks(*reversed(rows)))).order() == tuple(f"t{n}" for n in range(1000))
 
 
-def test_merge_and_alias(write) -> None:
+def test_merge_and_alias(write: Callable[[str | bytes], Path]) -> None:
     """Repeated settings may be shared by an anchor, and what a task says itself wins."""
     text = AGENTS + (
         "tasks:\n"
@@ -144,7 +160,7 @@ def test_merge_and_alias(write) -> None:
     ]
 
 
-def test_prompt_is_admitted(write) -> None:
+def test_prompt_is_admitted(write: Callable[[str | bytes], Path]) -> None:
     """A terminal escape in a prompt reaches neither an agent nor a screen."""
     plan = load_plan(write(AGENTS + 'tasks:\n  - {id: a, prompt: "go\\e]0;title\\a on"}\n'))
     assert "\x1b" not in plan.task("a").prompt
@@ -212,7 +228,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "line", "problem"), WRONG)
-def test_wrong_plan(write, text: str, line: int, problem: str) -> None:
+def test_wrong_plan(write: Callable[[str | bytes], Path], text: str, line: int, problem: str) -> None:
     """A wrong plan is refused with its line and with what is wrong there."""
     error = refusal(write(text))
     assert problem in error.problem
@@ -221,18 +237,18 @@ def test_wrong_plan(write, text: str, line: int, problem: str) -> None:
 
 
 @pytest.mark.parametrize("id", ["-a", ".a", "a/b", "a..b", "a.lock", "a.", "a b", "ä", "a" * 65, "a\\n"])
-def test_wrong_id(write, id: str) -> None:
+def test_wrong_id(write: Callable[[str | bytes], Path], id: str) -> None:
     """An id that could not name a branch or a directory is refused."""
     assert "a task's id has" in refusal(write(tasks(f'id: "{id}"'))).problem
 
 
 @pytest.mark.parametrize("id", ["a", "A1", "web-1", "a_b.c", "9", "a" * 64, "lock", "a.locked"])
-def test_good_id(write, id: str) -> None:
+def test_good_id(write: Callable[[str | bytes], Path], id: str) -> None:
     """Ordinary names are taken as they are."""
     assert load_plan(write(tasks(f'id: "{id}"'))).order() == (id,)
 
 
-def test_cycle_named(write) -> None:
+def test_cycle_named(write: Callable[[str | bytes], Path]) -> None:
     """A cycle is named task by task, without the tasks that only lead to it."""
     rows = ("id: free", "id: x, needs: [a]", "id: a, needs: [free, b]", "id: b, needs: [c]", "id: c, needs: [a]")
     error = refusal(write(tasks(*rows)))
@@ -241,25 +257,26 @@ def test_cycle_named(write) -> None:
     assert "a -> a" in refusal(write(tasks("id: a, needs: [a]"))).problem
 
 
-def test_first_problem_and_count(write) -> None:
+def test_first_problem_and_count(write: Callable[[str | bytes], Path]) -> None:
     """Of several problems the first in the file is told, and how many more there are."""
     error = refusal(write(tasks("id: a, mode: x", "id: b, idle: x", "id: c, needs: [q]")))
     assert error.line == 4
     assert error.problem.endswith("(and 2 more)")
 
 
-def test_unreadable_files(tmp_path: Path, write) -> None:
+def test_unreadable_files(tmp_path: Path, write: Callable[[str | bytes], Path]) -> None:
     """What cannot be read as a plan is refused in one line, and nothing hangs."""
     assert "No such file" in refusal(tmp_path / "missing.yaml").problem
     assert "is a directory" in refusal(tmp_path).problem
     assert "larger than 1 MiB" in refusal(write(b"#" * (2**20 + 1))).problem
     error = refusal(write(b"a: b\nc: \xff\n"))
-    assert (error.line, error.problem) == (2, "is not UTF-8 text")
+    assert error.line == 2
+    assert error.problem == "is not UTF-8 text"
     os.mkfifo(tmp_path / "pipe")
     assert "not a regular file" in refusal(tmp_path / "pipe").problem
 
 
-def test_bombs(write) -> None:
+def test_bombs(write: Callable[[str | bytes], Path]) -> None:
     """Aliases that unfold without end, or contain themselves, and endless nesting are refused."""
     layers = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     layers += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
@@ -276,7 +293,7 @@ def isolation(plan: Plan) -> dict[str, str]:
     return {id: plan.task(id).isolation for id in plan.tasks}
 
 
-def test_parallel_tasks_get_worktrees(write) -> None:
+def test_parallel_tasks_get_worktrees(write: Callable[[str | bytes], Path]) -> None:
     """Where two tasks may run at once in a repository, each gets its own worktree."""
     path = write(tasks("id: a", "id: b", "id: c, needs: [a, b]"))
     assert set(isolation(load_plan(path, parallel_worktrees=True)).values()) == {"worktree"}
@@ -291,12 +308,12 @@ def test_parallel_tasks_get_worktrees(write) -> None:
         (("id: a",), ""),
     ],
 )
-def test_sequential_tasks_share(write, rows: tuple[str, ...], top: str) -> None:
+def test_sequential_tasks_share(write: Callable[[str | bytes], Path], rows: tuple[str, ...], top: str) -> None:
     """Where no two tasks can run at once, all work in the user's own tree."""
     assert set(isolation(load_plan(write(tasks(*rows, top=top)), parallel_worktrees=True)).values()) == {"shared"}
 
 
-def test_written_isolation(write) -> None:
+def test_written_isolation(write: Callable[[str | bytes], Path]) -> None:
     """What the plan says about isolation holds; a task that needs a worktree's work follows it there."""
     plan = load_plan(write(tasks("id: a, isolation: worktree", "id: b, needs: [a]", "id: c")))
     assert isolation(plan) == {"a": "worktree", "b": "worktree", "c": "shared"}
@@ -304,7 +321,7 @@ def test_written_isolation(write) -> None:
     assert isolation(load_plan(path, parallel_worktrees=True)) == {"a": "worktree", "b": "shared"}
 
 
-def test_shared_task_cannot_need_a_worktree(write) -> None:
+def test_shared_task_cannot_need_a_worktree(write: Callable[[str | bytes], Path]) -> None:
     """A task in the user's tree would not see the work of one in a worktree, so the plan is refused."""
     error = refusal(write(tasks("id: a", "id: b", "id: c, needs: [a], isolation: shared")), parallel_worktrees=True)
     assert error.line == 6
@@ -319,9 +336,14 @@ def test_one_command(tmp_path: Path) -> None:
     options = {"task": "Fix it", "verify": "pytest -q", "agent_type": "qa_engineer", "timeout": "10m"}
     plan = one_task_plan(["/opt/bin/claude", "-p", "{prompt}"], **options, project=tmp_path)
     task = plan.task("task")
-    assert (task.prompt, task.verify, task.agent_type, task.timeout_s) == ("Fix it", "pytest -q", "qa_engineer", 600.0)
+    assert task.prompt == "Fix it"
+    assert task.verify == "pytest -q"
+    assert task.agent_type == "qa_engineer"
+    assert task.timeout_s == 600.0
     assert plan.agents[task.agent].command == ("/opt/bin/claude", "-p", "{prompt}")
-    assert (task.agent, plan.project, plan.tasks["task"].own_verify) == ("claude", tmp_path, True)
+    assert task.agent == "claude"
+    assert plan.project == tmp_path
+    assert plan.tasks["task"].own_verify is True
 
 
 def test_one_command_wrong() -> None:
@@ -340,7 +362,7 @@ def test_one_command_wrong() -> None:
         st.text(alphabet="abc:-[]{}&*!|>\"'\n #<,0.", max_size=120).map(lambda text: (AGENTS + text).encode()),
     )
 )
-def test_any_bytes(write, raw: bytes) -> None:
+def test_any_bytes(write: Callable[[str | bytes], Path], raw: bytes) -> None:
     """Whatever the file holds, it is a plan or a plan error of one clean line: never anything else."""
     try:
         plan = load_plan(write(raw))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 from textual import events
 from textual.pilot import Pilot
 
@@ -108,7 +109,7 @@ def told(stage: Any) -> str:
     return " ".join(notice.message for notice in stage.app._notifications)
 
 
-async def test_every_tab_says_what_is_there_or_would_be(showing: Any) -> None:
+async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> None:
     """In any terminal each tab has its rows, or says that there are none and what would stand there."""
     said = {
         "browse.signatures": ("[1 signatures]", "AssertionError", "seen       4 times"),
@@ -130,7 +131,9 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Any) -> None:
         assert stage.app.screen is stage.main
 
 
-async def test_what_changes_while_a_tab_is_read_is_read_after_it(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_changes_while_a_tab_is_read_is_read_after_it(
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Something is done while the rows are on their way: they are looked at once more, and it shows."""
     async with showing() as stage:
         screen = await opened(stage)
@@ -152,7 +155,7 @@ async def test_what_changes_while_a_tab_is_read_is_read_after_it(showing: Any, m
         assert "no total" in stage.text
 
 
-async def test_a_failure_leads_to_its_occurrences(showing: Any) -> None:
+async def test_a_failure_leads_to_its_occurrences(showing: Showing) -> None:
     """Under each failure stands all that is known of it; enter shows its occurrences in the log, esc leads back."""
     async with showing(story=True) as stage:
         screen = await opened(stage)
@@ -172,7 +175,7 @@ async def test_a_failure_leads_to_its_occurrences(showing: Any) -> None:
         assert stage.app.screen is screen
 
 
-async def test_a_new_failure_comes_by_itself(showing: Any) -> None:
+async def test_a_new_failure_comes_by_itself(showing: Showing) -> None:
     """While the screen is open the list goes on with the run, and the cursor stays on its failure."""
     async with showing(story=True) as stage:
         screen = await opened(stage)
@@ -187,7 +190,7 @@ async def test_a_new_failure_comes_by_itself(showing: Any) -> None:
         assert screen._tab.key(screen._tab.row) == chosen
 
 
-async def test_one_answer_goes_to_all_who_ask(showing: Any) -> None:
+async def test_one_answer_goes_to_all_who_ask(showing: Showing) -> None:
     """Two tasks ask about the same failure: one choice and one yes answer both; a no leaves both open."""
     async with showing() as stage:
         for name in ("cart", "shop"):
@@ -217,7 +220,7 @@ def ended() -> None:
 
 
 async def test_the_place_is_opened_beside_the_run(
-    showing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    showing: Showing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An editor with a window opens at the line; one for the terminal would hold up the run, so the place is copied.
 
@@ -255,7 +258,7 @@ async def test_the_place_is_opened_beside_the_run(
         assert copied.read_text(encoding="utf-8") == f"{cart}:18\n"
 
 
-async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) -> None:
+async def test_checkpoints_are_compared_restored_and_taken_back(showing: Showing) -> None:
     """Two marks are compared with each other, one with now; a restore shows its plan, asks, and can be undone."""
     async with showing() as stage:
         core = stage.story.core
@@ -289,7 +292,7 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Any) ->
         assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
 
 
-async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said at once that it is being compared, keys go on, esc ends it, also at once; the next one is shown."""
     begun, ended, compare = asyncio.Event(), asyncio.Event(), CheckpointStore.diff
 
@@ -330,7 +333,7 @@ async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Any, monke
         assert "+different" in stage.text
 
 
-async def test_a_comparison_asked_for_right_after_a_row_was_chosen_stays(showing: Any) -> None:
+async def test_a_comparison_asked_for_right_after_a_row_was_chosen_stays(showing: Showing) -> None:
     """Keys that come in one go: the row they move to is compared, and what is shown of it is not taken away again."""
     async with showing() as stage:
         core = stage.story.core
@@ -345,7 +348,7 @@ async def test_a_comparison_asked_for_right_after_a_row_was_chosen_stays(showing
         assert "+two" in stage.text
 
 
-async def test_nothing_is_restored_under_an_agent(showing: Any) -> None:
+async def test_nothing_is_restored_under_an_agent(showing: Showing) -> None:
     """While an agent works in the tree a restore is refused, with the task that is in the way."""
     async with showing() as stage:
         core = stage.story.core
@@ -361,7 +364,7 @@ async def test_nothing_is_restored_under_an_agent(showing: Any) -> None:
         assert (core.root / "README.md").read_text(encoding="utf-8") == "mine\n"
 
 
-async def test_much_of_a_tree_needs_a_typed_yes(showing: Any) -> None:
+async def test_much_of_a_tree_needs_a_typed_yes(showing: Showing) -> None:
     """A restore that takes more than its share wants yes typed; anything else does nothing."""
     async with showing() as stage:
         core = stage.story.core
@@ -380,7 +383,7 @@ async def test_much_of_a_tree_needs_a_typed_yes(showing: Any) -> None:
 
 
 async def test_whoever_leaves_while_a_plan_is_made_is_not_called_back(
-    showing: Any, monkeypatch: pytest.MonkeyPatch
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """I ask for a restore and go back before its plan is there: no dialog comes up where I am, and it is said."""
     has_left, plan = asyncio.Event(), CheckpointStore.plan
@@ -404,7 +407,7 @@ async def test_whoever_leaves_while_a_plan_is_made_is_not_called_back(
         assert (core.root / "README.md").read_text(encoding="utf-8") == "mine\n"
 
 
-async def test_the_palette_finds_what_the_shown_tab_can_do(showing: Any) -> None:
+async def test_the_palette_finds_what_the_shown_tab_can_do(showing: Showing) -> None:
     """On each tab it offers that one's own actions and no other's, first what is called as I ask, none without rows."""
     async with showing() as stage:
         core = stage.story.core
@@ -423,7 +426,7 @@ async def test_the_palette_finds_what_the_shown_tab_can_do(showing: Any) -> None
         assert "memory: forget" not in await found("forget")
 
 
-async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Any) -> None:
+async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Showing) -> None:
     """An answer becomes a rule that holds; whatever is chosen is forgotten after a yes, and only that."""
     async with showing() as stage:
         memory = memory_of(stage.app.view.place)
@@ -444,7 +447,7 @@ async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Any) -> None
         assert sorted(kinds) == ["answer", "rule"]
 
 
-async def test_the_live_run_is_not_deleted_from_its_screen(showing: Any) -> None:
+async def test_the_live_run_is_not_deleted_from_its_screen(showing: Showing) -> None:
     """Its inventory is shown with sizes; deleting it is refused with the reason, and nothing goes."""
     async with showing(story=True) as stage:
         await opened(stage)
@@ -456,7 +459,7 @@ async def test_the_live_run_is_not_deleted_from_its_screen(showing: Any) -> None
         assert stage.story.core.folder.is_dir()
 
 
-async def test_hostile_names_stay_text(showing: Any) -> None:
+async def test_hostile_names_stay_text(showing: Showing) -> None:
     """A task, a failure and a checkpoint that are named to act on a terminal or a screen only stand there."""
     async with showing() as stage:
         name = "[/nope]\x1b[2J"

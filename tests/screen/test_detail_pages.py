@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 
 from unstuck.record import events as e
 from unstuck_tui.render.story import changes_lines
@@ -12,7 +13,7 @@ from unstuck_tui.widgets import detail
 from unstuck_tui.widgets.task_table import TaskTable
 
 
-async def test_pages_are_turned_with_their_keys(showing: Any) -> None:
+async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
     """2 shows the ladder, 1 the timeline again; the title says which page it is and which there are."""
     async with showing(story=True, pops=False) as stage:
         await stage.press("table.down")
@@ -29,7 +30,7 @@ async def test_pages_are_turned_with_their_keys(showing: Any) -> None:
         assert "L4 asks you" not in stage.text
 
 
-async def test_the_changes_are_those_in_the_files(showing: Any) -> None:
+async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:
     """3 shows the diff from the task's checkpoint to its files as they are; looked at again it is the newer one."""
     async with showing() as stage:
         core = stage.story.core
@@ -46,7 +47,7 @@ async def test_the_changes_are_those_in_the_files(showing: Any) -> None:
         assert "2 files, +3 -1" in stage.text
 
 
-async def test_a_long_difference_is_laid_out_once(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_difference_is_laid_out_once(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """While its agent works a clock ticks each second: the lines of what has changed are made only when it changes."""
     laid_out: list[int] = []
 
@@ -66,7 +67,7 @@ async def test_a_long_difference_is_laid_out_once(showing: Any, monkeypatch: pyt
         assert len(laid_out) == before
 
 
-async def test_without_a_checkpoint_it_says_so(showing: Any) -> None:
+async def test_without_a_checkpoint_it_says_so(showing: Showing) -> None:
     """Where nothing was saved there is nothing to compare with, and in a narrow terminal the page has it all."""
     async with showing(size=(80, 24), story=True, pops=False) as stage:
         await stage.press("page.changes")

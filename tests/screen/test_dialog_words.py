@@ -107,8 +107,10 @@ def test_the_same_key_means_the_same() -> None:
     """2 skips and 3 abandons wherever that is asked about a task; never is one the other's key."""
     keys = {(action.area, action.id.partition(".")[2]): action.keys for action in ACTIONS}
     for area in ("stuck", "loop", "timeout", "integration", "recovery"):
-        assert (keys[area, "skip"], keys[area, "abandon"]) == ("2", "3")
-    assert (keys["question", "skip"], keys["question", "abandon"]) == ("s", "x")
+        assert keys[area, "skip"] == "2"
+        assert keys[area, "abandon"] == "3"
+    assert keys["question", "skip"] == "s"
+    assert keys["question", "abandon"] == "x"
 
 
 @pytest.mark.parametrize("kind", ["integration", "disk", "remediation", "recovery"])
@@ -169,7 +171,8 @@ def test_a_restore_that_takes_much_says_so() -> None:
     """Whether much may be set back is asked as that, with how much it is and which files; anything else is not."""
     context = {"problem": "30 of 40 files would be overwritten", "checkpoint": "chk-1", "paths": ["a", "b"]}
     question = question_of(state_of(task("web")), gate("permission", **context))
-    assert (question.title, question.problem) == ("web wants its files set back", context["problem"])
+    assert question.title == "web wants its files set back"
+    assert question.problem == context["problem"]
     assert ("Files", "a, b") in question.facts
     assert question_of(state_of(task("web")), gate("permission")).title == "web wants to do something"
 
@@ -179,9 +182,11 @@ def test_why_an_agent_may_not_is_asked() -> None:
     context = {"problem": "make deploy", "context": "it wants the network", "saved": "chk-1"}
     row = gate("permission", attempt="web.1", **context)
     question = question_of(state_of(task("web")), row)
-    assert (question.title, question.problem) == ("web wants to do something", "make deploy")
+    assert question.title == "web wants to do something"
+    assert question.problem == "make deploy"
     assert {("Context", "it wants the network"), ("Saved", "chk-1")} <= set(question.facts)
-    assert (option(question, "allow").takes, option(question, "deny").takes) == ("", "reason")
+    assert option(question, "allow").takes == ""
+    assert option(question, "deny").takes == "reason"
     answer = to_answer(row.gate, option(question, "deny"), "not on a Friday")
     assert answer == Answer(choice="deny", text=admit("not on a Friday"))
     assert to_answer(row.gate, option(question, "deny"), "") == Answer(choice="deny")

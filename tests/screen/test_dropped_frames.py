@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 from textual._compositor import Compositor, LayoutUpdate
 
 from unstuck_tui.app import UnstuckApp
@@ -12,7 +13,7 @@ from unstuck_tui.app import UnstuckApp
 RENDERED = Compositor.render_update
 
 
-async def test_a_frame_that_comes_meanwhile_is_drawn_then(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_frame_that_comes_meanwhile_is_drawn_then(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """The window changes its size while a widget is composed anew: afterwards no part of the screen is of the old size.
 
     Textual renders such a frame, forgets what it was for, and does not draw it.

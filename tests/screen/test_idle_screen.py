@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 from textual._compositor import Compositor
 from textual.app import App
 from textual.dom import DOMNode
@@ -45,7 +46,7 @@ def all_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return drawn
 
 
-async def test_nothing_wakes_up_more_often_than_once_a_second(showing: Any) -> None:
+async def test_nothing_wakes_up_more_often_than_once_a_second(showing: Showing) -> None:
     """Main screen, help, browse, log, plan, filter, question, text: while nothing happens none has a faster timer."""
     async with showing(story=True, pops=False) as stage:
         assert all(interval >= 1.0 for interval in ticking(stage.app))
@@ -60,7 +61,7 @@ async def test_nothing_wakes_up_more_often_than_once_a_second(showing: Any) -> N
             assert stage.app.screen is stage.main
 
 
-async def test_a_hidden_screen_draws_nothing(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hidden_screen_draws_nothing(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """While I am on another screen the main one draws no line, whatever happens; back again, all is there."""
     drawn: list[str] = []
     async with showing(story=True, pops=False) as stage:
@@ -93,7 +94,9 @@ async def test_a_hidden_screen_draws_nothing(showing: Any, monkeypatch: pytest.M
             assert drawn
 
 
-async def test_of_what_changes_below_a_dialog_only_that_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_what_changes_below_a_dialog_only_that_is_drawn(
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The run goes on below a help that is open: its lines change there, and nothing else is drawn with them."""
     async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("?")

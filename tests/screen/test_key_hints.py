@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tests.screen.conftest import Showing
 from textual import events
 from textual.command import CommandPalette
 from textual.widgets import Input
@@ -12,7 +11,7 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.task_table import TaskTable
 
 
-async def test_hints_change_with_what_has_the_keys(showing: Any) -> None:
+async def test_hints_change_with_what_has_the_keys(showing: Showing) -> None:
     """While words are typed into the filter the footer offers other keys, and afterwards those of the tasks again.
 
     Asking for the same keys again, as every change of focus does, leaves the very same hints there.
@@ -33,7 +32,7 @@ async def test_hints_change_with_what_has_the_keys(showing: Any) -> None:
         assert footer.hints == before
 
 
-async def test_a_click_presses_the_key(showing: Any) -> None:
+async def test_a_click_presses_the_key(showing: Showing) -> None:
     """Each hint takes the mouse, and says more below it; where they do not all fit the wheel leads to the others."""
     async with showing(size=(60, 16), story=True, pops=False) as stage:
         footer = stage.main.query_one(KeyHints)
@@ -62,7 +61,7 @@ async def test_a_click_presses_the_key(showing: Any) -> None:
         assert isinstance(stage.app.screen, CommandPalette)
 
 
-async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Any) -> None:
+async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) -> None:
     """Without tasks, failures or records that are like what was looked for, no key is named that would do nothing."""
     async with showing(size=(120, 30)) as stage:
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from tests.screen.conftest import Showing, Stage
 from textual.widgets import Input
 
 from unstuck.record import events as e
@@ -112,7 +112,7 @@ def test_lines_come_and_go(tmp_path: Path, past_log: Path) -> None:
     assert lines.record(1) == decode(raw[1])
 
 
-async def opened(stage: Any) -> LogScreen:
+async def opened(stage: Stage) -> LogScreen:
     """The log, from the main screen."""
     await stage.pilot.press("l")
     await settled(stage)
@@ -121,7 +121,7 @@ async def opened(stage: Any) -> LogScreen:
     return screen
 
 
-async def settled(stage: Any) -> None:
+async def settled(stage: Stage) -> None:
     """All that is recorded has been read and looked through; of several searches only the last one comes to its end."""
     await stage.story.core.journal.committed()
     if isinstance(stage.app.screen, LogScreen):
@@ -134,7 +134,7 @@ async def settled(stage: Any) -> None:
         await asyncio.gather(*working, return_exceptions=True)
 
 
-async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> None:
+async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Showing) -> None:
     """The newest record is in view as it comes; whoever moves up stays where they are until they follow again."""
     async with showing(story=True, pops=False) as stage:
         screen = await opened(stage)
@@ -156,7 +156,7 @@ async def test_it_follows_a_live_run_until_somebody_looks_back(showing: Any) -> 
         assert not isinstance(stage.app.screen, LogScreen)
 
 
-async def test_whoever_reads_the_log_hears_of_a_question(showing: Any) -> None:
+async def test_whoever_reads_the_log_hears_of_a_question(showing: Showing) -> None:
     """Nothing comes up over the log; that a task asks is said there, with the key that answers it."""
     async with showing(story=True, pops=False) as stage:
         screen = await opened(stage)
@@ -169,7 +169,7 @@ async def test_whoever_reads_the_log_hears_of_a_question(showing: Any) -> None:
         assert said == "docs needs you: Which port? (a on the main screen)"
 
 
-async def test_one_finds_a_record_and_reads_all_of_it(showing: Any) -> None:
+async def test_one_finds_a_record_and_reads_all_of_it(showing: Showing) -> None:
     """Words narrow the list as they are typed, enter shows the whole record, and esc leads back step by step."""
     async with showing(story=True, pops=False) as stage:
         screen = await opened(stage)
@@ -198,7 +198,7 @@ async def test_one_finds_a_record_and_reads_all_of_it(showing: Any) -> None:
         assert not isinstance(stage.app.screen, LogScreen)
 
 
-async def test_a_log_that_goes_away_is_said_and_comes_back(showing: Any) -> None:
+async def test_a_log_that_goes_away_is_said_and_comes_back(showing: Showing) -> None:
     """Its run is deleted while I look for words: the title says so, and what there is again is looked through."""
     async with showing(story=True, pops=False) as stage:
         await opened(stage)
@@ -213,7 +213,7 @@ async def test_a_log_that_goes_away_is_said_and_comes_back(showing: Any) -> None
         assert "task_added" in stage.text
 
 
-async def test_hostile_text_in_a_record_stays_text(showing: Any) -> None:
+async def test_hostile_text_in_a_record_stays_text(showing: Showing) -> None:
     """What an agent has said moves no cursor and is no markup, neither in the list nor in the whole record."""
     async with showing() as stage:
         stage.story.task("[bold]x[/bold]\x1b[2J")
@@ -225,7 +225,7 @@ async def test_hostile_text_in_a_record_stays_text(showing: Any) -> None:
         assert all(row[:2] == "  " for row in screen_rows(stage, screen))
 
 
-def screen_rows(stage: Any, screen: LogScreen) -> list[str]:
+def screen_rows(stage: Stage, screen: LogScreen) -> list[str]:
     """The lines of the record's page."""
     region = screen.query_one("#record").content_region
     return [row[region.x : region.right] for row in stage.rows()[region.y : region.bottom]]

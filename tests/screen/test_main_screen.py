@@ -443,7 +443,7 @@ async def test_whoever_reads_further_up_is_left_there(showing: Showing) -> None:
             assert "more" in stage.text
 
 
-async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: Any) -> None:
+async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: Showing) -> None:
     """The disk is full: what worked stands still, in its row, its title and the counts; with room again it works."""
     async with showing(story=True, pops=False) as stage:
         stage.main.query_one(TaskTable).select("cart")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 from textual import events
 
 from unstuck.record import events as e
@@ -40,7 +40,9 @@ def test_what_is_muted_is_said_and_for_how_long() -> None:
     muted = Muted(lambda: now)
     assert muted.said == ""
     muted.turn(["web"])
-    assert (muted.said, muted("web"), muted("cart")) == ("muted: web 60m", True, False)
+    assert muted.said == "muted: web 60m"
+    assert muted("web") is True
+    assert muted("cart") is False
     muted.turn(["cart", "web"])
     assert muted.said == "muted: cart +1 60m"
     muted.turn(["cart", "web"])
@@ -48,12 +50,17 @@ def test_what_is_muted_is_said_and_for_how_long() -> None:
     now += MUTED_S * 10
     assert muted("web")
     muted.turn(["cart", "web"])
-    assert (muted.said, muted("web")) == ("", False)
+    assert muted.said == ""
+    assert muted("web") is False
     muted.turn_everything()
     now += MUTED_S - 90
-    assert (muted.said, muted("cart"), muted("")) == ("muted 2m", True, True)
+    assert muted.said == "muted 2m"
+    assert muted("cart") is True
+    assert muted("") is True
     now += 90
-    assert (muted.said, muted("cart"), muted("")) == ("", False, False)
+    assert muted.said == ""
+    assert muted("cart") is False
+    assert muted("") is False
     muted.turn_everything()
     muted.turn_everything()
     assert muted.said == "muted"
@@ -84,7 +91,7 @@ async def test_a_program_is_given_the_text_without_a_shell(tmp_path: Path) -> No
 
 
 async def test_whoever_looks_elsewhere_is_told_and_it_is_recorded(
-    showing: Any, monkeypatch: pytest.MonkeyPatch
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The terminal loses the focus, a task asks: one notification, one event, and what is muted stands above."""
     monkeypatch.delenv("TMUX", raising=False)
@@ -112,7 +119,7 @@ async def test_whoever_looks_elsewhere_is_told_and_it_is_recorded(
         assert len(stage.story.core.head.pages) == 1
 
 
-async def test_what_is_copied_stands_in_a_file_as_well(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_copied_stands_in_a_file_as_well(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure, a question and a record are copied by key, and the screen says in which file they are."""
     monkeypatch.delenv("TMUX", raising=False)
     async with showing(story=True) as stage:
@@ -135,7 +142,7 @@ async def test_what_is_copied_stands_in_a_file_as_well(showing: Any, monkeypatch
         assert '"event": "' in file.read_text(encoding="utf-8")
 
 
-async def test_the_end_of_a_run_can_be_recorded_as_told(showing: Any) -> None:
+async def test_the_end_of_a_run_can_be_recorded_as_told(showing: Showing) -> None:
     """A notification that the run is over stands in its record after its end, and changes nothing of it."""
     async with showing(settings=ScreenSettings(notify="bell")) as stage:
         await stage.app.on_event(events.AppBlur())
@@ -144,4 +151,5 @@ async def test_the_end_of_a_run_can_be_recorded_as_told(showing: Any) -> None:
         await stage.pass_time(2)
         await stage.story.core.journal.committed()
         state = stage.story.core.head
-        assert (state.run.state, len(state.pages)) == ("ended", 1)
+        assert state.run.state == "ended"
+        assert len(state.pages) == 1

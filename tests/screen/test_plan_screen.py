@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing, Stage
 
 from unstuck import Answer, Task, admit
 from unstuck.clock import ManualClock
@@ -138,7 +139,7 @@ def test_what_holds_what_is_worked_out_anew_when_it_may_have_changed(log: Path) 
         placed, known = tracker.placed, now
 
 
-async def test_it_is_seen_at_every_size_and_left(showing: Any) -> None:
+async def test_it_is_seen_at_every_size_and_left(showing: Showing) -> None:
     """d shows it, every line fits; o leads to what holds a task, and enter selects that on the main screen."""
     async with showing(story=True, size=(60, 16), pops=False) as stage:
         stage.main.query_one(TaskTable).select("refunds")
@@ -162,7 +163,7 @@ async def test_it_is_seen_at_every_size_and_left(showing: Any) -> None:
         assert stage.main.query_one(TaskTable).selected == "webhook"
 
 
-async def needing_many(stage: Any) -> list[str]:
+async def needing_many(stage: Stage) -> list[str]:
     """A task, ``release``, of which there is more to say than fits; returns those that it needs."""
     names = [f"a-task-with-quite-a-long-name-{number}" for number in range(6)]
     for name in names:
@@ -172,7 +173,7 @@ async def needing_many(stage: Any) -> list[str]:
     return names
 
 
-async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
+async def test_nothing_is_lost_under_a_scrollbar(showing: Showing) -> None:
     """What is said about a task is whole also where it has to be scrolled, which shows only once it is there."""
     async with showing(size=(60, 16)) as stage:
         stage.story.task("alone")
@@ -192,7 +193,7 @@ async def test_nothing_is_lost_under_a_scrollbar(showing: Any) -> None:
         assert [row.rstrip() for row in shown] == [line.rstrip() for line in told[: len(shown)]]
 
 
-async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
+async def test_whoever_reads_on_is_left_where_they_are(showing: Showing) -> None:
     """While the run goes on what is said about the task changes, and is not scrolled back to its begin."""
     async with showing(size=(60, 16)) as stage:
         names = await needing_many(stage)
@@ -213,7 +214,7 @@ async def test_whoever_reads_on_is_left_where_they_are(showing: Any) -> None:
         assert about.scroll_offset.y == 0
 
 
-async def test_the_plan_follows_what_holds_a_task(showing: Any) -> None:
+async def test_the_plan_follows_what_holds_a_task(showing: Showing) -> None:
     """Of two tasks that it waits for, the one that asks a person is named as soon as it does, and no longer."""
     async with showing(pops=False) as stage:
         for name in ("slow", "asked"):
@@ -236,7 +237,7 @@ async def test_the_plan_follows_what_holds_a_task(showing: Any) -> None:
         assert "waits for asked (skipped)" in stage.text
 
 
-async def test_only_what_is_in_view_is_drawn(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_what_is_in_view_is_drawn(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """With thousands of tasks a frame draws as many lines as the screen has, and a change of state is seen."""
     asked: list[int] = []
     cells = GraphList.line_cells

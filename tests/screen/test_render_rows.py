@@ -73,7 +73,8 @@ def test_a_line_is_as_wide_as_the_table(width: int) -> None:
 def test_short_names_leave_the_room_to_the_failure() -> None:
     """No column is wider than what stands in it; long names leave enough to read what failed and where."""
     short, long = columns_for(120, 8, 9), columns_for(120, 99, 99)
-    assert (short.task, short.agent) == (8, 9)
+    assert short.task == 8
+    assert short.agent == 9
     assert short.failure > long.failure >= 28
 
 
@@ -147,14 +148,14 @@ def test_waiting_for_time_is_not_waiting_for_a_person() -> None:
         ("continue", Climb(), "new session"),
     ],
 )
-def test_the_rung(level: Any, climb: Climb, said: str) -> None:
+def test_the_rung(level: str, climb: Climb, said: str) -> None:
     """The rung and how often it was used, of how often it may be."""
     assert f" {said} " in line(state(row(state="running", level=level, climb=climb, attempts=2)))
 
 
 @pytest.mark.parametrize(("kind", "asked"), [("stuck", True), ("question", False)])
 @pytest.mark.parametrize("level", ["first", "research"])
-def test_a_stuck_task_has_asked(kind: Any, asked: bool, level: Any) -> None:
+def test_a_stuck_task_has_asked(kind: str, asked: bool, level: str) -> None:
     """At the top of the ladder stands the stuck question, however short the way; any other leaves the rung as it is."""
     found = with_gate(state(row(state="waiting", level=level, attempts=6)))
     gate = found.gates["g1"]

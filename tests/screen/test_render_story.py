@@ -139,7 +139,8 @@ def test_the_same_failure_in_several_tasks_is_counted_together() -> None:
         told.start(1, task=task)
         told.fail(1, task=task)
     (seen,) = told.history.failures.values()
-    assert (seen.count, seen.tasks) == (2, {"web", "cart"})
+    assert seen.count == 2
+    assert seen.tasks == {"web", "cart"}
     assert seen.first < seen.last
 
 

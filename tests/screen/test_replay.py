@@ -6,10 +6,10 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from tests.conftest import Inside
 from textual.pilot import Pilot
 
 from unstuck_tui.actions import key_of
@@ -136,7 +136,8 @@ async def test_a_record_that_has_gone_is_said(past_log: Path, tmp_path: Path) ->
         for action in ("replay.end", "replay.gate", "replay.on", "replay.play"):
             await player.press(action)
         await player.app.screen._play_on()
-        assert (player.run.seq, player.app.screen._scrubber.plays) == (seq, False)
+        assert player.run.seq == seq
+        assert player.app.screen._scrubber.plays is False
         said = {notice.message for notice in player.app._notifications}
         assert said == {f"{log}: cannot be read: No such file or directory"}
 
@@ -153,7 +154,8 @@ async def test_playing_goes_on_by_itself_and_stands_still_at_the_end(past_log: P
             await player.pilot.pause(0.05)
         assert player.run.seq == len(player.run.index) > seq
         await player.press(*["replay.slower"] * 6, "replay.begin", "replay.play")
-        assert (scrubber.plays, scrubber.speed) == (True, 1)
+        assert scrubber.plays is True
+        assert scrubber.speed == 1
         await player.press("replay.on")
         assert not scrubber.plays
 
@@ -226,7 +228,7 @@ def test_the_strip_shows_where_trouble_was(past_log: Path) -> None:
     assert f"{index.begun}/{len(index)}" in said
 
 
-def test_without_a_terminal_it_says_where_to_look(inside: Any, repo: Path, past_log: Path) -> None:
+def test_without_a_terminal_it_says_where_to_look(inside: Inside, repo: Path, past_log: Path) -> None:
     """In a pipe there is no replay, but a line that names the command to use."""
     code, out, problem = inside(repo, "replay", "last")
     assert code == 2

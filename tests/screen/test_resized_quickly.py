@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
 from textual import events
 from textual.geometry import Size
 
@@ -15,7 +16,7 @@ FITS = FittingScreen.on_resize
 SMALL, LARGE, WIDE = Size(1, 1), Size(100, 30), Size(150, 40)
 
 
-async def test_sizes_that_follow_each_other_come_to_rest(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sizes_that_follow_each_other_come_to_rest(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two changes on their way at once: the last one is shown, and neither brings the other up again."""
     told: list[Size] = []
 
@@ -35,7 +36,7 @@ async def test_sizes_that_follow_each_other_come_to_rest(showing: Any, monkeypat
         assert stage.app.screen.size == LARGE
 
 
-async def test_a_screen_that_is_left_is_not_drawn_any_more(showing: Any) -> None:
+async def test_a_screen_that_is_left_is_not_drawn_any_more(showing: Showing) -> None:
     """Left with a new size, or an opened record, still on its way: that shows nothing, and ends nothing."""
     async with showing(story=True) as stage:
         await stage.set_aside()

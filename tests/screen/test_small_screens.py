@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+from tests.screen.conftest import Showing
 
 from unstuck.record.records import read_records
 from unstuck_tui.render.log import record_cells
@@ -11,7 +12,7 @@ from unstuck_tui.render.log import record_cells
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
 
-async def test_a_low_dialog_leaves_no_line_unused_while_choices_are_hidden(showing: Any) -> None:
+async def test_a_low_dialog_leaves_no_line_unused_while_choices_are_hidden(showing: Showing) -> None:
     """Either all choices of what can be decided are there, or the dialog is as high as the screen lets it."""
     async with showing((60, 16), story=True, pops=False) as stage:
         await stage.press("table.down", "task.decide")
@@ -32,7 +33,7 @@ def test_a_slim_log_says_what_happened() -> None:
             assert len(cells[-1].text.strip()) > 3
 
 
-async def test_what_was_said_in_passing_goes_with_a_key(showing: Any) -> None:
+async def test_what_was_said_in_passing_goes_with_a_key(showing: Showing) -> None:
     """What covers half of a small screen need not be waited out: over a dialog, and with esc once nothing is open."""
     async with showing((60, 16), story=True, pops=False) as stage:
         said = "Nothing to copy"

@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.screen.conftest import Showing, Stage
 from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
@@ -33,7 +34,7 @@ async def become(done: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def at_work(stage: Any, name: str) -> tuple[asyncio.Future[Any], psutil.Process]:
+async def at_work(stage: Stage, name: str) -> tuple[asyncio.Future[Any], psutil.Process]:
     """A real agent at work on a task, and its process."""
     supervisor = stage.story.supervisor
     core = supervisor.core
@@ -46,12 +47,12 @@ async def at_work(stage: Any, name: str) -> tuple[asyncio.Future[Any], psutil.Pr
     return working, psutil.Process(int((place(stage) / f"{name}.pid").read_text()))
 
 
-def place(stage: Any) -> Path:
+def place(stage: Stage) -> Path:
     """Where agents work."""
     return Path(stage.story.core.root)
 
 
-async def asked(stage: Any) -> None:
+async def asked(stage: Stage) -> None:
     """A dialog has come up and takes keys."""
     await become(lambda: isinstance(stage.app.screen, GateDialog))
     clock = stage.story.clock
@@ -60,7 +61,7 @@ async def asked(stage: Any) -> None:
     await stage.pilot.pause()
 
 
-async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Any) -> None:
+async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Showing) -> None:
     """h lets the agent stand still and asks what now; c lets it go on, and it ends as if nothing had been."""
     async with showing() as stage:
         working, process = await at_work(stage, "web")
@@ -73,7 +74,7 @@ async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Any) -> None:
         assert (await working).status == "succeeded"
 
 
-async def test_what_is_begun_for_many_is_done_for_all(showing: Any, monkeypatch: Any) -> None:
+async def test_what_is_begun_for_many_is_done_for_all(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two marked tasks are being held, which takes its time, when I hold a third: none of the three begins."""
     go, held = asyncio.Event(), Supervisor.hold
 
@@ -93,7 +94,7 @@ async def test_what_is_begun_for_many_is_done_for_all(showing: Any, monkeypatch:
         await become(lambda: len(stage.story.core.head.open_gates()) == 3)
 
 
-async def test_one_decision_for_all_that_are_marked(showing: Any) -> None:
+async def test_one_decision_for_all_that_are_marked(showing: Showing) -> None:
     """Marked with space and decided about with m: each gets more time, one that nobody works at says why not."""
     async with showing() as stage:
         working, _ = await at_work(stage, "first")
@@ -113,7 +114,7 @@ async def test_one_decision_for_all_that_are_marked(showing: Any) -> None:
         assert (await working).status == "succeeded"
 
 
-async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing: Any) -> None:
+async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing: Showing) -> None:
     """A marked task has a star beside its sign: it stays while nothing is decided, and goes with what is."""
     async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("G", "space")
@@ -132,7 +133,7 @@ async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing
         assert "*docs" not in stage.text
 
 
-async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Any) -> None:
+async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Showing) -> None:
     """What I begin to write for a task waits for me there and nowhere else, and is kept when the screen goes."""
     async with showing() as stage:
         for name in ("one", "two"):
@@ -156,7 +157,7 @@ async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Any
         assert file.read_text() == "--- one, retry\nraw\n\n"
 
 
-async def test_escape_drops_the_marks_and_says_so(showing: Any) -> None:
+async def test_escape_drops_the_marks_and_says_so(showing: Showing) -> None:
     """At the table esc forgets the filter, then the marks, with a word; without marks it is not offered."""
     async with showing(story=True, pops=False) as stage:
         assert "back" not in stage.rows()[-1]
@@ -173,7 +174,7 @@ async def test_escape_drops_the_marks_and_says_so(showing: Any) -> None:
         assert "back" not in stage.rows()[-1]
 
 
-async def test_what_cannot_be_decided_says_why(showing: Any) -> None:
+async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
     """A task that has not begun gets no time and no rung, which the choices say; held, it can be let go or given up."""
     async with showing() as stage:
         stage.story.task("later")
@@ -193,7 +194,7 @@ async def test_what_cannot_be_decided_says_why(showing: Any) -> None:
         await become(lambda: stage.story.core.row("later").status == "skipped")
 
 
-async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Any) -> None:
+async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Showing) -> None:
     """One has ended and one has not begun: neither gets more time, and each for its own reason."""
     async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("g", "space", "G", "space", "m")
@@ -209,7 +210,7 @@ def test_what_is_refused_names_its_task_once(why: str) -> None:
     assert outcome(Answer(choice="skip"), [], [("web", why)]) == "skip: nothing was done\nweb: it has ended"
 
 
-async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Any) -> None:
+async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Showing) -> None:
     """The ladder's page says what can be done from there; m and a rung: the agent is ended for it."""
     async with showing() as stage:
         working, process = await at_work(stage, "web")

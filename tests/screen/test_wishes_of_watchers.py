@@ -1,7 +1,7 @@
 """What people who watch several agents have asked for, each wish in their words.
 
 Some of them are shown where the thing itself is: the same alarm two hundred times in ``test_paging.py``, a person who
-has taken an agent's place in ``tests/supervision/test_hands.py``, hostile output in
+has taken an agent's place in ``tests/supervision/test_takeover.py``, hostile output in
 ``terminal/test_terminal_hostile.py``, a terminal left as it was in ``terminal/test_terminal_leaving.py``, floods and
 dead agents in ``terminal/test_terminal_wishes.py``.
 """
@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from tests.screen.conftest import Showing
+
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
@@ -19,7 +21,7 @@ from unstuck_tui.render.rows import columns_for, task_cells
 from unstuck_tui.render.words import group_of
 
 
-async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Any) -> None:
+async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Showing) -> None:
     """A sub-agent of a task's agent asks: the list and the dialog name the task and the sub-agent."""
     async with showing() as stage:
         stage.story.task("web")
@@ -41,7 +43,7 @@ async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Any) 
         assert "backend-1 › reviewer-2" in stage.text
 
 
-async def test_only_the_task_that_is_shown_hears_a_key_typed_at_once(showing: Any) -> None:
+async def test_only_the_task_that_is_shown_hears_a_key_typed_at_once(showing: Showing) -> None:
     """I move to another task and type on without waiting: the question and the answer are that task's alone."""
     async with showing() as stage:
         for name in ("web", "cart"):
@@ -108,7 +110,7 @@ def test_an_agent_that_stands_still_for_all_is_not_said_to_work() -> None:
     assert group_of(found, found.tasks["web"]) == "waiting"
 
 
-async def test_questions_about_the_run_are_counted_with_those_about_tasks(showing: Any) -> None:
+async def test_questions_about_the_run_are_counted_with_those_about_tasks(showing: Showing) -> None:
     """The first line says how many things need me, be they about a task or about all of them."""
     async with showing() as stage:
         stage.story.task("web")

@@ -90,7 +90,9 @@ async def test_example_2_loop_detection(capsys: pytest.CaptureFixture[str]) -> N
     # fmt: on
     (gate,) = gate_manager.open_gates()
     assert capsys.readouterr().out == f"Loop detected! Gate created: {gate.id}\n"
-    assert (stats["active_tasks"], stats["detected_loops"], stats["window_size"]) == (1, 1, 3)
+    assert stats["active_tasks"] == 1
+    assert stats["detected_loops"] == 1
+    assert stats["window_size"] == 3
     assert len(stats["loop_events"]) == 1
     context = dict(gate.context)
     detected_at = context.pop("detected_at")

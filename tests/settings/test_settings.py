@@ -53,12 +53,24 @@ def test_nothing_set_means_the_documented_defaults(load: Load) -> None:
     settings = load()
     assert settings == Settings()
     handler = settings.failure_handler
-    assert (handler.max_retries, handler.max_pivots, handler.max_research, handler.max_attempts) == (3, 3, 2, 20)
-    assert (settings.task_failure_limit, settings.remediation_attempts, settings.hold_limit) == (3, 3, 3)
-    assert (settings.agent_timeout, settings.idle_timeout, settings.verify_timeout) == (900, 300, 600)
-    assert (settings.window_size, settings.max_parallel, settings.check_interval) == (3, 2, 10)
-    assert (settings.ask, settings.unverified, settings.language) == ("always", "reject", "en")
-    assert (settings.output_limit, settings.prompt_limit) == (16 * 1024 * 1024, 100_000)
+    assert handler.max_retries == 3
+    assert handler.max_pivots == 3
+    assert handler.max_research == 2
+    assert handler.max_attempts == 20
+    assert settings.task_failure_limit == 3
+    assert settings.remediation_attempts == 3
+    assert settings.hold_limit == 3
+    assert settings.agent_timeout == 900
+    assert settings.idle_timeout == 300
+    assert settings.verify_timeout == 600
+    assert settings.window_size == 3
+    assert settings.max_parallel == 2
+    assert settings.check_interval == 10
+    assert settings.ask == "always"
+    assert settings.unverified == "reject"
+    assert settings.language == "en"
+    assert settings.output_limit == 16 * 1024 * 1024
+    assert settings.prompt_limit == 100_000
 
 
 def test_the_seeds_configuration_file_works_as_written(load: Load) -> None:
@@ -84,7 +96,8 @@ failure_handler:
     )
     assert settings.failure_handler.skip_to_ask == ("EACCES", "ENOENT")
     (rule,) = settings.failure_handler.auto_resolve
-    assert (rule.pattern, rule.action) == ("node_modules missing", "run npm install")
+    assert rule.pattern == "node_modules missing"
+    assert rule.action == "run npm install"
 
 
 def test_each_source_goes_over_the_one_before(load: Load) -> None:
@@ -97,15 +110,21 @@ def test_each_source_goes_over_the_one_before(load: Load) -> None:
     environ = {"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "5", "UNSTUCK_AGENT_TIMEOUT": "30m", "HOME": "/"}
     settings = load(**files, environ=environ, agent_timeout="40m", max_parallel=None)
     handler = settings.failure_handler
-    assert (handler.max_retries, handler.max_pivots, handler.max_research, handler.max_attempts) == (5, 2, 1, 20)
-    assert (settings.agent_timeout, settings.idle_timeout) == (2_400, 60)
-    assert (settings.window_size, settings.max_parallel) == (5, 3)
+    assert handler.max_retries == 5
+    assert handler.max_pivots == 2
+    assert handler.max_research == 1
+    assert handler.max_attempts == 20
+    assert settings.agent_timeout == 2_400
+    assert settings.idle_timeout == 60
+    assert settings.window_size == 5
+    assert settings.max_parallel == 3
 
 
 def test_overrides_may_be_dotted(load: Load) -> None:
     """A flag for a nested setting needs no mapping."""
     settings = load(**{"failure_handler.max_pivots": 0, "timeouts.qa-engineer": "1m"})
-    assert (settings.failure_handler.max_pivots, settings.failure_handler.max_retries) == (0, 3)
+    assert settings.failure_handler.max_pivots == 0
+    assert settings.failure_handler.max_retries == 3
     assert settings.timeout_for("qa_engineer") == 60
 
 
@@ -212,7 +231,8 @@ def test_a_wrong_setting_is_one_clear_line(
 ) -> None:
     """The file, the key and what is allowed are named; nothing starts."""
     error = refused(load, own=text)
-    assert (error.source.partition(":")[0], error.key) == (str(tmp_path / "unstuck.yaml"), key)
+    assert error.source.partition(":")[0] == str(tmp_path / "unstuck.yaml")
+    assert error.key == key
     assert problem is None or error.problem == problem
     assert error.exit_code == 2
 
@@ -220,7 +240,8 @@ def test_a_wrong_setting_is_one_clear_line(
 def test_a_wrong_variable_or_flag_is_named(load: Load) -> None:
     """The message says which of many sources holds the mistake."""
     error = refused(load, environ={"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "many"})
-    assert (error.source, error.key) == ("UNSTUCK_FAILURE_HANDLER__MAX_RETRIES", "failure_handler.max_retries")
+    assert error.source == "UNSTUCK_FAILURE_HANDLER__MAX_RETRIES"
+    assert error.key == "failure_handler.max_retries"
     assert refused(load, environ={"UNSTUCK_TIMEOUT": "5"}).problem.startswith("unknown key; did you mean ")
     assert refused(load, agent_timeout="0").source == "flags"
 
@@ -328,7 +349,9 @@ def test_budgets_and_what_they_may_be(load: Load) -> None:
     """Numbers of tokens, a cost, a duration; zero is a budget, and none is none."""
     assert load().budget.model_dump() == {"tokens": None, "cost": None, "time": None}
     budget = load(user="budget: {tokens: 200000, cost: 2.5, time: 2h}").budget
-    assert (budget.tokens, budget.cost, budget.time) == (200_000, 2.5, 7_200)
+    assert budget.tokens == 200_000
+    assert budget.cost == 2.5
+    assert budget.time == 7_200
     assert load(**{"budget.time": "0", "budget.cost": "0", "budget.tokens": "0"}).budget.model_dump() == dict.fromkeys(
         ("tokens", "cost", "time"), 0
     )
@@ -339,7 +362,9 @@ def test_budgets_and_what_they_may_be(load: Load) -> None:
 def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
     """What I allow cannot be raised by a file that an agent can edit, but a project may ask for less."""
     budget = load(user="budget: {tokens: 1000, cost: 5}", own="budget: {tokens: 9000, cost: 2, time: 1h}").budget
-    assert (budget.tokens, budget.cost, budget.time) == (1_000, 2, 3_600)
+    assert budget.tokens == 1_000
+    assert budget.cost == 2
+    assert budget.time == 3_600
     assert load(user="budget: {tokens: 1000}", **{"budget.tokens": 9_000}).budget.tokens == 9_000
 
 
@@ -388,7 +413,8 @@ failure-handler:
 def test_a_wrong_setting_says_its_line(load: Load, tmp_path: Path) -> None:
     """In a longer file I am told the very line, however the key is written."""
     error = refused(load, own=HANDLER % "((")
-    assert (error.source, error.key) == (f"{tmp_path / 'unstuck.yaml'}:7", "failure_handler.skip_to_ask.1")
+    assert error.source == f"{tmp_path / 'unstuck.yaml'}:7"
+    assert error.key == "failure_handler.skip_to_ask.1"
 
 
 RUNNING_AWAY = ("(a+)+$", "(a|b)*c", "((ab*))*", "(?:x{2,})+", "(a?b?){3,}", "a*a*a*x", "(?P<n>[)+]|y)+", r"(\w+\s?)*$")
@@ -423,7 +449,8 @@ def test_an_evaluator_is_named_by_the_user_alone(load: Load) -> None:
     """It is a command, so a file of the project cannot name it; what becomes of a cut-off attempt it may say."""
     assert load(user="evaluator: claude -p").evaluator.command == "claude -p"
     given = load(environ={"UNSTUCK_EVALUATOR": "{command: codex exec, timeout: 30s}"}).evaluator
-    assert (given.command, given.timeout) == ("codex exec", 30.0)
+    assert given.command == "codex exec"
+    assert given.timeout == 30.0
     assert "evaluator" in str(refused(load, own="evaluator: rm -rf /"))
     assert load(own="recovery: retry").recovery == "retry"
     assert "recovery" in str(refused(load, own="recovery: done"))
@@ -435,8 +462,11 @@ def test_the_screen_is_set_by_its_person_alone(load: Load) -> None:
         user="notify: off\ntitle: off\ntheme: light\nkeys: {task.open: o}\n",
         environ={"UNSTUCK_NOTIFY": "command", "UNSTUCK_NOTIFY_COMMAND": "[notify-send, unstuck]"},
     )
-    assert (settings.notify, settings.notify_command) == ("command", ("notify-send", "unstuck"))
-    assert (settings.title, settings.theme, dict(settings.keys)) == (False, "light", {"task.open": "o"})
+    assert settings.notify == "command"
+    assert settings.notify_command == ("notify-send", "unstuck")
+    assert settings.title is False
+    assert settings.theme == "light"
+    assert dict(settings.keys) == {"task.open": "o"}
     assert not {"notify", "keys", "theme"} & settings.frozen().keys()
 
 

@@ -66,7 +66,10 @@ async def test_what_worked_is_offered_the_next_time(tmp_path: Path, choice: Choi
     assert "learnt" not in first
     _, (second,), _ = await worked(tmp_path, "two", Answer(choice="skip"))
     learnt = second["learnt"]
-    assert (learnt["choice"], learnt["text"], learnt["outcome"], learnt["task"]) == (choice, SECRET, "worked", "one")
+    assert learnt["choice"] == choice
+    assert learnt["text"] == SECRET
+    assert learnt["outcome"] == "worked"
+    assert learnt["task"] == "one"
     assert len(learnt["when"]) >= 20
     _, (other,), _ = await worked(tmp_path, "three", Answer(choice="skip"), error="no such table: users")
     assert "learnt" not in other
@@ -76,9 +79,11 @@ async def test_what_did_not_help_is_said_too(tmp_path: Path) -> None:
     """An answer after which the same failure got stuck again is kept as one that failed; the one that helped wins."""
     answers = (Answer(choice="show_me", text=admit("strip it")), Answer(choice="show_me", text=admit(SECRET)))
     _, (_, again), _ = await worked(tmp_path, "one", *answers)
-    assert (again["learnt"]["text"], again["learnt"]["outcome"]) == ("strip it", "failed")
+    assert again["learnt"]["text"] == "strip it"
+    assert again["learnt"]["outcome"] == "failed"
     _, (second,), _ = await worked(tmp_path, "two", Answer(choice="skip"))
-    assert (second["learnt"]["text"], second["learnt"]["outcome"]) == (SECRET, "worked")
+    assert second["learnt"]["text"] == SECRET
+    assert second["learnt"]["outcome"] == "worked"
 
 
 @pytest.mark.parametrize("choice", ["skip", "abandon"])
@@ -99,7 +104,11 @@ async def test_what_i_leave_out_while_nothing_is_live_is_kept(tmp_path: Path, ch
     memory = Memory(place.home / "memory.jsonl")
     memory.load()
     (kept,) = memory.entries("answer", signature=signature)
-    assert (kept.approach, kept.note, kept.outcome, kept.task, kept.run) == (choice, "not this week", "", "pay", run)
+    assert kept.approach == choice
+    assert kept.note == "not this week"
+    assert kept.outcome == ""
+    assert kept.task == "pay"
+    assert kept.run == run
 
 
 async def do_nothing(guidance: Guidance) -> Report:
@@ -110,7 +119,9 @@ async def test_a_rule_of_mine_is_told_by_itself(tmp_path: Path) -> None:
     """Answered for this failure for good: the next time the agent hears it at once, and nobody is asked."""
     await worked(tmp_path, "one", Answer(choice="show_me", text=admit(SECRET), scope="pattern"))
     outcome, contexts, told = await worked(tmp_path, "two")
-    assert (outcome.status, outcome.attempts, contexts) == ("succeeded", 2, [])
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 2
+    assert contexts == []
     assert f"Hint: {SECRET}" in told[1]
 
 
@@ -121,7 +132,8 @@ async def test_a_rule_that_does_not_help_is_not_told_again(tmp_path: Path) -> No
     assert len(contexts) == 1
     assert f"Hint: Follow this approach: {SECRET}" in told[1]
     _, contexts, told = await worked(tmp_path, "three", Answer(choice="skip"), right=lambda guidance: False)
-    assert (len(contexts), len(told)) == (1, 1)
+    assert len(contexts) == 1
+    assert len(told) == 1
 
 
 async def test_words_of_mine_are_never_a_command(tmp_path: Path) -> None:
@@ -184,5 +196,6 @@ async def test_an_answer_inside_an_attempt_is_learnt_too(tmp_path: Path) -> None
             assert (await working).status == "succeeded"
             rules = [entry.note for entry in supervisor.core.memory.entries("rule")]
     assert "learnt" not in contexts[0]
-    assert (contexts[1]["learnt"]["text"], contexts[1]["learnt"]["outcome"]) == ("set the currency", "worked")
+    assert contexts[1]["learnt"]["text"] == "set the currency"
+    assert contexts[1]["learnt"]["outcome"] == "worked"
     assert rules == ["set the currency"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -68,7 +69,7 @@ Opening = Callable[..., AbstractAsyncContextManager[World]]
 
 
 @pytest.fixture
-def opening(repo: Path, clock: ManualClock, records: Any) -> Opening:
+def opening(repo: Path, clock: ManualClock, records: type[Records]) -> Opening:
     @asynccontextmanager
     async def opened(*answers: Answer, **options: Any) -> AsyncIterator[World]:
         left = list(answers)
@@ -92,7 +93,8 @@ async def test_extend_gives_more_time(opening: Opening) -> None:
         (opened,) = world.of(e.GateOpened)
         assert opened.context["timeout_seconds"] == 100.0
         answered = next(record for record in world.record.seen if isinstance(record.event, e.GateAnswered))
-        assert (answered.actor, answered.event.rule) == ("policy", 0)
+        assert answered.actor == "policy"
+        assert answered.event.rule == 0
         await world.clock.advance(49.9)
         assert len(world.of(e.AgentTimeout)) == 1
         await world.clock.advance(0.1)
@@ -111,7 +113,8 @@ async def test_continue_lets_it_run(opening: Opening) -> None:
         assert slow.cancelled == []
         slow.finish.set()
         outcome = await working
-        assert (outcome.status, outcome.attempts) == ("unverified", 1)
+        assert outcome.status == "unverified"
+        assert outcome.attempts == 1
         assert world.supervisor.core.head.gates[world.of(e.GateOpened)[0].gate].status == "delivered"
 
 
@@ -124,11 +127,13 @@ async def test_stop_dispatches_again(opening: Opening, answer: Answer) -> None:
         await world.overdue(slow)
         outcome = await working
         (failure,) = world.of(e.AgentFailure)
-        assert (failure.error_type, failure.attempt) == ("agent_timeout", 1)
+        assert failure.error_type == "agent_timeout"
+        assert failure.attempt == 1
         assert len(world.of(e.StopReceipt)) == 1
         (gate,) = world.supervisor.core.head.gates.values()
         assert gate.status == "delivered"
-    assert (outcome.status, outcome.attempts) == ("unverified", 2)
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 2
     assert slow.cancelled == ["t.1"]
     assert slow.told[1].text == slow.told[0].text
 
@@ -143,7 +148,9 @@ async def test_retry_with_an_approach(opening: Opening) -> None:
         assert world.of(e.AgentFailure) == []
         (gate,) = world.supervisor.core.head.gates.values()
         assert gate.status == "delivered"
-    assert (outcome.status, outcome.attempts, outcome.level) == ("unverified", 2, "human")
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 2
+    assert outcome.level == "human"
     assert slow.cancelled == ["t.1"]
     assert "use the cache" in slow.told[1].text
     assert slow.told[1].approach == "use the cache"
@@ -151,7 +158,7 @@ async def test_retry_with_an_approach(opening: Opening) -> None:
 
 
 @pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
-async def test_giving_up_at_the_limit(opening: Opening, choice: Any, status: str) -> None:
+async def test_giving_up_at_the_limit(opening: Opening, choice: str, status: str) -> None:
     """*Skip* and *abandon* end the attempt and the task."""
     slow = Slow(until=9)
     async with opening(Answer(choice=choice)) as world:
@@ -159,7 +166,8 @@ async def test_giving_up_at_the_limit(opening: Opening, choice: Any, status: str
         await world.overdue(slow)
         outcome = await working
         assert not world.supervisor.core.head.attempts["t.1"].is_live
-    assert (outcome.status, outcome.attempts) == (status, 1)
+    assert outcome.status == status
+    assert outcome.attempts == 1
     assert slow.cancelled == ["t.1"]
 
 
@@ -183,7 +191,8 @@ async def test_without_a_rule_three_times_then_the_person(opening: Opening) -> N
         outcome = await working
     assert slow.cancelled == ["t.1", "t.2", "t.3"]
     assert "smaller steps" in slow.told[3].text
-    assert (outcome.status, outcome.attempts) == ("unverified", 4)
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 4
 
 
 async def test_where_nobody_may_be_asked_it_halts(opening: Opening) -> None:
@@ -212,7 +221,8 @@ async def test_an_attempt_that_ends_by_itself_withdraws_the_question(opening: Op
         with pytest.raises(GateClosed, match="by the supervisor"):
             await world.supervisor.answer(gate.id, Answer(choice="extend", number=60.0))
         assert not world.of(e.GateAnswered)
-    assert (outcome.status, outcome.attempts) == ("unverified", 1)
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 1
 
 
 HANGING = """
@@ -292,7 +302,8 @@ async def test_a_frozen_program_goes_on_after_extend(opening: Opening, repo: Pat
         (repo / "go").touch()
         await world.supervisor.answer(gate.id, Answer(choice="extend", number=60.0))
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
 # Back-off
@@ -333,7 +344,8 @@ async def test_transient_trouble_waits_1_2_4_seconds(opening: Opening) -> None:
             await world.until(lambda count=count: len(world.of(e.BackoffOver)) == count)
         outcome = await working
     assert [guidance.text for guidance in told] == [told[0].text] * 4
-    assert (outcome.status, outcome.attempts) == ("unverified", 4)
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 4
 
 
 async def test_a_back_off_stands_while_the_machine_sleeps(opening: Opening) -> None:

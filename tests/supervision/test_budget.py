@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -39,7 +40,7 @@ async def worked(supervisor: Supervisor, agent: Any, *tasks: Task) -> RunResult:
 
 
 async def test_a_budget_is_warned_of_then_ends_a_run_that_nobody_attends(
-    repo: Path, reporting: Any, records: Any
+    repo: Path, reporting: type[Reporting], records: type[Records]
 ) -> None:
     """At 80 % a warning, at 100 % every agent is stopped and the run ends with 5; so it does when it is resumed."""
     agent = reporting()
@@ -51,7 +52,9 @@ async def test_a_budget_is_warned_of_then_ends_a_run_that_nobody_attends(
         assert record.of(e.BudgetWarned) == []
         observer.see(used(300))
         (warned,) = record.of(e.BudgetWarned)
-        assert (warned.kind, warned.used, warned.limit) == ("tokens", 800, 1_000)
+        assert warned.kind == "tokens"
+        assert warned.used == 800
+        assert warned.limit == 1_000
         observer.see(used(200))
         assert await working == RunResult(exit_reason="budget", exit_code=5)
         assert len(record.of(e.StopReceipt)) == 1
@@ -63,7 +66,7 @@ async def test_a_budget_is_warned_of_then_ends_a_run_that_nobody_attends(
 
 
 @pytest.mark.parametrize("kind", ["tokens", "cost", "time"])
-async def test_a_budget_of_zero_lets_no_step_begin(repo: Path, reporting: Any, kind: str) -> None:
+async def test_a_budget_of_zero_lets_no_step_begin(repo: Path, reporting: type[Reporting], kind: str) -> None:
     """Whoever gives nothing gets nothing: no attempt starts, and the run ends with 5."""
     agent = reporting()
     async with Supervisor.open(repo, limited(**{kind: 0})) as supervisor:
@@ -71,7 +74,7 @@ async def test_a_budget_of_zero_lets_no_step_begin(repo: Path, reporting: Any, k
         assert supervisor.core.head.attempts == {}
 
 
-async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, records: Any) -> None:
+async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, records: type[Records]) -> None:
     """An agent in its own terminal is held at its next step while I am asked, and goes on when there is more."""
     async with watch(await locate(repo), limited(tokens=100)) as supervisor:
         record = records(supervisor)
@@ -81,7 +84,9 @@ async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, r
         early = asyncio.ensure_future(session.step(Observation(kind="action", id="0", text=admit("ls"))))
         gate = await record.asked()
         assert not early.done(), "nor is it let go while its files are saved"
-        assert (gate.gate.type, gate.gate.key, gate.gate.context["used"]) == ("budget", "tokens", 150)
+        assert gate.gate.type == "budget"
+        assert gate.gate.key == "tokens"
+        assert gate.gate.context["used"] == 150
         calling = asyncio.ensure_future(session.step(Observation(kind="action", id="1", text=admit("ls"))))
         await supervisor.core.journal.committed()
         refused = await session.step(Observation(kind="action", id="2", text=admit("ls")), within=0.01)
@@ -94,7 +99,9 @@ async def test_alongside_a_spent_budget_holds_the_agents_next_call(repo: Path, r
         assert len(record.of(e.BudgetReached)) == 1
 
 
-async def test_the_person_gives_more_or_stops(repo: Path, reporting: Any, records: Any, clock: ManualClock) -> None:
+async def test_the_person_gives_more_or_stops(
+    repo: Path, reporting: type[Reporting], records: type[Records], clock: ManualClock
+) -> None:
     """While I am asked every agent stands still; *extend* lets them go on, and *stop* ends the run with 5."""
     agent = reporting()
     async with Supervisor.open(repo, limited(cost=2.0), person=True, clock=clock) as supervisor:
@@ -120,7 +127,7 @@ async def test_the_person_gives_more_or_stops(repo: Path, reporting: Any, record
 
 
 async def test_a_counter_that_moves_while_its_agent_is_idle_is_an_alarm(
-    repo: Path, reporting: Any, records: Any
+    repo: Path, reporting: type[Reporting], records: type[Records]
 ) -> None:
     """The agent is held at a question and its usage still grows past the budget: the record says so."""
     agent = reporting()
@@ -142,7 +149,7 @@ async def test_a_counter_that_moves_while_its_agent_is_idle_is_an_alarm(
 
 
 async def test_the_runs_time_is_a_budget_and_goes_on_from_what_was_used(
-    repo: Path, reporting: Any, records: Any
+    repo: Path, reporting: type[Reporting], records: type[Records]
 ) -> None:
     """Two hours in all: after one hour and a restart there is one hour left."""
     agent, clock = reporting(), ManualClock()
@@ -177,10 +184,11 @@ async def test_a_program_tells_what_it_used_in_its_signal_line(repo: Path) -> No
         spec = CommandSpec(command=("sh", "-c", script))
         agent = CommandAgent(spec, folder=core.folder, environ={"PATH": "/bin"}, limit=10_000, prompt_limit=10_000)
         assert (await worked(supervisor, agent, TASK)).exit_code == 0
-        assert (core.head.run.tokens, core.head.run.cost) == (1_200, 0.25)
+        assert core.head.run.tokens == 1_200
+        assert core.head.run.cost == 0.25
 
 
-async def test_a_rule_may_extend_a_budget(repo: Path, reporting: Any, records: Any) -> None:
+async def test_a_rule_may_extend_a_budget(repo: Path, reporting: type[Reporting], records: type[Records]) -> None:
     """With a rule for budgets nobody has to be there."""
     given = iter([(0, Answer(choice="extend", number=50))])
 

@@ -71,7 +71,10 @@ async def test_done_when_the_check_passes(repo: Path) -> None:
     agent = Agent(write("shop.txt"))
     async with Supervisor.open(repo) as supervisor:
         outcome = await supervisor.supervise(task(verify="grep -q done shop.txt"), agent)
-    assert (outcome.status, outcome.attempts, outcome.level, outcome.last) == ("succeeded", 1, "first", None)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
+    assert outcome.level == "first"
+    assert outcome.last is None
     assert agent.texts[0].startswith("Make the shop work")
     assert agent.told[0].workdir == repo
 
@@ -88,7 +91,9 @@ async def test_a_raise_is_a_failure_that_is_diagnosed(repo: Path) -> None:
     agent = Agent(fail, lambda guidance: None)
     async with Supervisor.open(repo) as supervisor:
         outcome = await supervisor.supervise(task(), agent)
-    assert (outcome.status, outcome.attempts, outcome.level) == ("unverified", 2, "retry")
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 2
+    assert outcome.level == "retry"
     assert "KeyError: 'currency'" in agent.texts[1]
     assert "test_embedded.py" in agent.texts[1]
     assert "Hint: " in agent.texts[1]
@@ -101,7 +106,8 @@ async def test_a_failing_check_is_told(repo: Path) -> None:
     check = "cat shop.txt; grep -q done shop.txt"
     async with Supervisor.open(repo) as supervisor:
         outcome = await supervisor.supervise(task(verify=check), agent)
-    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 2
     assert "expected 2 got 3" in agent.texts[1]
     assert check in agent.texts[1]
 
@@ -257,7 +263,8 @@ async def test_the_first_of_two_answers_wins(repo: Path) -> None:
         assert closed.by == "human"
         assert closed.when == supervisor.core.head.gates[gate].closed != ""
         outcome = await working
-    assert (outcome.status, outcome.level) == ("unverified", "human")
+    assert outcome.status == "unverified"
+    assert outcome.level == "human"
     assert "take the first road" in agent.texts[2]
     assert "second road" not in agent.texts[2]
     assert agent.told[2].answers == (gate,)
@@ -320,7 +327,8 @@ async def test_a_cancelled_caller_leaves_nothing_running(repo: Path) -> None:
         assert not [name for name in left if "attempt" in name or "Agent" in name or "work" in name]
         assert len([name for name in left if "Event.wait" in name]) <= 1, "only the time-out monitor waits"
         outcome: Outcome = await asyncio.wait_for(supervisor.supervise(task(), agent), PATIENCE)
-    assert (outcome.status, outcome.attempts) == ("unverified", 2)
+    assert outcome.status == "unverified"
+    assert outcome.attempts == 2
 
 
 async def test_one_supervisor_in_a_project(repo: Path) -> None:
@@ -363,4 +371,6 @@ print(outcome.status, outcome.attempts)
 def test_a_whole_run_needs_no_screen(repo: Path) -> None:
     """A program without Textual, Rich and Click supervises, checks, retries and succeeds."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=repo, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "succeeded 2\n", "")
+    assert done.returncode == 0
+    assert done.stdout == "succeeded 2\n"
+    assert done.stderr == ""

@@ -50,7 +50,8 @@ def test_an_answer_is_found_wherever_an_agent_puts_it(text: str) -> None:
     found = proposals_in(text, FACTS, "claude -p")
     assert choices(found) == {"web": "retry"}
     assert found.problem == ""
-    assert (found.proposals["web"].reason, found.proposals["web"].evaluator) == ("because", "claude -p")
+    assert found.proposals["web"].reason == "because"
+    assert found.proposals["web"].evaluator == "claude -p"
 
 
 @pytest.mark.parametrize(

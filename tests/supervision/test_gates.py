@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import (
     Answer,
@@ -84,7 +85,7 @@ def test_whatever_a_gate_offers_does_something(kind: Any, choice: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", ["show_me", "retry"])
-def test_words_for_a_live_attempt_are_told_to_it(choice: Any) -> None:
+def test_words_for_a_live_attempt_are_told_to_it(choice: str) -> None:
     """At a gate of a running attempt the same answer goes into the attempt instead of into the next one."""
     assert effect_of(gate("loop_detected", attempt="t.1"), Answer(choice=choice)) == "tell"
 
@@ -111,7 +112,7 @@ def test_a_check_that_could_not_run_is_run_again() -> None:
         ("question", Answer(choice="choose", number=float("nan")), "needs a number, not nan"),
     ],
 )
-def test_an_incomplete_answer_is_refused(kind: Any, answer: Answer, said: str) -> None:
+def test_an_incomplete_answer_is_refused(kind: str, answer: Answer, said: str) -> None:
     """What is missing is said in one line."""
     with pytest.raises(AnswerRefused, match=said) as refused:
         check_answer(gate(kind, context={"options": ["80", "8080"]}), answer)
@@ -128,13 +129,15 @@ async def test_the_manager_alone() -> None:
     assert await gates.create_gate("stuck", task_id="t", agent_id="a", context={}) == first
     second = await gates.create_gate("timeout", task_id="t", agent_id="a", context={})
     (one, two) = gates.open_gates()
-    assert (one.id, two.id) == (first, second)
+    assert one.id == first
+    assert two.id == second
     assert dict(one.context) == {"problem": "x", "project_id": "p"}
     waiting = asyncio.ensure_future(gates.wait(first))
     await asyncio.sleep(0)
     assert not waiting.done()
     closed = await gates.answer(first, Answer(choice="skip"))
-    assert (closed.status, closed.by) == ("answered", "human")
+    assert closed.status == "answered"
+    assert closed.by == "human"
     assert (await waiting).choice == "skip"
     assert (await gates.wait(first)).choice == "skip"
     assert [gate.id for gate in gates.open_gates()] == [second]
@@ -202,7 +205,8 @@ async def test_a_question_of_the_agent(repo: Path, answer: Answer, status: str, 
         await until(supervisor, supervisor.core.head.open_gates)
         (row,) = supervisor.core.head.open_gates()
         assert row.gate.type == "question"
-        assert (row.gate.context["question"], row.gate.context["options"]) == ("Which port?", ["80", "8080"])
+        assert row.gate.context["question"] == "Which port?"
+        assert row.gate.context["options"] == ["80", "8080"]
         await supervisor.answer(row.id, answer)
         outcome = await working
         assert supervisor.core.head.gates[row.id].status == ("delivered" if told else "answered")
@@ -253,7 +257,8 @@ async def test_a_check_that_does_not_exist_is_asked_about_and_run_again(repo: Pa
         (repo / "check.sh").chmod(0o755)
         await supervisor.answer(row.id, Answer(choice="choose", number=1.0))
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
 @pytest.mark.parametrize(
@@ -292,7 +297,7 @@ async def test_the_four_stuck_answers(repo: Path, answer: Answer, status: str, t
 
 @pytest.mark.parametrize("with_timer", [False, True])
 async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
-    repo: Path, clock: ManualClock, records: Any, monkeypatch: pytest.MonkeyPatch, with_timer: bool
+    repo: Path, clock: ManualClock, records: type[Records], monkeypatch: pytest.MonkeyPatch, with_timer: bool
 ) -> None:
     """*Always retry*, by rule or timer, does not spend the night: after so many in a row the question waits for me."""
     monkeypatch.setattr("unstuck.supervision.asking.UNATTENDED_LIMIT", 3)
@@ -316,7 +321,8 @@ async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
             await record.until(lambda number=number: len(record.of(e.GateOpened)) == number)
             await clock.advance(30)
         gate = await record.asked()
-        assert (len(attempts), gate.gate.acts_at) == (4, None)
+        assert len(attempts) == 4
+        assert gate.gate.acts_at is None
         await supervisor.answer(gate.id, Answer(choice="retry"))
         await record.until(lambda: len(record.of(e.GateOpened)) == 5)
         anew = supervisor.core.head.gates[record.of(e.GateOpened)[4].gate]
@@ -325,7 +331,7 @@ async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
         await working
 
 
-async def test_a_task_that_asks_twice_is_answered_twice(repo: Path, records: Any) -> None:
+async def test_a_task_that_asks_twice_is_answered_twice(repo: Path, records: type[Records]) -> None:
     """The same question again is one of its own: each answer goes into one attempt, and none is lost."""
     told: list[Guidance] = []
 

@@ -25,8 +25,12 @@ def climb(handler: FailureHandler, failure: Failure, **fields: object) -> list[s
 def test_the_defaults() -> None:
     """Three retries, three pivots, two research: as the four levels say."""
     handler = FailureHandler()
-    assert (handler.retry_count, handler.pivot_count, handler.research_count) == (0, 0, 0)
-    assert (handler.max_retries, handler.max_pivots, handler.max_research) == (3, 3, 2)
+    assert handler.retry_count == 0
+    assert handler.pivot_count == 0
+    assert handler.research_count == 0
+    assert handler.max_retries == 3
+    assert handler.max_pivots == 3
+    assert handler.max_research == 2
     assert [(int(level), level.strategy, level.max_attempts) for level in EscalationLevel] == [
         (1, "Retry", 3),
         (2, "Pivot", 3),
@@ -91,7 +95,9 @@ def test_limits_can_be_set() -> None:
 def test_what_a_retry_brings() -> None:
     """The fix says what to do, and the phase is the one that failed."""
     done = FailureHandler().handle(Failure("SyntaxError: bad"), execution())
-    assert (done.action, done.phase, done.fix.type) == ("RETRY", "GREEN", "syntax_error")
+    assert done.action == "RETRY"
+    assert done.phase == "GREEN"
+    assert done.fix.type == "syntax_error"
     assert done.fix.fix_hint
 
 
@@ -126,7 +132,9 @@ def test_success_begins_anew() -> None:
     for _ in range(5):
         handler.handle(failure, execution())
     handler.succeeded()
-    assert (handler.retry_count, handler.pivot_count, handler.research_count) == (0, 0, 0)
+    assert handler.retry_count == 0
+    assert handler.pivot_count == 0
+    assert handler.research_count == 0
     assert handler.handle(failure, execution()).action == "RETRY"
 
 

@@ -137,7 +137,7 @@ async def test_what_the_task_asks_to_repeat(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("scope", "asks"), [("once", (True, True)), ("pattern", (False, True)), ("task", (False, False))]
 )
-async def test_not_a_loop_go_on(repo: Path, scope: Any, asks: tuple[bool, bool]) -> None:
+async def test_not_a_loop_go_on(repo: Path, scope: str, asks: tuple[bool, bool]) -> None:
     """For once, this pattern or this task: whether the same, and something else, is asked about again."""
     async with working(repo) as agent:
         for _ in range(4):
@@ -202,11 +202,13 @@ async def test_a_held_agents_files_are_safe_before_it_is_asked_about(repo: Path)
             agent.session.see(Observation(kind="failure", text=admit("E   KeyError: 'a'"), exit_code=1))
         assert agent.gates == []
         hurried = await agent.session.step(Observation(kind="action", text=admit("rm half.py")), within=0.0)
-        assert (hurried.kind, agent.gates) == ("deny", [])
+        assert hurried.kind == "deny"
+        assert agent.gates == []
         calls = [asyncio.ensure_future(agent.do("rm half.py")) for _ in range(2)]
         await agent.asked()
         saved, opened = [one for one in agent.heard if isinstance(one, (e.CheckpointCreated, e.GateOpened))][-2:]
-        assert (saved.purpose, opened.context["checkpoint"]) == ("question", saved.id)
+        assert saved.purpose == "question"
+        assert opened.context["checkpoint"] == saved.id
         await agent.supervisor.core.journal.committed()
         assert not any(call.done() for call in calls)
         await agent.answer(Answer(choice="continue"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Directive, Observation, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities
@@ -49,17 +50,20 @@ async def asking(repo: Path, records: Any, **settings: Any) -> AsyncIterator[Cal
         yield Caller(supervisor, session, settled)
 
 
-async def test_allowed(repo: Path, records: Any) -> None:
+async def test_allowed(repo: Path, records: type[Records]) -> None:
     """The question names the call and what the agent says about it; its files are saved first, and yes lets it go."""
     async with asking(repo, records) as agent:
         call = agent.call("rm -rf build", "to build it anew")
         gate = await agent.answer(choice="allow")
-        assert (gate.type, gate.standing, gate.choices) == ("permission", "frozen", ("allow", "deny"))
+        assert gate.type == "permission"
+        assert gate.standing == "frozen"
+        assert gate.choices == ("allow", "deny")
         assert gate.context["problem"] == "rm -rf build"
         assert gate.context["context"] == "to build it anew"
         assert gate.context["saved"]
         directive = await call
-        assert (directive.kind, directive.gate) == ("go_on", gate.id)
+        assert directive.kind == "go_on"
+        assert directive.gate == gate.id
         await agent.session.delivered(directive)
         assert agent.status(gate.id) == "delivered"
 
@@ -67,16 +71,17 @@ async def test_allowed(repo: Path, records: Any) -> None:
 @pytest.mark.parametrize(
     ("why", "told"), [("use make clean", "This was not allowed: use make clean"), ("", "This was not allowed")]
 )
-async def test_denied(repo: Path, records: Any, why: str, told: str) -> None:
+async def test_denied(repo: Path, records: type[Records], why: str, told: str) -> None:
     """A no reaches the call, with the person's reason where there is one."""
     async with asking(repo, records) as agent:
         call = agent.call("rm -rf build")
         await agent.answer(choice="deny", text=admit(why))
         directive = await call
-        assert (directive.kind, directive.text) == ("deny", told)
+        assert directive.kind == "deny"
+        assert directive.text == told
 
 
-async def test_one_after_the_other(repo: Path, records: Any) -> None:
+async def test_one_after_the_other(repo: Path, records: type[Records]) -> None:
     """Two calls at once are two questions, and each hears its own answer."""
     async with asking(repo, records) as agent:
         first, second = agent.call("make deploy"), agent.call("make clean")
@@ -88,7 +93,7 @@ async def test_one_after_the_other(repo: Path, records: Any) -> None:
         assert (await second).kind == "go_on"
 
 
-async def test_nobody_may_be_asked(repo: Path, records: Any) -> None:
+async def test_nobody_may_be_asked(repo: Path, records: type[Records]) -> None:
     """With `ask: never` it is denied at once and told so: silence is never consent."""
     async with asking(repo, records, ask="never") as agent:
         directive = await agent.call("make deploy")
@@ -97,7 +102,7 @@ async def test_nobody_may_be_asked(repo: Path, records: Any) -> None:
         assert agent.supervisor.core.head.gates == {}
 
 
-async def test_words_reach_an_agent_between_its_calls(repo: Path, records: Any) -> None:
+async def test_words_reach_an_agent_between_its_calls(repo: Path, records: type[Records]) -> None:
     """An agent that can be told at any time hears the answer to another question without making a call, once."""
     async with asking(repo, records) as agent:
         words = asyncio.ensure_future(agent.session.next_answer())
@@ -114,7 +119,7 @@ async def test_words_reach_an_agent_between_its_calls(repo: Path, records: Any) 
         again.cancel()
 
 
-async def test_a_permission_is_no_word_between_calls(repo: Path, records: Any) -> None:
+async def test_a_permission_is_no_word_between_calls(repo: Path, records: type[Records]) -> None:
     """What is said to a call goes to that call alone."""
     async with asking(repo, records) as agent:
         words = asyncio.ensure_future(agent.session.next_answer())
@@ -125,7 +130,7 @@ async def test_a_permission_is_no_word_between_calls(repo: Path, records: Any) -
         words.cancel()
 
 
-async def test_its_end_takes_the_question_back(repo: Path, records: Any) -> None:
+async def test_its_end_takes_the_question_back(repo: Path, records: type[Records]) -> None:
     """Once the attempt has ended nobody is asked about its call any more."""
     async with asking(repo, records) as agent:
         call = agent.call("make deploy")
@@ -135,7 +140,7 @@ async def test_its_end_takes_the_question_back(repo: Path, records: Any) -> None
         assert (await call).kind in ("deny", "stop")
 
 
-async def test_answered_while_nothing_was_live(repo: Path, records: Any) -> None:
+async def test_answered_while_nothing_was_live(repo: Path, records: type[Records]) -> None:
     """A run that was left with the question open is answered and gone on with: the same call is not asked again."""
     async with asking(repo, records) as agent:
         call = agent.call("make deploy")
@@ -148,14 +153,15 @@ async def test_answered_while_nothing_was_live(repo: Path, records: Any) -> None
         assert (await session.begin()).kind == "start"
         again = Caller(supervisor, session, records(supervisor))
         directive = await again.call("make deploy")
-        assert (directive.kind, directive.gate) == ("go_on", gate)
+        assert directive.kind == "go_on"
+        assert directive.gate == gate
         await session.delivered(directive)
         other = again.call("make deploy")
         assert (await again.gate()).id != gate
         other.cancel()
 
 
-async def test_what_is_said_of_one_call_is_said_to_no_other(repo: Path, records: Any) -> None:
+async def test_what_is_said_of_one_call_is_said_to_no_other(repo: Path, records: type[Records]) -> None:
     """The agent gives its call up while a person thinks; the next one waits for the answer, but is not told it."""
     async with asking(repo, records) as agent:
         call = agent.call("make deploy")
@@ -169,7 +175,7 @@ async def test_what_is_said_of_one_call_is_said_to_no_other(repo: Path, records:
         assert (await other).kind == "go_on"
 
 
-async def test_a_long_call_with_another_middle_is_asked_again(repo: Path, records: Any) -> None:
+async def test_a_long_call_with_another_middle_is_asked_again(repo: Path, records: type[Records]) -> None:
     """What was allowed before a run was left holds for the very same call, not for one that looks like it."""
     ends = "echo so far so good; " * 200
     async with asking(repo, records) as agent:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit, diagnose
 from unstuck.clock import ManualClock
@@ -39,19 +40,25 @@ async def begun(supervisor: Supervisor, agent: Refused, record: Any) -> asyncio.
     return working
 
 
-async def test_after_the_reset_i_am_asked_and_nothing_starts(repo: Path, clock: ManualClock, records: Any) -> None:
+async def test_after_the_reset_i_am_asked_and_nothing_starts(
+    repo: Path, clock: ManualClock, records: type[Records]
+) -> None:
     """The wait of five hours is on record with its end; then it waits for my word, the whole night."""
     async with Supervisor.open(repo, clock=clock, person=True) as supervisor:
         agent, record = Refused(1), records(supervisor)
         working = await begun(supervisor, agent, record)
         row = supervisor.core.head.tasks["t"]
-        assert (row.state, row.backoff_quota, row.backoff_delay) == ("backoff", True, HOURS)
+        assert row.state == "backoff"
+        assert row.backoff_quota is True
+        assert row.backoff_delay == HOURS
         assert row.backoff_until - clock.monotonic() == HOURS
         await clock.advance(HOURS - 1)
         assert not supervisor.core.head.gates
         await clock.advance(10 * 3600)
         gate = await record.asked()
-        assert (gate.gate.type, gate.gate.key, gate.gate.context["options"]) == ("question", "quota", ["Go on"])
+        assert gate.gate.type == "question"
+        assert gate.gate.key == "quota"
+        assert gate.gate.context["options"] == ["Go on"]
         assert len(agent.told) == 1
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
         assert (await working).status == "unverified"
@@ -60,7 +67,7 @@ async def test_after_the_reset_i_am_asked_and_nothing_starts(repo: Path, clock: 
         assert supervisor.core.head.gates[gate.id].status == "delivered"
 
 
-async def test_whoever_wants_it_lets_it_go_on(repo: Path, clock: ManualClock, records: Any) -> None:
+async def test_whoever_wants_it_lets_it_go_on(repo: Path, clock: ManualClock, records: type[Records]) -> None:
     """With `after_quota: resume` the task begins again when the quota is there, and nobody is asked."""
     async with Supervisor.open(repo, Settings(after_quota="resume"), clock=clock, person=True) as supervisor:
         agent, record = Refused(2), records(supervisor)
@@ -74,7 +81,7 @@ async def test_whoever_wants_it_lets_it_go_on(repo: Path, clock: ManualClock, re
         assert not supervisor.core.head.gates
 
 
-async def test_the_waits_are_counted_and_end(repo: Path, clock: ManualClock, records: Any) -> None:
+async def test_the_waits_are_counted_and_end(repo: Path, clock: ManualClock, records: type[Records]) -> None:
     """A quota that never comes back is waited for three times, then it is a failure like any other."""
     async with Supervisor.open(repo, Settings(after_quota="resume"), clock=clock, person=True) as supervisor:
         agent, record = Refused(99), records(supervisor)
@@ -143,7 +150,9 @@ def test_a_time_of_day_is_understood(words: str, said: str, seconds: float) -> N
     assert seconds_until(said, NOW) == seconds
 
 
-async def test_a_limit_until_a_time_of_day_is_waited_for(repo: Path, clock: ManualClock, records: Any) -> None:
+async def test_a_limit_until_a_time_of_day_is_waited_for(
+    repo: Path, clock: ManualClock, records: type[Records]
+) -> None:
     """An agent that says when its limit ends is not sent again before, and then I am asked."""
 
     async def agent(guidance: Guidance) -> Report:
@@ -160,7 +169,9 @@ async def test_a_limit_until_a_time_of_day_is_waited_for(repo: Path, clock: Manu
         await working
 
 
-async def test_a_limit_that_names_no_time_is_not_hammered(repo: Path, clock: ManualClock, records: Any) -> None:
+async def test_a_limit_that_names_no_time_is_not_hammered(
+    repo: Path, clock: ManualClock, records: type[Records]
+) -> None:
     """A spent limit is no matter of seconds: an hour's wait that is seen, then I am asked, and no rung is used."""
     told = list[Guidance]()
 
@@ -173,10 +184,13 @@ async def test_a_limit_that_names_no_time_is_not_hammered(repo: Path, clock: Man
         working = asyncio.ensure_future(supervisor.supervise(TASK, agent))
         await record.until(lambda: record.of(e.TransientErrorRetry))
         (wait,) = record.of(e.TransientErrorRetry)
-        assert (wait.delay_seconds, wait.quota) == (3600, True)
+        assert wait.delay_seconds == 3600
+        assert wait.quota is True
         await clock.advance(10 * 3600)
         gate = await record.asked()
-        assert (gate.gate.type, gate.gate.key, len(told)) == ("question", "quota", 1)
+        assert gate.gate.type == "question"
+        assert gate.gate.key == "quota"
+        assert len(told) == 1
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
         assert (await working).status == "unverified"
         assert supervisor.core.head.tasks["t"].climb.directives == 0
@@ -195,4 +209,5 @@ def test_what_is_spent_and_what_is_only_too_fast(words: str, spent: str) -> None
     """Too many calls at once pass in seconds; a limit that is used up does not."""
     found = diagnose(words, exit_code=1)
     assert found is not None
-    assert (found.signature.metadata.get("used_up", ""), found.category.value) == (spent, "transient")
+    assert found.signature.metadata.get("used_up", "") == spent
+    assert found.category.value == "transient"

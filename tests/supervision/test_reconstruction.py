@@ -45,7 +45,10 @@ def test_an_attempt_that_was_at_work_can_go_on_in_five_ways() -> None:
     """Without a process left: go on, go back, be done, be skipped or abandoned; how long it ran is known."""
     found = facts()
     assert found.possible == ("continue", "retry", "done", "skip", "abandon")
-    assert (found.refused, found.usual, found.number, found.ran) == ({}, "continue", 2, 30.0)
+    assert found.refused == {}
+    assert found.usual == "continue"
+    assert found.number == 2
+    assert found.ran == 30.0
     assert found.check == CheckFacts(command=Clean("make test"), result="not_run")
 
 
@@ -96,7 +99,9 @@ def test_a_proposal_is_read_from_the_question_and_from_nothing_else() -> None:
 
     (found,) = with_proposal({"choice": "retry", "reason": "half [bold]written\x1b[2J"}).tasks
     assert found.proposal is not None
-    assert (found.gate, found.proposal.choice, found.proposal.reason) == ("g1", "retry", "half [bold]written")
+    assert found.gate == "g1"
+    assert found.proposal.choice == "retry"
+    assert found.proposal.reason == "half [bold]written"
     for nonsense in ({"choice": "explode"}, "retry", None, ["retry"]):
         assert with_proposal(nonsense).tasks[0].proposal is None
 

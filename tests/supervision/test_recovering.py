@@ -126,7 +126,8 @@ async def test_the_settings_may_have_it_wait_for_a_person(repo: Path) -> None:
     run = await cut_off(repo, Settings(recovery="ask"))
     assert await resumed(repo, run) == []
     (row,) = state_of(repo, run).open_gates()
-    assert (row.gate.type, row.gate.task) == ("recovery", "web")
+    assert row.gate.type == "recovery"
+    assert row.gate.task == "web"
     assert row.gate.choices == ("continue", "retry", "done", "skip", "abandon")
     assert row.gate.context["paths"] == ["changed README.md +1 -1", "added app.py +1 -0"]
     assert row.gate.context["checkpoint"].startswith("chk-")
@@ -157,7 +158,8 @@ async def test_each_answer_does_what_it_says_at_the_next_dispatch(
     await answer_offline(await locate(repo), row.id, Answer(choice=choice))
     await resumed(repo, run)
     task = state_of(repo, run).tasks["web"]
-    assert (task.attempts, task.status) == (attempts, status)
+    assert task.attempts == attempts
+    assert task.status == status
     assert (repo / "README.md").read_text() == readme
     gone = choice in ("skip", "abandon")
     assert decided(repo, run) == ([] if gone else [("human", choice)])
@@ -330,7 +332,8 @@ async def test_left_undecided_everything_stays_as_it_was(repo: Path) -> None:
         assert supervisor.core.head.run.state == "running"
     state = state_of(repo, run)
     assert [row.gate.type for row in state.open_gates()] == ["recovery"]
-    assert (state.tasks["web"].attempts, state.tasks["web"].state) == (1, "interrupted")
+    assert state.tasks["web"].attempts == 1
+    assert state.tasks["web"].state == "interrupted"
     assert (repo / "app.py").read_text() == "half\n"
 
 
@@ -372,6 +375,7 @@ async def test_killed_in_the_middle_of_a_recovery_it_ends_the_same(repo: Path, l
     (repo / "app.py").write_text("half\n")
     await resumed(repo, run, chosen={"web": "retry"} if last in ("checkpoint_created", "gate_opened") else None)
     task = state_of(repo, run).tasks["web"]
-    assert (task.attempts, task.status) == (2, "succeeded")
+    assert task.attempts == 2
+    assert task.status == "succeeded"
     assert (repo / "README.md").read_text() == "# Example\n"
     assert decided(repo, run) == [("human", "retry")]

@@ -61,17 +61,22 @@ async def test_one_task_asks_and_the_other_is_done(
         agents = Coordinator(supervisor, lambda task: CallableAgent(attempt))
         assert (await agents.run()).exit_code == 3
         (gate,) = supervisor.core.head.open_gates()
-        assert (gate.gate.type, gate.gate.task, gate.gate.choices) == ("disk", "big", ("retry", "skip", "abandon"))
+        assert gate.gate.type == "disk"
+        assert gate.gate.task == "big"
+        assert gate.gate.choices == ("retry", "skip", "abandon")
         assert "No space left on device" in gate.gate.context["problem"]
         rows = supervisor.core.head.tasks
-        assert (rows["big"].attempts, rows["big"].state, rows["small"].status) == (0, "waiting", "succeeded")
+        assert rows["big"].attempts == 0
+        assert rows["big"].state == "waiting"
+        assert rows["small"].status == "succeeded"
         run = supervisor.run
     full = False
     async with Supervisor.open(repo, clock=clock, resume=run) as again:
         await again.answer(gate.id, Answer(choice=choice))
         await Coordinator(again, lambda task: CallableAgent(attempt)).run()
         row = again.core.head.tasks["big"]
-        assert (row.status, row.attempts) == (status, int(choice == "retry"))
+        assert row.status == status
+        assert row.attempts == int(choice == "retry")
         log = again.core.journal.path
     assert "agent_failure" not in [record.name for record in read_records(log)]
     assert dump(again.core.head) == dump(again.core.journal.durable)
@@ -94,10 +99,12 @@ def test_a_file_system_that_is_too_small(
         with monkeypatch.context() as patch:
             patch.setenv("UNSTUCK_STATE_DIR", str(place))
             code, out, errors = inside(tmp_path, "run", str(tmp_path / "plan.yaml"), "--headless", "-C", str(repo))
-        assert (code, errors) == (3, ""), out
+        assert code == 3, out
+        assert errors == "", out
         shown = inside(tmp_path, "show", "--json", "-C", str(repo))[1]
         gate = json.loads(shown.splitlines()[-1])
-        assert (gate["type"], gate["task"]) == ("disk", "a")
+        assert gate["type"] == "disk"
+        assert gate["task"] == "a"
         assert "no room for the work tree" in gate["context"]["problem"]
     finally:
         subprocess.run(["umount", "-l", place], check=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,11 @@ async def become(done: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
+OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]
+
+
 @pytest.fixture
-def desk(repo: Path, clock: ManualClock) -> Any:
+def desk(repo: Path, clock: ManualClock) -> OpenDesk:
     @asynccontextmanager
     async def opened(**options: Any) -> AsyncIterator[Desk]:
         async with Supervisor.open(repo, clock=clock, person=True, **options) as supervisor:
@@ -67,7 +70,7 @@ def desk(repo: Path, clock: ManualClock) -> Any:
     return opened
 
 
-async def test_an_agent_is_held_and_let_go_on(desk: Any) -> None:
+async def test_an_agent_is_held_and_let_go_on(desk: OpenDesk) -> None:
     """Whoever holds an agent has its process stand still and its files safe; let go on, it ends as if nothing was."""
     asked: list[Gate] = []
 
@@ -81,17 +84,19 @@ async def test_an_agent_is_held_and_let_go_on(desk: Any) -> None:
         gate = await at.supervisor.hold("web")
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         row: GateRow = at.supervisor.state.gates[gate]
-        assert (row.status, row.gate.standing) == ("open", "frozen")
+        assert row.status == "open"
+        assert row.gate.standing == "frozen"
         assert row.gate.context["checkpoint"].startswith("chk-")
         assert asked == []
         assert await at.supervisor.hold("web") == gate
         (at.root / "go").touch()
         await at.supervisor.answer(gate, Answer(choice="continue"))
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
-async def test_another_approach_reaches_a_fresh_attempt(desk: Any) -> None:
+async def test_another_approach_reaches_a_fresh_attempt(desk: OpenDesk) -> None:
     """An approach given to an agent at work stops it, and is in what its next attempt is told."""
     async with desk() as at:
         working = at.works()
@@ -101,12 +106,13 @@ async def test_another_approach_reaches_a_fresh_attempt(desk: Any) -> None:
         (at.root / "go").touch()
         outcome = await working
         told = (at.root / "told.txt").read_text().split("--")
-    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 2
     assert "use the queue" not in told[0]
     assert "use the queue" in told[1]
 
 
-async def test_a_task_at_work_is_skipped(desk: Any) -> None:
+async def test_a_task_at_work_is_skipped(desk: OpenDesk) -> None:
     """Skipped, its agent is ended, and nothing of it is left."""
     async with desk() as at:
         working = at.works()
@@ -116,7 +122,7 @@ async def test_a_task_at_work_is_skipped(desk: Any) -> None:
         assert not process.is_running()
 
 
-async def test_more_time_counts_from_now_on(desk: Any) -> None:
+async def test_more_time_counts_from_now_on(desk: OpenDesk) -> None:
     """Extended by ten minutes, it is asked about ten minutes from now and not before; nothing else is asked."""
     async with desk() as at:
         working = at.works()
@@ -132,7 +138,7 @@ async def test_more_time_counts_from_now_on(desk: Any) -> None:
         assert (await working).status == "succeeded"
 
 
-async def test_what_cannot_be_done_is_said(desk: Any) -> None:
+async def test_what_cannot_be_done_is_said(desk: OpenDesk) -> None:
     """An unknown task, and one that nobody works at: a clear line, and nothing is recorded."""
     async with desk() as at:
         at.supervisor.add(Task(id="later", prompt=admit("later")))
@@ -148,7 +154,7 @@ async def test_what_cannot_be_done_is_said(desk: Any) -> None:
         assert at.supervisor.core.head.seq == seq
 
 
-async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: Any) -> None:
+async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: OpenDesk) -> None:
     """Held before its first attempt nothing starts, whatever else happens; let go on, it begins as if nothing was."""
     async with desk() as at:
         at.supervisor.add(Task(id="web", prompt=admit("Make it work"), verify="grep -q done out.txt", timeout_s=600.0))
@@ -164,10 +170,11 @@ async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: Any) -> Non
         await at.begun()
         (at.root / "go").touch()
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
-async def test_a_task_kept_from_starting_stays_so_when_the_run_is_gone_on_with(desk: Any) -> None:
+async def test_a_task_kept_from_starting_stays_so_when_the_run_is_gone_on_with(desk: OpenDesk) -> None:
     """A rule that would answer everything does not let it go: neither when I hold it nor after the run was left."""
 
     def rules(gate: Gate) -> tuple[int, Answer] | None:
@@ -183,7 +190,7 @@ async def test_a_task_kept_from_starting_stays_so_when_the_run_is_gone_on_with(d
 
 
 @pytest.mark.parametrize(("choice", "status"), [("skip", "skipped"), ("abandon", "abandoned")])
-async def test_a_task_that_has_not_begun_is_given_up(desk: Any, choice: Any, status: str) -> None:
+async def test_a_task_that_has_not_begun_is_given_up(desk: OpenDesk, choice: str, status: str) -> None:
     """Skipped or abandoned before it begins, no agent is ever started for it, and the record says that I did it."""
     async with desk() as at:
         task = Task(id="web", prompt=admit("Make it work"), needs=("first",))
@@ -198,7 +205,7 @@ async def test_a_task_that_has_not_begun_is_given_up(desk: Any, choice: Any, sta
 
 
 @pytest.mark.parametrize(("level", "told"), [("pivot", "Approach:"), ("research", "First understand the problem")])
-async def test_the_next_rung_is_chosen_for_an_agent_at_work(desk: Any, level: Any, told: str) -> None:
+async def test_the_next_rung_is_chosen_for_an_agent_at_work(desk: OpenDesk, level: str, told: str) -> None:
     """Another approach, or research first: the agent is ended, and its next attempt is told so."""
     async with desk() as at:
         working = at.works()
@@ -208,13 +215,15 @@ async def test_the_next_rung_is_chosen_for_an_agent_at_work(desk: Any, level: An
         await become(lambda: last.exists() and told in last.read_text())
         assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
         row = at.supervisor.core.row("web")
-        assert (row.level, row.chosen) == (level, "")
+        assert row.level == level
+        assert row.chosen == ""
         (at.root / "go").touch()
         outcome = await working
-    assert (outcome.status, outcome.attempts) == ("succeeded", 2)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 2
 
 
-async def test_the_same_again_by_choice(desk: Any) -> None:
+async def test_the_same_again_by_choice(desk: OpenDesk) -> None:
     """Stopped and begun again: the same words, no rung used up, and no failure of the agent is counted."""
     async with desk() as at:
         working = at.works()
@@ -223,7 +232,8 @@ async def test_the_same_again_by_choice(desk: Any) -> None:
         await at.supervisor.choose_rung("web", "first")
         await become(lambda: (at.root / "told.txt").read_text().count("--") == 2)
         climb = at.supervisor.core.row("web").climb
-        assert (climb.directives, climb.agent_failures) == (0, 0)
+        assert climb.directives == 0
+        assert climb.agent_failures == 0
         assert at.supervisor.core.head.gates[gate].status == "withdrawn"
         (at.root / "go").touch()
         assert (await working).status == "succeeded"
@@ -231,7 +241,7 @@ async def test_the_same_again_by_choice(desk: Any) -> None:
     assert first == second
 
 
-async def test_the_question_is_asked_at_once_by_choice(desk: Any) -> None:
+async def test_the_question_is_asked_at_once_by_choice(desk: OpenDesk) -> None:
     """Whoever wants to be asked now is: the agent is ended, and the stuck question stands there with its report."""
     async with desk() as at:
         working = at.works()
@@ -246,7 +256,7 @@ async def test_the_question_is_asked_at_once_by_choice(desk: Any) -> None:
         assert (await working).status == "abandoned"
 
 
-async def test_a_held_task_takes_no_more_time(desk: Any) -> None:
+async def test_a_held_task_takes_no_more_time(desk: OpenDesk) -> None:
     """While it stands still because somebody looks, no time is to be had and none goes by."""
     async with desk() as at:
         working = at.works()

@@ -58,7 +58,8 @@ async def test_the_gate_of_a_timeout(clock: ManualClock) -> None:
     await monitor.monitor_task("task-123", "backend-dev-1", "backend_developer")
     await clock.advance(900)
     (gate,) = gates.open_gates()
-    assert (gate.type, gate.task) == ("timeout", "task-123")
+    assert gate.type == "timeout"
+    assert gate.task == "task-123"
     assert dict(gate.context) == {
         "task_id": "task-123",
         "agent_id": "backend-dev-1",
@@ -76,9 +77,12 @@ async def test_statistics(monitor: TimeoutMonitor, clock: ManualClock) -> None:
     await monitor.monitor_task("t", "a", "orchestrator", metadata={"why": "test"})
     await clock.advance(300)
     stats = monitor.get_monitor_stats()
-    assert (stats["active_count"], stats["running"]) == (1, True)
+    assert stats["active_count"] == 1
+    assert stats["running"] is True
     (row,) = stats["tasks"]
-    assert (row["task_id"], row["elapsed_seconds"], row["remaining_seconds"]) == ("t", 300.0, 1500.0)
+    assert row["task_id"] == "t"
+    assert row["elapsed_seconds"] == 300.0
+    assert row["remaining_seconds"] == 1500.0
     assert row["metadata"] == {"why": "test"}
     monitor.complete_task("t")
     monitor.complete_task("never seen")
@@ -193,7 +197,9 @@ async def test_more_time_puts_it_back_under_the_monitor(clock: ManualClock) -> N
     await gates.answer(gate.id, Answer(choice="extend", number=50))
     await clock.settle()
     (row,) = monitor.get_monitor_stats()["tasks"]
-    assert (row["remaining_seconds"], row["timeout_seconds"], row["metadata"]) == (50, 1_150, {"k": 1})
+    assert row["remaining_seconds"] == 50
+    assert row["timeout_seconds"] == 1_150
+    assert row["metadata"] == {"k": 1}
     await clock.advance(49)
     assert len(fired) == 1
     await clock.advance(1)
@@ -202,7 +208,9 @@ async def test_more_time_puts_it_back_under_the_monitor(clock: ManualClock) -> N
     assert again.context["elapsed_seconds"] == 1_150
     await gates.answer(again.id, Answer(choice="continue"))
     await clock.advance(10_000)
-    assert (len(fired), gates.open_gates(), monitor.get_monitor_stats()["active_count"]) == (2, (), 0)
+    assert len(fired) == 2
+    assert gates.open_gates() == ()
+    assert monitor.get_monitor_stats()["active_count"] == 0
     await monitor.stop()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.clock import ManualClock
@@ -41,7 +42,7 @@ def test_a_timer_answers_only_what_its_question_takes() -> None:
 
 @pytest.mark.parametrize("person", [False, True])
 async def test_the_timer_answers_after_its_time_and_says_so(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any, person: bool
+    repo: Path, clock: ManualClock, reporting: type[Reporting], records: type[Records], person: bool
 ) -> None:
     """Half a minute at the question, with me there or not: it is extended, and the record names the timer."""
     agent = reporting()
@@ -63,7 +64,9 @@ async def test_the_timer_answers_after_its_time_and_says_so(
         await working
 
 
-async def test_my_coming_stops_the_timer(repo: Path, clock: ManualClock, reporting: Any, records: Any) -> None:
+async def test_my_coming_stops_the_timer(
+    repo: Path, clock: ManualClock, reporting: type[Reporting], records: type[Records]
+) -> None:
     """A key at five seconds: from then on the question waits for as long as I like."""
     agent = reporting()
     async with Supervisor.open(repo, timed("timeout", answer="stop"), clock=clock, person=True) as supervisor:
@@ -82,7 +85,7 @@ async def test_my_coming_stops_the_timer(repo: Path, clock: ManualClock, reporti
 
 
 async def test_without_a_setting_nothing_answers_itself(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
+    repo: Path, clock: ManualClock, reporting: type[Reporting], records: type[Records]
 ) -> None:
     """By default a question is still open after a day, and other types' timers do not touch it."""
     agent = reporting()
@@ -99,7 +102,7 @@ async def test_without_a_setting_nothing_answers_itself(
 
 
 async def test_a_question_with_a_timer_does_not_park_the_run(
-    repo: Path, clock: ManualClock, reporting: Any, records: Any
+    repo: Path, clock: ManualClock, reporting: type[Reporting], records: type[Records]
 ) -> None:
     """Headless, a stuck task with a timer is skipped when its time has come, instead of waiting for nobody."""
     settings = Settings(
@@ -116,7 +119,9 @@ async def test_a_question_with_a_timer_does_not_park_the_run(
         assert supervisor.core.head.tasks["t"].status == "skipped"
 
 
-async def test_a_run_that_goes_on_counts_anew(repo: Path, clock: ManualClock, reporting: Any, records: Any) -> None:
+async def test_a_run_that_goes_on_counts_anew(
+    repo: Path, clock: ManualClock, reporting: type[Reporting], records: type[Records]
+) -> None:
     """What was counting down when the run was stopped does not fire at once when I go on with it."""
     settings = Settings(
         task_failure_limit=1,

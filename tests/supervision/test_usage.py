@@ -35,8 +35,10 @@ async def test_what_agents_use_is_summed_up(repo: Path) -> None:
         for name in ("web", "docs"):
             await supervisor.supervise(Task(id=name, prompt=Clean("Mend it")), Counting())
         state, log = supervisor.core.head, supervisor.core.journal.path
-        assert (state.attempts["web.1"].tokens, state.attempts["web.1"].cost) == (1_500, 0.75)
-        assert (state.run.tokens, state.run.cost) == (3_000, 1.5)
+        assert state.attempts["web.1"].tokens == 1_500
+        assert state.attempts["web.1"].cost == 0.75
+        assert state.run.tokens == 3_000
+        assert state.run.cost == 1.5
         await supervisor.core.journal.committed()
         assert replay(log).run == state.run
         assert usage_of(state, state.tasks["web"]) == Usage(attempts=1, tokens=1_500, cost=0.75)
@@ -56,7 +58,8 @@ async def test_each_rung_has_its_own_sum(repo: Path) -> None:
     assert [used.attempts for used in by_rung.values()] == [1, 1, 2]
     assert by_rung["pivot"] == Usage(attempts=2, tokens=3_000, cost=1.5)
     assert usage_of(state, row) == Usage(attempts=4, tokens=6_000, cost=3.0)
-    assert (state.run.tokens, state.run.cost) == (6_000, 3.0)
+    assert state.run.tokens == 6_000
+    assert state.run.cost == 3.0
 
 
 async def test_each_session_has_its_own_sum(repo: Path) -> None:

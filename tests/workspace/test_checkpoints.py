@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.errors import CheckpointUnknown, WorkspaceError
 from unstuck.workspace.checkpoints import Change, CheckpointStore
 from unstuck.workspace.git import project_home
@@ -22,7 +25,7 @@ ODD = {
 }
 
 
-def spoil(project):
+def spoil(project: Project):
     """What an agent might do to a tree: change, delete, add, turn files into directories and back."""
     project.write(
         {
@@ -47,14 +50,16 @@ def spoil(project):
     (project.root / "folder").symlink_to("added")
 
 
-def prepare(project):
+def prepare(project: Project):
     project.write({**ODD, "script": "#!/bin/sh\n", "lib/util.py": "def helper(): ...\n", "folder/a": "a"})
     (project.root / "script").chmod(0o755)
     (project.root / "link").symlink_to("app.py")
 
 
 @pytest.mark.parametrize("kind", ["project", "empty", "plain"])
-async def test_every_kind_of_change_is_taken_back(kind, request, clock):
+async def test_every_kind_of_change_is_taken_back(
+    kind: str, request: pytest.FixtureRequest, clock: ManualClock
+) -> None:
     """Restored is byte for byte what was saved: with commits, without one, and without git at all."""
     project = request.getfixturevalue(kind)
     project.write({"app.py": "one\n"})
@@ -62,7 +67,9 @@ async def test_every_kind_of_change_is_taken_back(kind, request, clock):
     before = project.files()
     store = await project.store(clock)
     saved = await store.create("before the agent", run="r1", task="t1")
-    assert (saved.is_new, saved.files, saved.not_covered) == (True, len(before), ())
+    assert saved.is_new is True
+    assert saved.files == len(before)
+    assert saved.not_covered == ()
     spoil(project)
     spoiled = project.files()
     restored = await store.restore(saved.id, run="r1")
@@ -71,7 +78,7 @@ async def test_every_kind_of_change_is_taken_back(kind, request, clock):
     assert project.files() == spoiled
 
 
-async def test_the_plan_is_what_the_restore_does(project, clock):
+async def test_the_plan_is_what_the_restore_does(project: Project, clock: ManualClock) -> None:
     """What was shown before the yes is what happens after it."""
     store = await project.store(clock)
     saved = await store.create("start", run="r")
@@ -88,7 +95,7 @@ async def test_the_plan_is_what_the_restore_does(project, clock):
     assert (await store.plan(saved.id)).changes == ()
 
 
-async def test_nothing_of_the_users_is_touched(project, clock):
+async def test_nothing_of_the_users_is_touched(project: Project, clock: ManualClock) -> None:
     """Index, HEAD, branches, stash, reflogs, hooks and configuration are byte for byte the same afterwards."""
     project.write({"app.py": "staged\n"})
     project.git("add", "app.py")
@@ -107,7 +114,7 @@ async def test_nothing_of_the_users_is_touched(project, clock):
     assert (project.root / "app.py").read_text() == "and changed again\n"
 
 
-async def test_the_users_clean_up_keeps_every_checkpoint(project, clock):
+async def test_the_users_clean_up_keeps_every_checkpoint(project: Project, clock: ManualClock) -> None:
     """A git gc that prunes everything unreachable leaves checkpoints whole and the repository sound."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -123,16 +130,18 @@ async def test_the_users_clean_up_keeps_every_checkpoint(project, clock):
     project.git("fsck", "--strict")
 
 
-async def test_unchanged_files_make_no_new_checkpoint(project, clock):
+async def test_unchanged_files_make_no_new_checkpoint(project: Project, clock: ManualClock) -> None:
     """Saving twice says that there was nothing to save."""
     store = await project.store(clock)
     first = await store.create("a", run="r")
     again = await store.create("b", run="r")
-    assert (again.id, again.is_new, again.reason) == (first.id, False, "a")
+    assert again.id == first.id
+    assert again.is_new is False
+    assert again.reason == "a"
     assert len(await store.list()) == 1
 
 
-async def test_ids_are_the_time_and_unique(project, clock):
+async def test_ids_are_the_time_and_unique(project: Project, clock: ManualClock) -> None:
     """Checkpoints of one second, also of two work trees of one repository, have ids of their own."""
     store = await project.store(clock)
     ids = []
@@ -149,21 +158,19 @@ async def test_ids_are_the_time_and_unique(project, clock):
     assert [checkpoint.id for checkpoint in await linked.list()] == ids[3:]
 
 
-async def test_what_is_known_of_a_checkpoint_is_on_disk(project, clock):
+async def test_what_is_known_of_a_checkpoint_is_on_disk(project: Project, clock: ManualClock) -> None:
     """A new process knows reason, run, task and time of an earlier one's checkpoints."""
     project.write({"\udcff".encode("utf-8", "surrogateescape").decode("latin-1"): "x"})
     saved = await (await project.store(clock)).create('naïve\nreason "quoted"', run="r-1", task="web")
     again = await (await project.store(clock)).get(saved.id)
     assert again == saved
-    assert (again.reason, again.run, again.task, again.created_at) == (
-        'naïve\nreason "quoted"',
-        "r-1",
-        "web",
-        clock.now(),
-    )
+    assert again.reason == 'naïve\nreason "quoted"'
+    assert again.run == "r-1"
+    assert again.task == "web"
+    assert again.created_at == clock.now()
 
 
-async def test_an_unknown_id_is_said(project, clock):
+async def test_an_unknown_id_is_said(project: Project, clock: ManualClock) -> None:
     """A typing error changes nothing."""
     store = await project.store(clock)
     assert await store.list() == ()
@@ -172,7 +179,7 @@ async def test_an_unknown_id_is_said(project, clock):
             await attempt
 
 
-async def test_an_ignored_file_in_the_way_is_saved_first(project, clock):
+async def test_an_ignored_file_in_the_way_is_saved_first(project: Project, clock: ManualClock) -> None:
     """An ignored file or directory where a saved one returns can be had back."""
     store = await project.store(clock)
     project.write({"config": "saved\n", "data/x": "saved\n", "place/below": "saved\n"})
@@ -196,7 +203,7 @@ async def test_an_ignored_file_in_the_way_is_saved_first(project, clock):
     assert (project.root / "place" / "below").read_text() == "three"
 
 
-async def test_ignored_and_forgotten_files_stay_where_they_are(project, clock):
+async def test_ignored_and_forgotten_files_stay_where_they_are(project: Project, clock: ManualClock) -> None:
     """A restore that brings back an older .gitignore does not take the files that were ignored meanwhile."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -207,7 +214,7 @@ async def test_ignored_and_forgotten_files_stay_where_they_are(project, clock):
     assert (project.root / "secret.env").read_text() == "keep me"
 
 
-async def test_committed_files_count_although_ignored(project, clock):
+async def test_committed_files_count_although_ignored(project: Project, clock: ManualClock) -> None:
     """A file the user committed in spite of an ignore rule is saved and comes back."""
     project.write({"build/kept.txt": "committed\n", "build/not.txt": "not"})
     project.git("add", "-f", "build/kept.txt")
@@ -220,7 +227,7 @@ async def test_committed_files_count_although_ignored(project, clock):
     assert (project.root / "build" / "not.txt").read_text() == "not"
 
 
-async def test_the_users_own_ignore_rules_hold(project, clock, isolated):
+async def test_the_users_own_ignore_rules_hold(project: Project, clock: ManualClock, isolated: Path) -> None:
     """What a person ignores everywhere, or in this clone only, is not saved."""
     (isolated / "ignore").write_text("*.swp\n")
     (isolated / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
@@ -229,7 +236,7 @@ async def test_the_users_own_ignore_rules_hold(project, clock, isolated):
     assert before == len({"app.py", "lib/util.py", ".gitignore", "seen"})
 
 
-async def test_a_large_file_is_named_and_left_alone(project, clock):
+async def test_a_large_file_is_named_and_left_alone(project: Project, clock: ManualClock) -> None:
     """A file over the limit is not stored, and a restore neither removes nor changes it."""
     store = await project.store(clock, file_limit=1000)
     project.write({"large": "x" * 2000})
@@ -241,7 +248,9 @@ async def test_a_large_file_is_named_and_left_alone(project, clock):
     assert [change.path for change in restored.changes] == ["app.py"]
 
 
-async def test_a_file_that_grew_over_the_limit_is_saved_before_it_is_replaced(project, clock):
+async def test_a_file_that_grew_over_the_limit_is_saved_before_it_is_replaced(
+    project: Project, clock: ManualClock
+) -> None:
     """Too large to save every time is not too large to save before it is overwritten."""
     store = await project.store(clock, file_limit=1000)
     project.write({"data": "small"})
@@ -253,7 +262,7 @@ async def test_a_file_that_grew_over_the_limit_is_saved_before_it_is_replaced(pr
     assert (project.root / "data").read_text() == "y" * 2000
 
 
-async def test_other_repositories_inside_are_named_and_left_alone(project, clock):
+async def test_other_repositories_inside_are_named_and_left_alone(project: Project, clock: ManualClock) -> None:
     """Nested repositories, with commits, without, or with a .git file, are not stored and not touched."""
     for name in ("vendor/with", "without"):
         (project.root / name).mkdir(parents=True)
@@ -272,7 +281,7 @@ async def test_other_repositories_inside_are_named_and_left_alone(project, clock
 
 
 @pytest.mark.parametrize("what", ["repository", "socket"])
-async def test_what_cannot_be_saved_stops_the_restore(project, clock, what):
+async def test_what_cannot_be_saved_stops_the_restore(project: Project, clock: ManualClock, what: str) -> None:
     """A repository or a socket where a file has to return is not removed: the restore refuses before it begins."""
     store = await project.store(clock)
     project.write({"place": "saved\n"})
@@ -293,7 +302,7 @@ async def test_what_cannot_be_saved_stops_the_restore(project, clock, what):
     assert (project.root / "app.py").read_text() == "changed"
 
 
-async def test_bytes_are_kept_whatever_the_attributes_say(project, clock):
+async def test_bytes_are_kept_whatever_the_attributes_say(project: Project, clock: ManualClock) -> None:
     """Line-ending conversion and filters change nothing about what is saved and restored."""
     project.git("config", "filter.upper.clean", "tr a-z A-Z")
     project.git("config", "filter.upper.smudge", "false")
@@ -308,7 +317,9 @@ async def test_bytes_are_kept_whatever_the_attributes_say(project, clock):
     assert project.files() == before
 
 
-async def test_signing_hooks_and_a_held_index_do_not_disturb(project, clock, tmp_path):
+async def test_signing_hooks_and_a_held_index_do_not_disturb(
+    project: Project, clock: ManualClock, tmp_path: Path
+) -> None:
     """Forced signing, hooks that fail and a lock the user's git holds have no part in a checkpoint."""
     project.git("config", "commit.gpgSign", "true")
     project.git("config", "gpg.program", "false")
@@ -329,7 +340,7 @@ async def test_signing_hooks_and_a_held_index_do_not_disturb(project, clock, tmp
 
 
 @pytest.mark.parametrize("damage", ["locked", "garbage", "empty", "gone"])
-async def test_a_damaged_private_index_is_built_again(project, clock, damage):
+async def test_a_damaged_private_index_is_built_again(project: Project, clock: ManualClock, damage: str) -> None:
     """What a crash left behind in our own directory heals by itself."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -342,12 +353,13 @@ async def test_a_damaged_private_index_is_built_again(project, clock, damage):
         index.write_bytes(b"garbage" * 100 if damage == "garbage" else b"")
     project.write({"app.py": "changed"})
     second = await store.create("b", run="r")
-    assert (second.is_new, second.files) == (True, saved.files)
+    assert second.is_new is True
+    assert second.files == saved.files
     await store.restore(saved.id, run="r")
     assert (project.root / "app.py").read_text() == "one\n"
 
 
-async def test_two_who_save_at_once_take_turns(project, clock):
+async def test_two_who_save_at_once_take_turns(project: Project, clock: ManualClock) -> None:
     """Two stores over one tree, as in two processes, never disturb each other."""
     stores = [await project.store(clock) for _ in range(2)]
     saved = await asyncio.gather(*(store.create("x", run="r") for store in stores for _ in range(4)))
@@ -355,7 +367,7 @@ async def test_two_who_save_at_once_take_turns(project, clock):
     assert len({checkpoint.id for checkpoint in saved}) == 1
 
 
-async def test_the_difference_to_a_checkpoint_can_be_read(project, clock):
+async def test_the_difference_to_a_checkpoint_can_be_read(project: Project, clock: ManualClock) -> None:
     """Between two checkpoints, and to the files as they are now; without terminal escapes."""
     store = await project.store(clock)
     first = await store.create("a", run="r")
@@ -366,7 +378,7 @@ async def test_the_difference_to_a_checkpoint_can_be_read(project, clock):
     assert await store.diff(second.id) == ""
 
 
-async def test_a_deleted_checkpoint_is_gone_and_the_others_work(project, clock):
+async def test_a_deleted_checkpoint_is_gone_and_the_others_work(project: Project, clock: ManualClock) -> None:
     """Space can be given back; what remains can still be restored after git has cleaned up."""
     store = await project.store(clock)
     first = await store.create("a", run="r")
@@ -386,14 +398,14 @@ async def test_a_deleted_checkpoint_is_gone_and_the_others_work(project, clock):
     assert (project.root / "app.py").read_text() == "two"
 
 
-async def test_a_home_directory_is_refused(isolated, clock):
+async def test_a_home_directory_is_refused(isolated: Path, clock: ManualClock) -> None:
     """Nobody's whole home directory is copied by accident."""
     store = CheckpointStore(isolated, project_home(isolated, None), None, clock=clock)
     with pytest.raises(WorkspaceError, match="no checkpoints of"):
         await store.create("a", run="r")
 
 
-async def test_of_an_ignored_folder_only_the_one_file_goes(project, clock):
+async def test_of_an_ignored_folder_only_the_one_file_goes(project: Project, clock: ManualClock) -> None:
     """Where one file below an ignored folder is taken away, nothing else in that folder is."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -404,7 +416,7 @@ async def test_of_an_ignored_folder_only_the_one_file_goes(project, clock):
     assert (project.root / "build" / "deep" / "precious").read_text() == "mine"
 
 
-async def test_two_that_save_the_same_tree_in_turn_see_what_is_there(project, clock):
+async def test_two_that_save_the_same_tree_in_turn_see_what_is_there(project: Project, clock: ManualClock) -> None:
     """A supervisor and a person beside it, each with what it remembers of the tree: no checkpoint is of old files."""
     ours, theirs = await project.store(clock), await project.store(clock)
     first = await ours.create("first", run="r")
@@ -413,5 +425,6 @@ async def test_two_that_save_the_same_tree_in_turn_see_what_is_there(project, cl
     assert (await ours.create("the same", run="r")).id == second.id
     project.write({"app.py": "one\n"})
     third = await ours.create("third", run="r")
-    assert (third.tree == first.tree, third.tree == second.tree) == (True, False)
+    assert third.tree == first.tree
+    assert third.tree != second.tree
     assert (await theirs.create("the same", run="r")).id == third.id

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.errors import GitError, WorkspaceError
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.git import find_repository, project_home
 
 
-async def there_and_back(project, clock):
+async def there_and_back(project: Project, clock: ManualClock):
     """Save, spoil, restore and undo; each time exactly what was there, and nothing of the user's is touched."""
     store = await project.store(clock)
     before, belongings = project.files(), project.belongings()
@@ -30,7 +34,7 @@ async def there_and_back(project, clock):
 
 
 @pytest.mark.parametrize("kind", ["shallow", "blobless", "treeless", "sha256", "split index", "with links"])
-async def test_any_kind_of_repository(project, clock, tmp_path, kind):
+async def test_any_kind_of_repository(project: Project, clock: ManualClock, tmp_path: Path, kind: str) -> None:
     """Whatever a repository is made of, also where what it was cloned from is gone, files are saved and come back."""
     clone = type(project)(tmp_path / "clone")
     filters = {"blobless": ("--filter=blob:none",), "treeless": ("--filter=tree:0",), "shallow": ("--depth", "1")}
@@ -55,7 +59,9 @@ async def test_any_kind_of_repository(project, clock, tmp_path, kind):
     assert saved.base == clone.git("rev-parse", "HEAD").strip()
 
 
-async def test_where_the_users_objects_are_gone_all_is_saved_anew(project, clock, tmp_path):
+async def test_where_the_users_objects_are_gone_all_is_saved_anew(
+    project: Project, clock: ManualClock, tmp_path: Path
+) -> None:
     """A repository that borrowed from one that was deleted is damaged; what is saved from then on is whole."""
     clone = type(project)(tmp_path / "clone")
     project.git("clone", "-q", "--shared", str(project.root), str(clone.root))
@@ -73,7 +79,9 @@ async def test_where_the_users_objects_are_gone_all_is_saved_anew(project, clock
     assert (clone.root / "app.py").read_text() == "changed\n"
 
 
-async def test_what_was_saved_of_a_tree_that_is_gone_can_be_compared(project, clock, tmp_path):
+async def test_what_was_saved_of_a_tree_that_is_gone_can_be_compared(
+    project: Project, clock: ManualClock, tmp_path: Path
+) -> None:
     """A task is done and its work tree away: how it came to that, from one checkpoint to the next, is still told."""
     tree = tmp_path / "tree"
     project.git("worktree", "add", "-q", "--detach", str(tree))
@@ -92,7 +100,7 @@ async def test_what_was_saved_of_a_tree_that_is_gone_can_be_compared(project, cl
     assert not tree.exists()
 
 
-async def test_no_program_of_the_users_is_ever_run(project, clock, tmp_path):
+async def test_no_program_of_the_users_is_ever_run(project: Project, clock: ManualClock, tmp_path: Path) -> None:
     """Filters, hooks, monitors, drivers, pagers and signers of the repository have no part in any of it."""
     witness = tmp_path / "it-ran"
     project.write({".gitattributes": "* filter=f diff=f merge=f\n"})
@@ -113,7 +121,9 @@ async def test_no_program_of_the_users_is_ever_run(project, clock, tmp_path):
     assert not witness.exists()
 
 
-async def test_what_is_set_for_git_in_the_environment_leads_nowhere_else(project, clock, tmp_path, monkeypatch):
+async def test_what_is_set_for_git_in_the_environment_leads_nowhere_else(
+    project: Project, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Variables that point git at another repository, index or store change nothing."""
     for name in ("DIR", "INDEX_FILE", "WORK_TREE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "NAMESPACE"):
         monkeypatch.setenv(f"GIT_{name}", str(tmp_path / "elsewhere"))
@@ -127,7 +137,7 @@ async def test_what_is_set_for_git_in_the_environment_leads_nowhere_else(project
     assert not (tmp_path / "elsewhere").exists()
 
 
-async def test_a_repository_of_somebody_else_is_refused_in_words(project, tmp_path):
+async def test_a_repository_of_somebody_else_is_refused_in_words(project: Project, tmp_path: Path) -> None:
     """Git's own care about a foreign owner is kept, and said."""
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
@@ -138,7 +148,9 @@ async def test_a_repository_of_somebody_else_is_refused_in_words(project, tmp_pa
 
 
 @pytest.mark.parametrize("step", ["read-tree --reset", "ls-files -v", "update-index", "write-tree", "update-ref"])
-async def test_killed_at_any_step_of_the_first_one_nothing_is_overlooked(project, clock, git_that, step):
+async def test_killed_at_any_step_of_the_first_one_nothing_is_overlooked(
+    project: Project, clock: ManualClock, git_that: Callable[[str, str], Path], step: str
+) -> None:
     """A git that is killed leaves no half-made index that would be taken for a whole one: the next try has it all."""
     project.git("update-index", "--assume-unchanged", "app.py")
     project.write({"app.py": "mine\n", "new": "x"})
@@ -151,7 +163,8 @@ async def test_killed_at_any_step_of_the_first_one_nothing_is_overlooked(project
     saved = await (await project.store(clock)).create("b", run="r")
     project.write({"app.py": "agent\n", "new": "agent\n", "more": "agent\n"})
     await store.restore(saved.id, run="r")
-    assert (project.files(), project.belongings()) == (before, belongings)
+    assert project.files() == before
+    assert project.belongings() == belongings
 
 
 BESIDE = (
@@ -169,7 +182,7 @@ BESIDE = (
 )
 
 
-async def test_a_user_who_works_on_meanwhile_disturbs_nothing(project, clock):
+async def test_a_user_who_works_on_meanwhile_disturbs_nothing(project: Project, clock: ManualClock) -> None:
     """While I commit, stash, switch and clean up, every checkpoint is made, and all of them come back afterwards."""
     project.git("branch", "other")
     store, done = await project.store(clock), asyncio.Event()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.errors import TreeTooLarge, WorkspaceError
 from unstuck.workspace import coverage
 from unstuck.workspace.checkpoints import CheckpointStore
@@ -13,18 +16,19 @@ from unstuck.workspace.coverage import LeftOut
 from unstuck.workspace.git import project_home
 
 
-async def test_a_checkpoint_says_all_that_it_does_not_hold(project, clock):
+async def test_a_checkpoint_says_all_that_it_does_not_hold(project: Project, clock: ManualClock) -> None:
     """Large files, other repositories and what is ignored are named, each with its reason."""
     project.write({"huge.bin": "x" * 2000, "debug.log": "x", "build/out": "x", "fine": "x", "inner/file": "x"})
     project.git("init", "-q", "inner")
     saved = await (await project.store(clock, file_limit=1000)).create("a", run="r")
     assert saved.left_out == (LeftOut("huge.bin", "large"), LeftOut("inner/", "repository"))
     assert [entry.reason for entry in saved.left_out] == ["over the size limit", "a repository of its own"]
-    assert (saved.ignored, saved.ignored_count) == (("build/", "debug.log"), 2)
+    assert saved.ignored == ("build/", "debug.log")
+    assert saved.ignored_count == 2
     assert saved.files == len({".gitignore", "app.py", "lib/util.py", "fine"})
 
 
-async def test_whatever_a_shell_did_is_in_it(project, clock):
+async def test_whatever_a_shell_did_is_in_it(project: Project, clock: ManualClock) -> None:
     """An agent that edits through shell commands only leaves nothing out: all of it is in the next checkpoint."""
     store = await project.store(clock)
     await store.create("a", run="r")
@@ -37,7 +41,7 @@ async def test_whatever_a_shell_did_is_in_it(project, clock):
     assert found == {"app.py": "disappear", "lib/util.py": "change", "link": "return", "moved.py": "return"}
 
 
-async def test_a_submodule_is_named_and_left_alone(project, clock, tmp_path):
+async def test_a_submodule_is_named_and_left_alone(project: Project, clock: ManualClock, tmp_path: Path) -> None:
     """A committed submodule is another repository: named, and none of its files is touched by a restore."""
     other = tmp_path / "other"
     other.mkdir()
@@ -54,7 +58,7 @@ async def test_a_submodule_is_named_and_left_alone(project, clock, tmp_path):
     assert (project.root / "app.py").read_text() == "one\n"
 
 
-async def test_what_git_was_told_to_overlook_is_saved_all_the_same(project, clock):
+async def test_what_git_was_told_to_overlook_is_saved_all_the_same(project: Project, clock: ManualClock) -> None:
     """A file marked assume-unchanged or skip-worktree is saved and restored like any other."""
     project.git("update-index", "--assume-unchanged", "app.py")
     project.git("update-index", "--skip-worktree", "lib/util.py")
@@ -67,7 +71,7 @@ async def test_what_git_was_told_to_overlook_is_saved_all_the_same(project, cloc
     assert project.files() == before
 
 
-async def test_a_sparse_checkout_stays_sparse(project, clock):
+async def test_a_sparse_checkout_stays_sparse(project: Project, clock: ManualClock) -> None:
     """Files outside of a sparse checkout are neither saved as deleted nor written by a restore."""
     project.git("update-index", "--refresh")
     project.git("sparse-checkout", "set", "--no-cone", "/app.py", "/.gitignore")
@@ -81,7 +85,7 @@ async def test_a_sparse_checkout_stays_sparse(project, clock):
     assert project.git("status", "--porcelain") == ""
 
 
-async def test_empty_folders_and_pipes_are_left_alone(project, clock):
+async def test_empty_folders_and_pipes_are_left_alone(project: Project, clock: ManualClock) -> None:
     """What a checkpoint cannot hold is not taken away by a restore either."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -93,7 +97,7 @@ async def test_empty_folders_and_pipes_are_left_alone(project, clock):
     assert (project.root / "pipe").exists()
 
 
-async def test_a_file_behind_a_link_to_itself_is_gone(project, clock):
+async def test_a_file_behind_a_link_to_itself_is_gone(project: Project, clock: ManualClock) -> None:
     """Where a folder has become a link that leads nowhere, what was in it is not taken for unchanged."""
     project.write({"folder/file": "x"})
     store = await project.store(clock)
@@ -108,7 +112,7 @@ async def test_a_file_behind_a_link_to_itself_is_gone(project, clock):
 
 
 @pytest.mark.parametrize("git", [True, False])
-async def test_a_home_directory_needs_a_yes(isolated, clock, project, git):
+async def test_a_home_directory_needs_a_yes(isolated: Path, clock: ManualClock, project: Project, git: bool) -> None:
     """Nobody's whole home directory, nor what holds it, is copied by accident; a yes once is enough."""
     if git:
         project.git("init", "-q", cwd=isolated)
@@ -124,7 +128,7 @@ async def test_a_home_directory_needs_a_yes(isolated, clock, project, git):
     assert (await stores[0].create("b", run="r")).number == saved.number + 1
 
 
-async def test_a_huge_tree_needs_a_yes(plain, clock, monkeypatch):
+async def test_a_huge_tree_needs_a_yes(plain: Project, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than so many files, or bytes, are not copied without a yes, and what to do about it is said."""
     plain.write({f"f{number}": "x" * 100 for number in range(30)})
     with pytest.raises(TreeTooLarge, match=r"30 files with 0 MiB would be copied; ignore what need not be kept"):
@@ -136,7 +140,9 @@ async def test_a_huge_tree_needs_a_yes(plain, clock, monkeypatch):
     assert (await store.create("a", run="r", yes=True)).files == 30
 
 
-async def test_an_old_git_is_refused_in_words(project, clock, tmp_path, monkeypatch):
+async def test_an_old_git_is_refused_in_words(
+    project: Project, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A git that would heed the user's configuration whatever it is told is not used."""
     old = tmp_path / "bin" / "git"
     old.parent.mkdir()
@@ -148,7 +154,9 @@ async def test_an_old_git_is_refused_in_words(project, clock, tmp_path, monkeypa
         await store.create("a", run="r")
 
 
-async def test_without_git_it_is_said(plain, clock, tmp_path, monkeypatch):
+async def test_without_git_it_is_said(
+    plain: Project, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where there is no git there is no checkpoint, and nothing else goes wrong."""
     store = await plain.store(clock)
     monkeypatch.setenv("PATH", str(tmp_path))

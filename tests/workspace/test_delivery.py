@@ -7,8 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.conftest import Start
+from tests.workspace.conftest import Project
 
 from unstuck.errors import DeliveryRefused
 from unstuck.workspace.delivery import Delivery
@@ -16,7 +20,7 @@ from unstuck.workspace.worktrees import Worktrees
 
 
 @pytest.fixture
-async def trees(project, tmp_path):
+async def trees(project: Project, tmp_path: Path) -> Worktrees:
     """The work trees of a run in which one task has changed a file, deleted one and made others."""
     project.write({"big.txt": "line\n" * 2_000, "old.txt": "old\n"})
     project.commit("more")
@@ -34,24 +38,26 @@ async def trees(project, tmp_path):
 
 
 @pytest.fixture
-async def delivery(project, trees):
+async def delivery(project: Project, trees: Worktrees) -> Delivery:
     """The way of that run's results to ``main``."""
     return Delivery(await project.repository(), trees, "r1", "main")
 
 
-def photograph(project):
+def photograph(project: Project):
     """Every file, and everything of mine in the git directory but git's own notes of what it was asked."""
     mine = {name: digest for name, digest in project.belongings().items() if name != "ORIG_HEAD"}
     return project.files(), mine
 
 
-def results(project):
+def results(project: Project):
     return {"app.py", "big.txt", "lib/util.py", "link", "new/page.txt", ".gitignore"} == set(
         project.git("ls-files").split()
     )
 
 
-async def test_results_reach_a_branch_that_has_not_moved(project, trees, delivery):
+async def test_results_reach_a_branch_that_has_not_moved(
+    project: Project, trees: Worktrees, delivery: Delivery
+) -> None:
     """With nothing new on my branch it goes forward to the results: branch, index and files together, and once."""
     commit = await delivery.deliver("fast_forward")
     assert commit == await trees.tip() == project.git("rev-parse", "main").strip()
@@ -63,7 +69,9 @@ async def test_results_reach_a_branch_that_has_not_moved(project, trees, deliver
     assert project.git("for-each-ref", "refs/unstuck/deliveries") == ""
 
 
-async def test_results_are_merged_with_what_i_did_meanwhile(project, trees, delivery):
+async def test_results_are_merged_with_what_i_did_meanwhile(
+    project: Project, trees: Worktrees, delivery: Delivery
+) -> None:
     """My own commits of the meantime stay: the two are merged; by fast-forward only it is refused and nothing moves."""
     project.write({"lib/util.py": "mine\n"})
     mine = project.commit("mine")
@@ -80,7 +88,7 @@ async def test_results_are_merged_with_what_i_did_meanwhile(project, trees, deli
 
 
 @pytest.mark.parametrize("staged", [True, False])
-async def test_a_dirty_tree_is_left_alone(project, delivery, staged):
+async def test_a_dirty_tree_is_left_alone(project: Project, delivery: Delivery, staged: bool) -> None:
     """Uncommitted changes, staged or not, wherever they are: the paths are named, and nothing has moved."""
     project.write({"lib/util.py": "unfinished\n"})
     if staged:
@@ -102,7 +110,9 @@ async def test_a_dirty_tree_is_left_alone(project, delivery, staged):
     ],
 )
 @pytest.mark.parametrize("ignored", [True, False])
-async def test_what_git_does_not_know_is_never_overwritten(project, delivery, mine, named, ignored):
+async def test_what_git_does_not_know_is_never_overwritten(
+    project: Project, delivery: Delivery, mine: str, named: str, ignored: bool
+) -> None:
     """A file of mine in the place of a result, ignored or not, stays byte for byte, and is named."""
     if ignored:
         (project.root / ".git/info").mkdir(exist_ok=True)
@@ -115,7 +125,7 @@ async def test_what_git_does_not_know_is_never_overwritten(project, delivery, mi
     assert photograph(project) == before
 
 
-async def test_untracked_files_elsewhere_are_no_hindrance(project, delivery):
+async def test_untracked_files_elsewhere_are_no_hindrance(project: Project, delivery: Delivery) -> None:
     """Notes of mine beside the project do not keep the results away, and stay."""
     project.write({"notes.txt": "mine\n", "noise.log": "ignored\n", "new/mine.txt": "beside\n"})
     await delivery.deliver("fast_forward")
@@ -124,7 +134,9 @@ async def test_untracked_files_elsewhere_are_no_hindrance(project, delivery):
     assert (project.root / "new/page.txt").exists()
 
 
-async def test_a_conflict_names_the_files_and_moves_nothing(project, trees, delivery):
+async def test_a_conflict_names_the_files_and_moves_nothing(
+    project: Project, trees: Worktrees, delivery: Delivery
+) -> None:
     """Where both changed the same line I am told which file, and how to merge it myself; then it has arrived."""
     project.write({"app.py": "mine\n"})
     project.commit("mine")
@@ -140,7 +152,9 @@ async def test_a_conflict_names_the_files_and_moves_nothing(project, trees, deli
     assert await delivery.deliver("merge") == merged
 
 
-async def test_a_branch_that_is_checked_out_nowhere_moves_alone(project, trees, delivery):
+async def test_a_branch_that_is_checked_out_nowhere_moves_alone(
+    project: Project, trees: Worktrees, delivery: Delivery
+) -> None:
     """I am on another branch by now: that one, its files and index stay as they are, and main has the results."""
     project.git("checkout", "-q", "-b", "other")
     project.write({"app.py": "unfinished\n"})
@@ -153,7 +167,9 @@ async def test_a_branch_that_is_checked_out_nowhere_moves_alone(project, trees, 
     assert (project.root / ".git/index").read_bytes() == index
 
 
-async def test_a_branch_in_another_work_tree_moves_with_its_files(project, trees, delivery, tmp_path):
+async def test_a_branch_in_another_work_tree_moves_with_its_files(
+    project: Project, trees: Worktrees, delivery: Delivery, tmp_path: Path
+) -> None:
     """Where main is checked out in another work tree of mine, that one's files go along; a dirty one is refused."""
     project.git("checkout", "-q", "-b", "other")
     second = tmp_path / "second"
@@ -168,7 +184,9 @@ async def test_a_branch_in_another_work_tree_moves_with_its_files(project, trees
     assert (project.root / "app.py").read_text() == "one\n"
 
 
-async def test_hooks_signing_and_odd_settings_cannot_interfere(project, delivery, tmp_path):
+async def test_hooks_signing_and_odd_settings_cannot_interfere(
+    project: Project, delivery: Delivery, tmp_path: Path
+) -> None:
     """Failing hooks, forced signatures and settings of a merge do not bend what arrives."""
     for key, value in {
         "commit.gpgSign": "true",
@@ -194,7 +212,7 @@ async def test_hooks_signing_and_odd_settings_cannot_interfere(project, delivery
     assert (project.root / "app.py").read_text() == "two\n"
 
 
-async def test_my_filters_hold(project, trees, delivery):
+async def test_my_filters_hold(project: Project, trees: Worktrees, delivery: Delivery) -> None:
     """A filter of mine (as LFS has one) turns what arrives into what I work with, as git itself would."""
     project.git("config", "filter.shout.clean", "tr A-Z a-z")
     project.git("config", "filter.shout.smudge", "tr a-z A-Z")
@@ -209,7 +227,9 @@ async def test_my_filters_hold(project, trees, delivery):
 
 
 @pytest.mark.parametrize("operation", ["merge", "rebase", "cherry-pick", "bisect"])
-async def test_a_repository_in_the_middle_of_something_is_left_to_it(project, delivery, operation):
+async def test_a_repository_in_the_middle_of_something_is_left_to_it(
+    project: Project, delivery: Delivery, operation: str
+) -> None:
     """In the middle of a merge, rebase, cherry-pick or bisect of mine nothing moves; it says what to end first."""
     project.git("checkout", "-q", "-b", "side")
     project.write({"lib/util.py": "side\n"})
@@ -230,7 +250,7 @@ async def test_a_repository_in_the_middle_of_something_is_left_to_it(project, de
     assert photograph(project) == before
 
 
-async def test_a_held_lock_is_left_to_who_holds_it(project, delivery):
+async def test_a_held_lock_is_left_to_who_holds_it(project: Project, delivery: Delivery) -> None:
     """While somebody's git holds the index nothing moves; it names the file, in case that git has died."""
     (project.root / ".git/index.lock").write_text("")
     before = photograph(project)
@@ -241,7 +261,7 @@ async def test_a_held_lock_is_left_to_who_holds_it(project, delivery):
     await delivery.deliver("merge")
 
 
-async def test_a_branch_that_is_gone_is_said(project, delivery):
+async def test_a_branch_that_is_gone_is_said(project: Project, delivery: Delivery) -> None:
     """Renamed or deleted meanwhile: no branch is made again behind my back."""
     project.git("branch", "-m", "main", "trunk")
     with pytest.raises(DeliveryRefused, match="the branch main is gone"):
@@ -249,7 +269,7 @@ async def test_a_branch_that_is_gone_is_said(project, delivery):
     assert project.git("branch", "--list", "main") == ""
 
 
-async def test_names_that_are_no_text_arrive(project, trees, delivery):
+async def test_names_that_are_no_text_arrive(project: Project, trees: Worktrees, delivery: Delivery) -> None:
     """A newline, an escape or bytes that are no UTF-8 in a name: the file arrives, or is named where it cannot."""
     name = os.fsdecode(b"odd\n\xff\x1b[31m.txt")
     (await trees.create("odd") / name).write_text("odd\n")
@@ -268,7 +288,9 @@ head -c 100 {root}/big.txt > {root}/part; mv {root}/part {root}/big.txt
 rm {root}/new/page.txt; exit 1"""
 
 
-async def test_a_git_that_fails_half_way_leaves_everything_as_it_was(project, delivery, tmp_path, git_that):
+async def test_a_git_that_fails_half_way_leaves_everything_as_it_was(
+    project: Project, delivery: Delivery, tmp_path: Path, git_that: Callable[[str, str], Path]
+) -> None:
     """A full disk in the middle of writing the files: what was half written is set back, byte for byte."""
     before, saved = photograph(project), tmp_path / "index"
     saved.write_bytes((project.root / ".git/index").read_bytes())
@@ -313,7 +335,16 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("word", "when"), STEPS)
-async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_path, git_that, start, word, when):
+async def test_killed_at_any_step_it_arrives_once(
+    project: Project,
+    trees: Worktrees,
+    delivery: Delivery,
+    tmp_path: Path,
+    git_that: Callable[[str, str], Path],
+    start: Start,
+    word: str,
+    when: str,
+) -> None:
     """kill -9 of the supervisor and its git before, in and after every step: the next try brings all in, once."""
     project.write({"lib/util.py": "mine\n"})
     mine = project.commit("mine")
@@ -336,7 +367,14 @@ async def test_killed_at_any_step_it_arrives_once(project, trees, delivery, tmp_
     assert project.git("worktree", "list").count("\n") == 1
 
 
-async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, delivery, tmp_path, git_that, start):
+async def test_a_git_that_outlives_its_supervisor_is_waited_for(
+    project: Project,
+    trees: Worktrees,
+    delivery: Delivery,
+    tmp_path: Path,
+    git_that: Callable[[str, str], Path],
+    start: Start,
+) -> None:
     """Only the supervisor is killed: its git goes on to the end, and the next one waits for it instead of meddling."""
     door = tmp_path / "door"
     os.mkfifo(door)
@@ -352,7 +390,14 @@ async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, trees, 
     assert project.git("status", "--porcelain") == ""
 
 
-async def test_an_edit_after_a_kill_is_not_taken_back(project, trees, delivery, tmp_path, git_that, start):
+async def test_an_edit_after_a_kill_is_not_taken_back(
+    project: Project,
+    trees: Worktrees,
+    delivery: Delivery,
+    tmp_path: Path,
+    git_that: Callable[[str, str], Path],
+    start: Start,
+) -> None:
     """What I changed between the kill and the next try is mine: it is named and stays."""
     first = project.git("rev-parse", "main").strip()
     action = f'$GIT "$@"; $GIT update-ref refs/heads/main {first}; kill -9 $PPID; exit 1'
@@ -366,7 +411,9 @@ async def test_an_edit_after_a_kill_is_not_taken_back(project, trees, delivery, 
 
 
 @pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
-async def test_a_change_that_git_was_told_to_overlook_is_not_overwritten(project, delivery, flag):
+async def test_a_change_that_git_was_told_to_overlook_is_not_overwritten(
+    project: Project, delivery: Delivery, flag: str
+) -> None:
     """A file whose changes I keep from git with a flag is refused like any other change, and stays."""
     project.git("update-index", flag, "app.py")
     project.write({"app.py": "local settings\n"})
@@ -378,7 +425,7 @@ async def test_a_change_that_git_was_told_to_overlook_is_not_overwritten(project
     assert project.git("ls-files", "-v", "app.py")[0] in "Sh"
 
 
-async def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(project, delivery):
+async def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(project: Project, delivery: Delivery) -> None:
     """What git would read for ever, in the place of a file that it was told to overlook, is refused and stays."""
     project.git("update-index", "--skip-worktree", "app.py")
     (project.root / "app.py").unlink()

@@ -10,7 +10,9 @@ import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.workspace.heads import DiffHeads
 
 
@@ -72,7 +74,7 @@ def test_no_more_is_looked_at_than_can_be_shown(limits: dict[str, int]) -> None:
     assert heads.files < 40
 
 
-async def test_of_a_long_difference_one_sees_the_head_of_each_file(project: Any, clock: Any) -> None:
+async def test_of_a_long_difference_one_sees_the_head_of_each_file(project: Project, clock: ManualClock) -> None:
     """A file with a million new lines hides no other one, and how much more there is, is said."""
     store = await project.store(clock)
     first = await store.create("a", run="r")
@@ -83,7 +85,7 @@ async def test_of_a_long_difference_one_sees_the_head_of_each_file(project: Any,
     assert len(diff) < 150_000
 
 
-async def test_of_many_files_the_rest_is_counted(project: Any, clock: Any) -> None:
+async def test_of_many_files_the_rest_is_counted(project: Project, clock: ManualClock) -> None:
     """More files than can be shown: git is stopped, and so many more files are said to be left out."""
     store = await project.store(clock)
     first = await store.create("a", run="r")
@@ -94,7 +96,7 @@ async def test_of_many_files_the_rest_is_counted(project: Any, clock: Any) -> No
 
 
 async def test_whoever_gives_up_comparing_leaves_no_git_behind(
-    project: Any, clock: Any, monkeypatch: pytest.MonkeyPatch
+    project: Project, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cancelled as soon as it reads: its git has ended when that is heard of."""
     store = await project.store(clock)

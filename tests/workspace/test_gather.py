@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
 from unstuck.escalation.research import Target
 from unstuck.workspace.gather import gather, surroundings
 
 
-async def test_the_code_round_the_failure_is_shown(project):
+async def test_the_code_round_the_failure_is_shown(project: Project) -> None:
     """Fifteen lines on both sides, numbered, with the failing one marked."""
     project.write({"app.py": "".join(f"line {number}\n" for number in range(1, 101))})
     [code, *_] = await gather(project.root, location="app.py:50:7 in main", headline="boom")
@@ -22,7 +23,7 @@ async def test_the_code_round_the_failure_is_shown(project):
     assert [line for line in lines if line.startswith(">")] == [">   50 | line 50"]
 
 
-async def test_uses_of_the_names_in_the_headline(project):
+async def test_uses_of_the_names_in_the_headline(project: Project) -> None:
     """Where else a name occurs, in committed and new files; plain words are not searched for."""
     project.write({"new.py": "from lib.util import make_thing\n", "noise.log": "make_thing\n"})
     found = await gather(project.root, location=None, headline="AttributeError: module has no attribute 'make_thing'")
@@ -30,13 +31,13 @@ async def test_uses_of_the_names_in_the_headline(project):
     assert found[0].text == "new.py:1:from lib.util import make_thing"
 
 
-async def test_symbols_are_searched_first(project):
+async def test_symbols_are_searched_first(project: Project) -> None:
     """What the caller names counts before what the headline may mean."""
     [uses] = await gather(project.root, location=None, headline="boom", symbols=["helper"])
     assert uses.text == "lib/util.py:1:def helper():"
 
 
-async def test_the_module_that_could_not_be_imported(project):
+async def test_the_module_that_could_not_be_imported(project: Project) -> None:
     """What it does define, wherever it lies; or that it is not part of the project."""
     project.write({"src/shop/cart.py": "import os\n\ndef total(items):\n    pass\nclass Cart:\n    pass\n"})
     [module, *_] = await gather(
@@ -50,14 +51,14 @@ async def test_the_module_that_could_not_be_imported(project):
     assert "No file of this tree is stripe.webhook" in missing.text
 
 
-async def test_a_missing_script_is_looked_for_beside_the_file(project):
+async def test_a_missing_script_is_looked_for_beside_the_file(project: Project) -> None:
     """A relative JavaScript import is resolved from the file that failed."""
     project.write({"web/main.ts": "import './cart'\n", "web/cart.ts": "export const cart = 1\n"})
     found = await gather(project.root, location="web/main.ts:1", headline="Error: Cannot find module './cart'")
     assert "module ./cart: web/cart.ts" in [insight.source for insight in found]
 
 
-async def test_the_last_commits_of_the_file(project):
+async def test_the_last_commits_of_the_file(project: Project) -> None:
     """Three at most, newest first, with what they changed: those that touched the place, else those of the file."""
     for number in range(5):
         project.write({"app.py": f"version {number}\n"})
@@ -68,7 +69,7 @@ async def test_the_last_commits_of_the_file(project):
     assert "+version 4" in history.text
 
 
-async def test_it_works_without_git(plain):
+async def test_it_works_without_git(plain: Project) -> None:
     """Code, modules and uses are found in a plain directory too."""
     plain.write({"app.py": "do_it()\n", "helpers/__init__.py": "def do_it(): ...\n"})
     found = await gather(plain.root, location="app.py:1", headline="cannot import name 'do_it' from 'helpers'")
@@ -89,7 +90,7 @@ def outside(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "location", ["../outside.txt:1", "{outside}:1", "link:1", "folder/outside.txt:1", ".git/config:1"]
 )
-async def test_nothing_outside_the_tree_is_read(project, outside, location):
+async def test_nothing_outside_the_tree_is_read(project: Project, outside: Path, location: str) -> None:
     """Neither by dots, nor by a full path, nor through a link; nor git's own files."""
     (project.root / "link").symlink_to(outside)
     (project.root / "folder").symlink_to(outside.parent)
@@ -113,7 +114,7 @@ async def test_nothing_outside_the_tree_is_read(project, outside, location):
         "~:1",
     ],
 )
-async def test_odd_locations_do_no_harm(project, location):
+async def test_odd_locations_do_no_harm(project: Project, location: str) -> None:
     """A pipe is not waited for, and nonsense gives nothing."""
     os.mkfifo(project.root / "pipe")
     project.write({"binary": b"\0\1\2"})
@@ -121,7 +122,7 @@ async def test_odd_locations_do_no_harm(project, location):
     assert {insight.source for insight in found} <= {"code at app.py:999999999", "last commits of app.py"}
 
 
-async def test_every_text_is_clean_and_bounded(project):
+async def test_every_text_is_clean_and_bounded(project: Project) -> None:
     """No escape, no secret and no endless line gets through; at most as many insights as asked for."""
     secret = "ghp_" + "a1B2" * 9
     project.write({"evil.py": f"\x1b]0;title\x07 token_name = '{secret}'\n" + "token_name " * 100_000})
@@ -141,12 +142,12 @@ async def test_every_text_is_clean_and_bounded(project):
         assert len(insight.text) < 800
 
 
-async def test_a_directory_that_is_gone_gives_nothing(tmp_path):
+async def test_a_directory_that_is_gone_gives_nothing(tmp_path: Path) -> None:
     """A tree that was removed meanwhile is no reason to fail."""
     assert await gather(tmp_path / "gone", location="a.py:1", headline="'some_name'") == ()
 
 
-async def test_the_commits_that_touched_the_place(project):
+async def test_the_commits_that_touched_the_place(project: Project) -> None:
     """Of a long file only the commits that changed something near the failing line."""
     lines = [f"line {number}\n" for number in range(60)]
     project.write({"app.py": "".join(lines)})
@@ -161,7 +162,7 @@ async def test_the_commits_that_touched_the_place(project):
     assert "the top" not in history.text
 
 
-async def test_a_repository_that_wants_signatures_shown_runs_nothing(project, tmp_path):
+async def test_a_repository_that_wants_signatures_shown_runs_nothing(project: Project, tmp_path: Path) -> None:
     """The last commits are told without the program that the repository's settings name for signatures."""
     program, ran = tmp_path / "gpg", tmp_path / "ran"
     program.write_text(f"#!/bin/sh\ntouch {ran}\ncat >{os.devnull}\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
@@ -176,7 +177,7 @@ async def test_a_repository_that_wants_signatures_shown_runs_nothing(project, tm
     assert not ran.exists()
 
 
-async def test_who_calls_the_function_that_failed(project):
+async def test_who_calls_the_function_that_failed(project: Project) -> None:
     """Its callers, not its definition; nobody asks who calls a test."""
     project.write(
         {
@@ -191,7 +192,7 @@ async def test_who_calls_the_function_that_failed(project):
     assert not [insight for insight in found if insight.source.startswith("callers")]
 
 
-async def test_what_is_installed(project):
+async def test_what_is_installed(project: Project) -> None:
     """Version, summary, description and definitions of a package, as they lie in the project's own environment."""
     site = ".venv/lib/python3.11/site-packages"
     metadata = "Name: pay-sdk\nVersion: 2.1\nSummary: Payments\n\n# Use\n\nCall it.\n"
@@ -219,12 +220,12 @@ async def test_what_is_installed(project):
 
 
 @pytest.mark.parametrize("name", ["../../etc", "..", "a/../../b", "", "x" * 400, "a b", "\0"])
-async def test_a_dependency_that_is_no_name_is_not_looked_for(project, name):
+async def test_a_dependency_that_is_no_name_is_not_looked_for(project: Project, name: str) -> None:
     """Whatever a failure calls a package, nothing outside of where packages lie is read."""
     assert await gather(project.root, location=None, headline="", targets=[Target("dependency", name)]) == ()
 
 
-async def test_related_files_and_examples(project):
+async def test_related_files_and_examples(project: Project) -> None:
     """Of a related file the lines with the failure's names, else what it defines; of an approach where it is used."""
     project.write({"units.py": "x = 1\n" * 9 + "GRAMS_PER = 28\n", "plain.py": "def first(): ...\n"})
     targets = [Target("file", "units.py"), Target("file", "plain.py"), Target("pattern", "use GRAMS_PER here")]
@@ -235,13 +236,13 @@ async def test_related_files_and_examples(project):
     assert told["examples: uses of GRAMS_PER"] == "units.py:10:GRAMS_PER = 28"
 
 
-async def test_it_ends_in_time(project):
+async def test_it_ends_in_time(project: Project) -> None:
     """When its time is up, what was found until then is all there is."""
     project.write({"app.py": "boom()\n"})
     assert await gather(project.root, location="app.py:1", headline="boom", seconds=0.0) == ()
 
 
-async def test_what_is_round_a_failure(project):
+async def test_what_is_round_a_failure(project: Project) -> None:
     """The file, what it imports and every path of the tree, for whoever chooses what to look into."""
     project.write({"app.py": "from lib.util import helper as h\nimport os.path, json\n", "new.txt": "x"})
     near = await surroundings(project.root, "app.py:1")

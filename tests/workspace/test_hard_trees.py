@@ -7,9 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.errors import WorkspaceError
 from unstuck.workspace import checkpoints
 from unstuck.workspace.casing import clash, folds_case
@@ -43,7 +47,7 @@ def without_override() -> None:
 
 
 @pytest.mark.parametrize(("mode", "named"), [(0o000, "lib/"), (0o400, "lib/util.py")])
-async def test_what_may_not_be_read_is_named(project, clock, mode, named):
+async def test_what_may_not_be_read_is_named(project: Project, clock: ManualClock, mode: int, named: str) -> None:
     """A folder or a file that I may not read is named in the checkpoint, and not taken for deleted."""
     project.write({"secret": "mine"})
     saved = await (await project.store(clock)).create("a", run="r")
@@ -56,7 +60,7 @@ async def test_what_may_not_be_read_is_named(project, clock, mode, named):
     assert done.stdout.split() == [str(saved.files - 1), f"{named}:unreadable", "secret:unreadable"], done.stderr
 
 
-async def test_names_that_git_does_not_take_are_named_and_left_alone(project, clock):
+async def test_names_that_git_does_not_take_are_named_and_left_alone(project: Project, clock: ManualClock) -> None:
     """A folder that looks like git's own to some file system is not in the checkpoint, which says so."""
     project.write({".GIT/config": "x", "git~1/config": "x", "fine": "x"})
     store = await project.store(clock)
@@ -68,7 +72,7 @@ async def test_names_that_git_does_not_take_are_named_and_left_alone(project, cl
     assert (project.root / "fine").read_text() == "x"
 
 
-async def test_a_pipe_in_the_place_of_a_file(project, clock):
+async def test_a_pipe_in_the_place_of_a_file(project: Project, clock: ManualClock) -> None:
     """A file that has become a pipe is named, is not waited for, and stops a restore before it begins."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -81,7 +85,7 @@ async def test_a_pipe_in_the_place_of_a_file(project, clock):
     assert (project.root / "lib/util.py").read_text() == "changed"
 
 
-async def test_paths_longer_than_the_system_takes(project, clock):
+async def test_paths_longer_than_the_system_takes(project: Project, clock: ManualClock) -> None:
     """What lies so deep that nobody can name it is said to be left out; the rest is saved and restored."""
     deep = os.open(project.root, os.O_RDONLY)
     for _ in range(25):
@@ -93,7 +97,8 @@ async def test_paths_longer_than_the_system_takes(project, clock):
     store = await project.store(clock)
     saved = await store.create("a", run="r")
     (entry,) = saved.left_out
-    assert (entry.path[:200], entry.why) == ("d" * 200, "unreadable")
+    assert entry.path[:200] == "d" * 200
+    assert entry.why == "unreadable"
     project.write({"app.py": "changed"})
     await store.restore(saved.id, run="r")
     assert (project.root / "app.py").read_text() == "one\n"
@@ -101,7 +106,9 @@ async def test_paths_longer_than_the_system_takes(project, clock):
     os.close(deep)
 
 
-async def test_a_file_that_is_just_being_written(project, clock, git_that):
+async def test_a_file_that_is_just_being_written(
+    project: Project, clock: ManualClock, git_that: Callable[[str, str], Path]
+) -> None:
     """A file that is cut off while git reads it is named; all the others are saved."""
     project.write({"busy": "x" * 100, "new": "x"})
     git_that("update-index", 'list=$(cat | tr "\\0" "\\n"); case "$list" in *busy*) kill -BUS $$ ;; esac; '
@@ -112,7 +119,7 @@ async def test_a_file_that_is_just_being_written(project, clock, git_that):
     assert saved.files == len({"app.py", "lib/util.py", ".gitignore", "new"})
 
 
-async def test_links_and_sparse_files(project, clock):
+async def test_links_and_sparse_files(project: Project, clock: ManualClock) -> None:
     """Two names of one file are two files, a hole is zeros, and a link that leads to itself is a link."""
     os.link(project.root / "app.py", project.root / "twin")
     (project.root / "round").symlink_to("round")
@@ -127,7 +134,9 @@ async def test_links_and_sparse_files(project, clock):
     assert project.files() == before
 
 
-async def test_nothing_outside_of_the_tree_is_ever_written(project, clock, tmp_path, git_that):
+async def test_nothing_outside_of_the_tree_is_ever_written(
+    project: Project, clock: ManualClock, tmp_path: Path, git_that: Callable[[str, str], Path]
+) -> None:
     """A folder that is a link to elsewhere by now is put back; one that becomes so meanwhile stops the restore."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -149,7 +158,7 @@ async def test_nothing_outside_of_the_tree_is_ever_written(project, clock, tmp_p
     assert {file.name: file.read_text() for file in outside.iterdir()} == {"util.py": "theirs"}
 
 
-async def test_no_room_while_saving(project, clock, git_that):
+async def test_no_room_while_saving(project: Project, clock: ManualClock, git_that: Callable[[str, str], Path]) -> None:
     """Where the files cannot be saved one line says so, nothing that was known is lost, and with room it works."""
     store = await project.store(clock)
     project.write({"app.py": "worked on\n"})
@@ -162,14 +171,17 @@ async def test_no_room_while_saving(project, clock, git_that):
     for attempt in (store.create("b", run="r"), store.restore(saved.id, run="r")):
         with pytest.raises(WorkspaceError, match="no room to save files"):
             await attempt
-    assert (project.files(), project.belongings()) == (before, belongings)
+    assert project.files() == before
+    assert project.belongings() == belongings
     assert await store.list() == (saved,)
     assert index.read_bytes() == known
     wrapper.unlink()
     assert (await store.create("b", run="r")).files == saved.files + 1
 
 
-async def test_no_room_while_restoring(project, clock, git_that):
+async def test_no_room_while_restoring(
+    project: Project, clock: ManualClock, git_that: Callable[[str, str], Path]
+) -> None:
     """A restore that is cut off by a full disk says how to go on; with room it ends, or is taken back."""
     project.write({"big": os.urandom(300_000), "lib/big": os.urandom(300_000)})
     goal = project.files()
@@ -188,7 +200,7 @@ async def test_no_room_while_restoring(project, clock, git_that):
     assert project.files() == goal
 
 
-def test_the_reasons_are_told_apart(tmp_path):
+def test_the_reasons_are_told_apart(tmp_path: Path) -> None:
     """Too large, no file, gone, and what may be saved; of what was there it is known what has gone."""
     (tmp_path / "large").write_bytes(b"x" * 11)
     (tmp_path / "fine").write_bytes(b"x" * 10)
@@ -198,10 +210,11 @@ def test_the_reasons_are_told_apart(tmp_path):
     assert left_out == {LeftOut("large", "large"), LeftOut("pipe", "special")}
     assert total == 10 + (tmp_path / "folder").stat().st_size
     gone, hidden = lost(tmp_path, ["fine", "gone"], ["closed/"])
-    assert (gone, hidden) == ({"gone"}, {LeftOut("closed/", "unreadable")})
+    assert gone == {"gone"}
+    assert hidden == {LeftOut("closed/", "unreadable")}
 
 
-async def test_git_tells_all_of_it_at_once():
+async def test_git_tells_all_of_it_at_once() -> None:
     """What changed, is new, ignored, another repository or closed is read out of one answer; odd names are names."""
     rows = b" M a\0AM b\0AD c\0D  d\0?? new\nline\0?? inner/\0!! build/\0!! x.log\0 T inner\0"
 
@@ -209,18 +222,23 @@ async def test_git_tells_all_of_it_at_once():
         return Result(0, rows, "warning: could not open directory 'it's/': Permission denied\n")
 
     found = await survey(git)
-    assert (found.scan.removed, found.scan.changed) == ({"c", "inner"}, {"a", "b"})
-    assert (found.scan.untracked, found.scan.nested, found.scan.unclear) == ({"new\nline"}, {"inner/"}, True)
-    assert (found.ignored, found.closed) == ({"build/", "x.log"}, {"it's/"})
+    assert found.scan.removed == {"c", "inner"}
+    assert found.scan.changed == {"a", "b"}
+    assert found.scan.untracked == {"new\nline"}
+    assert found.scan.nested == {"inner/"}
+    assert found.scan.unclear is True
+    assert found.ignored == {"build/", "x.log"}
+    assert found.closed == {"it's/"}
 
 
-async def test_very_many_ignored_files_are_all_spared(project, clock):
+async def test_very_many_ignored_files_are_all_spared(project: Project, clock: ManualClock) -> None:
     """However many single files were ignored, a restore takes none of them away where they are ignored no more."""
     logs = [f"logs/{number}.log" for number in range(1_100)]
     project.write(dict.fromkeys(logs, "mine"))
     store = await project.store(clock)
     saved = await store.create("a", run="r")
-    assert (saved.ignored, saved.ignored_count) == (("logs/",), 1_100)
+    assert saved.ignored == ("logs/",)
+    assert saved.ignored_count == 1_100
     (project.root / ".gitignore").unlink()
     project.write({"new": "x"})
     restored = await store.restore(saved.id, run="r")
@@ -228,7 +246,9 @@ async def test_very_many_ignored_files_are_all_spared(project, clock):
     assert set(logs) <= project.files().keys()
 
 
-async def test_two_names_that_are_one_file_on_this_disk(project, clock, monkeypatch):
+async def test_two_names_that_are_one_file_on_this_disk(
+    project: Project, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where names are folded, a restore that would write one file over the other is refused with both of them."""
     project.write({"docs/Readme": "upper", "docs/readme": "lower"})
     store = await project.store(clock)
@@ -243,7 +263,7 @@ async def test_two_names_that_are_one_file_on_this_disk(project, clock, monkeypa
     assert (project.root / "docs/readme").read_text() == "lower"
 
 
-def test_whether_a_disk_folds_names_is_asked_of_one_of_them(tmp_path):
+def test_whether_a_disk_folds_names_is_asked_of_one_of_them(tmp_path: Path) -> None:
     """Two files are not one, and two names of one file are."""
     assert not folds_case(tmp_path)
     (tmp_path / "a1").write_text("x")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from tests.workspace.conftest import Project
 
 from unstuck.workspace.noted import noted_tree
 
 
 @pytest.mark.parametrize("ids", ["sha1", "sha256"])
-def test_it_is_the_one_that_git_writes_or_none(plain: Any, ids: str) -> None:
+def test_it_is_the_one_that_git_writes_or_none(plain: Project, ids: str) -> None:
     """What is not told by git is not guessed: not after a change, not by a file's name, not from half an index."""
     plain.git("init", "-q", f"--object-format={ids}")
     index = plain.root / ".git" / "index"

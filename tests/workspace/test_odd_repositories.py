@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
 from unstuck.errors import DeliveryRefused, ProjectError, WorkspaceError
 from unstuck.workspace.delivery import Delivery
 from unstuck.workspace.worktrees import Worktrees
 
 
-async def worked(project, tmp_path, files=None):
+async def worked(project: Project, tmp_path: Path, files=None):
     """A run in ``project`` whose one task has written ``files``; its trees, and the way of its results to main."""
     repo = await project.repository()
     trees = Worktrees(repo, tmp_path / "state", "r1")
@@ -24,7 +27,7 @@ async def worked(project, tmp_path, files=None):
     return trees, Delivery(repo, trees, "r1", "main")
 
 
-async def test_a_shallow_clone(project, tmp_path):
+async def test_a_shallow_clone(project: Project, tmp_path: Path) -> None:
     """A clone without its history works like any other, merge included."""
     project.write({"app.py": "later\n"})
     project.commit("later")
@@ -38,7 +41,7 @@ async def test_a_shallow_clone(project, tmp_path):
     assert shallow.git("rev-parse", "--is-shallow-repository").strip() == "true"
 
 
-async def test_a_sparse_checkout(project, tmp_path):
+async def test_a_sparse_checkout(project: Project, tmp_path: Path) -> None:
     """Files that I have not checked out are not taken for deleted, and do not appear either."""
     project.write({"far/away.txt": "far\n", "near/here.txt": "near\n"})
     project.commit("more")
@@ -52,7 +55,9 @@ async def test_a_sparse_checkout(project, tmp_path):
     assert (await trees.clean()).kept == ()
 
 
-async def test_a_sparse_checkout_stays_sparse_when_git_is_killed(project, tmp_path, git_that):
+async def test_a_sparse_checkout_stays_sparse_when_git_is_killed(
+    project: Project, tmp_path: Path, git_that: Callable[[str, str], Path]
+) -> None:
     """What was half done is set back without bringing in the files that I have not checked out."""
     project.write({"far/away.txt": "far\n", "near/here.txt": "near\n"})
     start = project.commit("more")
@@ -70,7 +75,7 @@ async def test_a_sparse_checkout_stays_sparse_when_git_is_killed(project, tmp_pa
     assert not (project.root / "far").exists()
 
 
-async def test_a_submodule_stays_what_it_is(project, tmp_path):
+async def test_a_submodule_stays_what_it_is(project: Project, tmp_path: Path) -> None:
     """A submodule that no task touched is neither dropped nor moved, however it lies in my tree."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
@@ -85,7 +90,7 @@ async def test_a_submodule_stays_what_it_is(project, tmp_path):
     assert (await trees.clean()).kept == ()
 
 
-async def test_work_in_other_repositories_is_named_and_kept(project, tmp_path):
+async def test_work_in_other_repositories_is_named_and_kept(project: Project, tmp_path: Path) -> None:
     """What a task leaves in a submodule or a repository of its own is in no result: named, and the tree stays."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
@@ -105,7 +110,7 @@ async def test_work_in_other_repositories_is_named_and_kept(project, tmp_path):
     assert "own/" in kept.reason
 
 
-async def test_a_project_that_is_a_submodule_itself(project, tmp_path):
+async def test_a_project_that_is_a_submodule_itself(project: Project, tmp_path: Path) -> None:
     """Started inside a submodule, its own branch, index and files are what is worked on."""
     above = type(project)(tmp_path / "above")
     above.root.mkdir()
@@ -124,7 +129,7 @@ async def test_a_project_that_is_a_submodule_itself(project, tmp_path):
     assert (await trees.clean()).kept == ()
 
 
-async def test_pointers_of_a_large_file_store(project, tmp_path):
+async def test_pointers_of_a_large_file_store(project: Project, tmp_path: Path) -> None:
     """Without the store's program a pointer stays a pointer; where it is required, one line says what failed."""
     project.write({".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n", "big.bin": "version 1\noid 2\n"})
     project.commit("a pointer")
@@ -143,7 +148,7 @@ async def test_pointers_of_a_large_file_store(project, tmp_path):
 
 
 @pytest.mark.parametrize("detached", [True, False])
-async def test_started_in_the_middle_of_a_rebase(project, tmp_path, detached):
+async def test_started_in_the_middle_of_a_rebase(project: Project, tmp_path: Path, detached: bool) -> None:
     """A rebase that I have not ended, or a detached HEAD, is no hindrance: work begins at what is there now."""
     project.git("checkout", "-q", "-b", "side")
     project.write({"app.py": "side\n"})
@@ -156,13 +161,14 @@ async def test_started_in_the_middle_of_a_rebase(project, tmp_path, detached):
     before, files = project.belongings(), project.files()
     trees, delivery = await worked(project, tmp_path)
     assert project.git("rev-parse", f"{trees.branch}~").strip() == project.git("rev-parse", "HEAD").strip()
-    assert (project.belongings(), project.files()) == (before, files)
+    assert project.belongings() == before
+    assert project.files() == files
     if not detached:
         with pytest.raises(DeliveryRefused, match="in the middle of a rebase"):
             await delivery.deliver("merge")
 
 
-async def test_a_directory_with_a_line_end_in_its_name(project, tmp_path):
+async def test_a_directory_with_a_line_end_in_its_name(project: Project, tmp_path: Path) -> None:
     """A project in such a directory works."""
     odd = type(project)(tmp_path / "odd\nplace")
     project.git("clone", "-q", str(project.root), str(odd.root))
@@ -172,7 +178,7 @@ async def test_a_directory_with_a_line_end_in_its_name(project, tmp_path):
     assert (await trees.clean()).kept == ()
 
 
-async def test_a_git_that_is_too_old_is_said(project, tmp_path, monkeypatch):
+async def test_a_git_that_is_too_old_is_said(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line with the version that is there and the one that is needed; nothing has been made."""
     repo, before = await project.repository(), project.belongings()
     folder = tmp_path / "bin"
@@ -190,7 +196,9 @@ async def test_a_git_that_is_too_old_is_said(project, tmp_path, monkeypatch):
     assert project.belongings() == before
 
 
-async def test_no_room_in_the_middle_of_the_files(project, tmp_path, git_that):
+async def test_no_room_in_the_middle_of_the_files(
+    project: Project, tmp_path: Path, git_that: Callable[[str, str], Path]
+) -> None:
     """A file that is cut off while it is written takes nothing with it: index, HEAD and files are as before."""
     project.write({"many/a.txt": "a\n" * 2_000})
     project.commit("many")
@@ -207,7 +215,7 @@ async def test_no_room_in_the_middle_of_the_files(project, tmp_path, git_that):
     assert (project.root / "many/z.txt").read_text() == "z\n" * 40_000
 
 
-async def test_names_that_differ_by_case_alone(project, tmp_path):
+async def test_names_that_differ_by_case_alone(project: Project, tmp_path: Path) -> None:
     """Results whose names differ only by case stay two files where the disk has room for two."""
     _, delivery = await worked(project, tmp_path, {"Readme": "upper\n", "readme": "lower\n"})
     await delivery.deliver("fast_forward")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tests.workspace.conftest import Project
+
 from unstuck.workspace.git import find_repository
 from unstuck.workspace.references import commit_at, head
 
 BRANCH = "refs/heads/work"
 
 
-async def test_a_branch_is_found_wherever_git_keeps_it(project):
+async def test_a_branch_is_found_wherever_git_keeps_it(project: Project) -> None:
     """Loose, packed, packed and moved on, named by another one: always the commit that git has."""
     repo = await find_repository(project.root)
     assert await commit_at(repo, BRANCH) is None
@@ -26,7 +28,7 @@ async def test_a_branch_is_found_wherever_git_keeps_it(project):
     assert await commit_at(repo, "refs/heads/other") == project.git("rev-parse", "HEAD").strip()
 
 
-async def test_what_is_no_branch_is_none(project):
+async def test_what_is_no_branch_is_none(project: Project) -> None:
     """A folder of branches, or a file that a power cut has emptied, is no commit."""
     repo = await find_repository(project.root)
     project.git("branch", "work/one")
@@ -36,7 +38,7 @@ async def test_what_is_no_branch_is_none(project):
     assert await commit_at(repo, BRANCH + "/one/more") is None
 
 
-async def test_what_is_checked_out_is_found_wherever_git_keeps_it(project):
+async def test_what_is_checked_out_is_found_wherever_git_keeps_it(project: Project) -> None:
     """On a branch, detached, as a file or in a pack: the commit that git has; None where that is gone, or none yet."""
     repo = await find_repository(project.root)
     commit = project.git("rev-parse", "HEAD").strip()

@@ -14,6 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import Start
+from tests.workspace.conftest import Project
+
+from unstuck.clock import ManualClock
 
 RESTORE = """
 import asyncio, sys
@@ -49,14 +53,14 @@ def slow_git(tmp_path: Path) -> Path:
     return here
 
 
-def start_restore(start, root: Path, checkpoint: str, slow_git: Path) -> tuple[subprocess.Popen[bytes], int]:
+def start_restore(start: Start, root: Path, checkpoint: str, slow_git: Path) -> tuple[subprocess.Popen[bytes], int]:
     """Start a supervisor that restores; returns it and the process id of its git, both alive."""
     environment = {**os.environ, "PATH": f"{slow_git}{os.pathsep}{os.environ['PATH']}"}
     supervisor = start("-c", RESTORE, root, checkpoint, program=sys.executable, env=environment)
     return supervisor, int((slow_git / "started").read_text())
 
 
-async def changed_project(project, clock):
+async def changed_project(project: Project, clock: ManualClock):
     """A checkpoint of many files, all of them changed or deleted since."""
     names = [f"many/f{number:04}" for number in range(FILES)]
     project.write({name: f"saved {name}\n" for name in names})
@@ -79,7 +83,9 @@ def lock_is_held(root: Path) -> bool:
     return False
 
 
-async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, slow_git, start):
+async def test_run_again_after_a_kill_it_ends_in_the_same_state(
+    project: Project, clock: ManualClock, slow_git: Path, start: Start
+) -> None:
     """Supervisor and git are killed while files are being written: nothing is lost, and the next try gets there."""
     store, saved, before = await changed_project(project, clock)
     spoiled = project.files()
@@ -101,7 +107,9 @@ async def test_run_again_after_a_kill_it_ends_in_the_same_state(project, clock, 
     assert project.files() == spoiled
 
 
-async def test_a_git_that_outlives_its_supervisor_is_waited_for(project, clock, slow_git, start):
+async def test_a_git_that_outlives_its_supervisor_is_waited_for(
+    project: Project, clock: ManualClock, slow_git: Path, start: Start
+) -> None:
     """The lock stays held until the orphaned git has ended, so two never write the same files at once."""
     store, saved, before = await changed_project(project, clock)
     supervisor, _git = await asyncio.to_thread(start_restore, start, project.root, saved.id, slow_git)
@@ -141,7 +149,9 @@ exec {git} "$@"
 """
 
 
-async def test_killed_at_any_moment_it_can_always_be_run_again(project, clock, tmp_path, start):
+async def test_killed_at_any_moment_it_can_always_be_run_again(
+    project: Project, clock: ManualClock, tmp_path: Path, start: Start
+) -> None:
     """Restores killed again and again, git and all, end where they were to, and nothing of mine was ever touched."""
     rounds = int(os.environ.get("UNSTUCK_KILLS", "0")) or 3
     chance = random.Random(rounds)

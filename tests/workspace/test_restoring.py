@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, last_restored
 from unstuck.workspace.git import project_home
@@ -15,18 +18,18 @@ from unstuck.workspace.undoing import LastRestore, write_last
 
 
 @pytest.fixture
-async def store(project, clock):
+async def store(project: Project, clock: ManualClock) -> CheckpointStore:
     """The checkpoints of the project, with none so far."""
     return await project.store(clock)
 
 
-def private_folder(project):
+def private_folder(project: Project):
     """Where what is known of the project's tree lies."""
     (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
     return place
 
 
-async def test_a_plan_has_sizes(project, store, clock):
+async def test_a_plan_has_sizes(project: Project, store: CheckpointStore, clock: ManualClock) -> None:
     """What changes, comes back and disappears, with its sizes before and after; ignored files in the way included."""
     project.write({"place": "saved\n"})
     saved = await store.create("a", run="r")
@@ -45,14 +48,14 @@ async def test_a_plan_has_sizes(project, store, clock):
 @pytest.mark.parametrize(
     ("lost", "files", "share", "within"), [(20, 10, 0.0, True), (21, 10, 0.3, False), (30, 100, 0.3, True)]
 )
-def test_a_restore_within_its_share_needs_no_yes(lost, files, share, within):
+def test_a_restore_within_its_share_needs_no_yes(lost: int, files: int, share: float, within: bool) -> None:
     """Twenty files are never too many; what only comes back does not count."""
     changes = [Change("disappear", f"f{number}") for number in range(lost)]
     coming_back = [Change("return", f"r{number}") for number in range(100)]
     assert Plan("c", (*changes, *coming_back), files).is_within(share) is within
 
 
-async def test_single_files_and_folders_can_be_restored(project, store):
+async def test_single_files_and_folders_can_be_restored(project: Project, store: CheckpointStore) -> None:
     """Only what was named changes: a file, a folder with all that is in it, one that was deleted, one that was new."""
     project.write({"pkg/a": "a", "pkg/deep/b": "b", "gone": "g"})
     saved = await store.create("a", run="r")
@@ -69,7 +72,7 @@ async def test_single_files_and_folders_can_be_restored(project, store):
         await store.restore(saved.id, run="r", paths=["app.py", "nowhere"])
 
 
-async def test_very_many_single_files(project, store):
+async def test_very_many_single_files(project: Project, store: CheckpointStore) -> None:
     """More files than fit onto a command line are no other case."""
     names = [f"{'long' * 20}/{number}" for number in range(300)]
     project.write(dict.fromkeys(names, "saved"))
@@ -80,7 +83,7 @@ async def test_very_many_single_files(project, store):
     assert (project.root / "app.py").read_text() == "stays"
 
 
-async def test_an_undo_can_be_undone(project, store):
+async def test_an_undo_can_be_undone(project: Project, store: CheckpointStore) -> None:
     """Back, and forth, and back again, each time to exactly what was there."""
     with pytest.raises(WorkspaceError, match="there is no restore to undo"):
         await store.undo(run="r")
@@ -94,7 +97,7 @@ async def test_an_undo_can_be_undone(project, store):
         assert (project.root / "app.py").read_text() == ("one\n" if turn % 2 else "two\n")
 
 
-async def test_what_was_ignored_then_is_not_taken_away_now(project, store):
+async def test_what_was_ignored_then_is_not_taken_away_now(project: Project, store: CheckpointStore) -> None:
     """A file that was there and ignored stays, also where it is ignored no more: the checkpoint never held it."""
     project.write({"noise.log": "mine", "build/deep/out": "mine"})
     saved = await store.create("a", run="r")
@@ -105,7 +108,9 @@ async def test_what_was_ignored_then_is_not_taken_away_now(project, store):
     assert (project.root / "noise.log").read_text() == (project.root / "build/deep/out").read_text() == "mine"
 
 
-async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(project, store):
+async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(
+    project: Project, store: CheckpointStore
+) -> None:
     """Killed half-way and run again, a restore is undone to what was there before its first try, not to the half."""
     saved = await store.create("a", run="r")
     project.write({"app.py": "work\n", "more": "work\n"})
@@ -123,7 +128,7 @@ async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(proj
     assert project.files() == before
 
 
-async def test_a_cut_off_restore_may_be_undone_at_once(project, store):
+async def test_a_cut_off_restore_may_be_undone_at_once(project: Project, store: CheckpointStore) -> None:
     """Whoever does not want it any more takes it back from where it was cut off."""
     saved = await store.create("a", run="r")
     project.write({"app.py": "work\n", "more": "work\n"})
@@ -135,7 +140,7 @@ async def test_a_cut_off_restore_may_be_undone_at_once(project, store):
     assert project.files() == before
 
 
-async def test_the_newest_restore_of_all_trees_is_known(project, store):
+async def test_the_newest_restore_of_all_trees_is_known(project: Project, store: CheckpointStore) -> None:
     """A command that is to undo finds the tree in which the last restore was done."""
     repo = await project.repository()
     home = project_home(project.root, repo)
@@ -147,7 +152,9 @@ async def test_the_newest_restore_of_all_trees_is_known(project, store):
 
 
 @pytest.mark.parametrize("what", ["merge", "rebase", "cherry-pick"])
-async def test_in_the_middle_of_something_only_files_are_set_back(project, store, what):
+async def test_in_the_middle_of_something_only_files_are_set_back(
+    project: Project, store: CheckpointStore, what: str
+) -> None:
     """Mid-merge or mid-rebase, a checkpoint is made and restored, said in the plan, and git goes on where it was."""
     project.git("checkout", "-q", "-b", "theirs")
     project.write({"app.py": "theirs\n"})
@@ -169,7 +176,7 @@ async def test_in_the_middle_of_something_only_files_are_set_back(project, store
     assert project.git("status") == state
 
 
-async def test_many_checkpoints_leave_everything_of_the_users_as_it_was(project, clock):
+async def test_many_checkpoints_leave_everything_of_the_users_as_it_was(project: Project, clock: ManualClock) -> None:
     """Staged and unstaged changes, index, stash, references, HEAD and reflog are byte for byte the same."""
     project.write({"app.py": "staged\n"})
     project.git("add", "app.py")
@@ -184,7 +191,7 @@ async def test_many_checkpoints_leave_everything_of_the_users_as_it_was(project,
     assert "MM app.py" in project.git("status", "--porcelain")
 
 
-async def test_nested_repositories_are_where_they_were(project, store):
+async def test_nested_repositories_are_where_they_were(project: Project, store: CheckpointStore) -> None:
     """Every nested repository keeps its .git, as folder or file, and its own status, through checkpoint and restore."""
     project.write({"a/file": "x", "a/b/file": "x"})
     for name in ("a", "a/b"):
@@ -205,7 +212,7 @@ async def test_nested_repositories_are_where_they_were(project, store):
     assert said() == before
 
 
-async def test_two_trees_of_one_repository_do_not_disturb_each_other(project, clock):
+async def test_two_trees_of_one_repository_do_not_disturb_each_other(project: Project, clock: ManualClock) -> None:
     """A restore in one linked work tree changes no file in another; each has its own list."""
     repository = await project.repository()
     home = project_home(project.root, repository)
@@ -222,7 +229,7 @@ async def test_two_trees_of_one_repository_do_not_disturb_each_other(project, cl
     assert [saved.id for saved in await here.list()] == [first.id]
 
 
-async def test_only_what_one_task_wrote_is_its_own(project, store):
+async def test_only_what_one_task_wrote_is_its_own(project: Project, store: CheckpointStore) -> None:
     """Of two tasks in one tree each has its own paths; what both or a person wrote is nobody's to take back."""
     first = await store.create("baseline", run="r", task="one", works=True)
     project.write({"one.txt": "1", "both.txt": "1", "mended.txt": "1"})
@@ -239,7 +246,7 @@ async def test_only_what_one_task_wrote_is_its_own(project, store):
     assert await store.written_by("two", first.id) == {"two.txt"}
 
 
-async def test_a_path_with_every_odd_name_can_be_restored_alone(project, store):
+async def test_a_path_with_every_odd_name_can_be_restored_alone(project: Project, store: CheckpointStore) -> None:
     """A newline, a pattern, an option or a byte that is no text in a name is just a name."""
     names = ["new\nline", ":(top)*", "-rf", "a\tb", os.fsdecode(b"\xff")]
     project.write(dict.fromkeys(names, "saved"))
@@ -251,7 +258,7 @@ async def test_a_path_with_every_odd_name_can_be_restored_alone(project, store):
         assert (project.root / name).read_text() == "saved"
 
 
-async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project, store):
+async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project: Project, store: CheckpointStore) -> None:
     """Files that came back into an ignored folder go again with the undo, and what they had replaced is there again."""
     project.write({"a/x/z": "saved", "a/y": "saved"})
     saved = await store.create("a", run="r")
@@ -267,7 +274,7 @@ async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project, store)
     assert project.files() == before
 
 
-async def test_a_plan_that_is_out_of_date_is_not_carried_out(project, store):
+async def test_a_plan_that_is_out_of_date_is_not_carried_out(project: Project, store: CheckpointStore) -> None:
     """What I changed while the plan stood there to be agreed to stays as it is: I am told to look again."""
     saved = await store.create("a", run="r")
     project.write({"app.py": "two\n"})
@@ -281,7 +288,7 @@ async def test_a_plan_that_is_out_of_date_is_not_carried_out(project, store):
     assert [change.path for change in done.changes] == ["app.py", "lib/util.py"]
 
 
-async def test_a_private_file_stays_private(project, store):
+async def test_a_private_file_stays_private(project: Project, store: CheckpointStore) -> None:
     """A file that only I may read has its content set back, and is still for me alone, run or not as it was then."""
     project.write({"key": "secret\n", "tool": "run\n"})
     (project.root / "tool").chmod(0o700)
@@ -301,13 +308,13 @@ async def test_a_private_file_stays_private(project, store):
     ("path", "spelled"),
     [("./a", ("a",)), ("a/", ("a",)), ("b/../a", ("a",)), (".", ()), ("/t/a//b", ("a/b",)), ("..a", ("..a",))],
 )
-def test_paths_may_be_spelled_in_any_way(path, spelled):
+def test_paths_may_be_spelled_in_any_way(path: str, spelled: Any) -> None:
     """With a dot, a slash at the end, or from the root of all files: it is the same file."""
     assert inside(Path("/t"), [path]) == spelled
 
 
 @pytest.mark.parametrize("path", ["", "..", "../x", "/etc/passwd", "a/../../t2"])
-def test_what_lies_outside_is_refused_by_name(path):
+def test_what_lies_outside_is_refused_by_name(path: str) -> None:
     """An empty name is not taken for the whole tree, and nothing outside of it is looked for."""
     with pytest.raises(WorkspaceError, match="is no file or folder inside /t"):
         inside(Path("/t"), [path])

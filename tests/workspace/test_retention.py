@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.settings.models import Settings
 from unstuck.supervision.checkpoints import bounds_of
 from unstuck.workspace.checkpoints import CheckpointStore, find_checkpoints
@@ -38,19 +43,19 @@ def gone(checkpoints, bounds, *, needed=(), over=False):
         (3, Bounds(count=1), {"needed": {"c0", "c1"}}, []),
     ],
 )
-def test_the_oldest_go_first_and_never_what_is_needed(count, bounds, options, expected):
+def test_the_oldest_go_first_and_never_what_is_needed(count: int, bounds: Any, options: Any, expected: Any) -> None:
     """By count with a tenth to spare, by room a tenth at a time; the last one and those in use always stay."""
     assert gone([Old(number) for number in range(count)], bounds, **options) == expected
 
 
-def test_old_ones_go_by_age():
+def test_old_ones_go_by_age() -> None:
     """What is older than the days that are kept goes, but for the last one."""
     checkpoints = [Old(0, 31), Old(1, 30.5), Old(2, 29)]
     assert gone(checkpoints, Bounds(days=30)) == ["c0", "c1"]
     assert gone(checkpoints[:1], Bounds(days=30)) == []
 
 
-def test_the_settings_are_the_bounds():
+def test_the_settings_are_the_bounds() -> None:
     """What a user sets of number, days, room and file size is what holds."""
     settings = Settings(
         keep_checkpoints=7, keep_checkpoint_days=8, keep_checkpoint_bytes=2**20, checkpoint_file_limit=1_000
@@ -58,12 +63,12 @@ def test_the_settings_are_the_bounds():
     assert bounds_of(settings) == Bounds(count=7, days=8, size=2**20, file_limit=1_000)
 
 
-def store_size(project) -> int:
+def store_size(project: Project) -> int:
     top = project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "objects"
     return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(top) for name in names)
 
 
-async def test_a_changing_file_cannot_fill_the_disk(project, clock):
+async def test_a_changing_file_cannot_fill_the_disk(project: Project, clock: ManualClock) -> None:
     """Many checkpoints of a file that cannot be compressed stay under their cap, and the too large one is named."""
     store = await project.store(clock, size=400_000, file_limit=100_000)
     noise = random.Random(1)
@@ -80,7 +85,7 @@ async def test_a_changing_file_cannot_fill_the_disk(project, clock):
     await store.restore(kept[0].id, run="r")
 
 
-async def test_what_a_run_has_to_go_back_to_is_never_dropped(project, clock):
+async def test_what_a_run_has_to_go_back_to_is_never_dropped(project: Project, clock: ManualClock) -> None:
     """A long run's baseline, its last good state and what undoes the last restore outlive everything around them."""
     store = await project.store(clock, count=4)
     baseline = await store.create("baseline", run="r", task="t")
@@ -96,7 +101,7 @@ async def test_what_a_run_has_to_go_back_to_is_never_dropped(project, clock):
     assert (project.root / "app.py").read_text() == "one\n"
 
 
-async def test_borrowed_files_outlive_the_commit_they_came_from(project, clock):
+async def test_borrowed_files_outlive_the_commit_they_came_from(project: Project, clock: ManualClock) -> None:
     """Unchanged files are the user's own objects: rewriting history and cleaning up loses none of them."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -108,7 +113,7 @@ async def test_borrowed_files_outlive_the_commit_they_came_from(project, clock):
     assert (project.root / "app.py").read_text() == "one\n"
 
 
-async def test_a_mirror_gets_nothing_that_was_saved(project, clock, tmp_path):
+async def test_a_mirror_gets_nothing_that_was_saved(project: Project, clock: ManualClock, tmp_path: Path) -> None:
     """Pushing everything ships no checkpoint: only a commit of the user's own is pinned in their repository."""
     project.write({"secret.txt": "not for others"})
     await (await project.store(clock)).create("a", run="r")
@@ -120,7 +125,7 @@ async def test_a_mirror_gets_nothing_that_was_saved(project, clock, tmp_path):
     assert "secret.txt" not in project.git("log", "--all", "--name-only", "--format=", cwd=mirror)
 
 
-async def test_the_pin_goes_with_the_last_that_needs_it(project, clock):
+async def test_the_pin_goes_with_the_last_that_needs_it(project: Project, clock: ManualClock) -> None:
     """Once nothing borrows from a commit any more it is let go of."""
     repository = await project.repository()
     other = project.root.parent / "linked"
@@ -142,7 +147,9 @@ async def test_the_pin_goes_with_the_last_that_needs_it(project, clock):
     assert project.git("for-each-ref", "--format=%(objectname)", "refs/unstuck/pins").split() == [second]
 
 
-async def test_tasks_that_begin_together_pin_the_same_commit(project, git_that, clock):
+async def test_tasks_that_begin_together_pin_the_same_commit(
+    project: Project, git_that: Callable[[str, str], Path], clock: ManualClock
+) -> None:
     """A git that pins the commit just now is waited for, also where the disk is slow: the files are saved."""
     commit = project.git("rev-parse", "HEAD").strip()
     pin = f"refs/unstuck/pins/{commit}"
@@ -155,7 +162,7 @@ async def test_tasks_that_begin_together_pin_the_same_commit(project, git_that, 
     assert project.git("for-each-ref", "--format=%(objectname)", "refs/unstuck/pins").split() == [commit]
 
 
-async def test_a_damaged_checkpoint_is_refused_before_anything_changes(project, clock):
+async def test_a_damaged_checkpoint_is_refused_before_anything_changes(project: Project, clock: ManualClock) -> None:
     """Where an object is gone the restore says which file it was and touches nothing."""
     store = await project.store(clock)
     project.write({"app.py": "two\n", "lib/util.py": "two\n"})

@@ -7,8 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.conftest import Start
+from tests.workspace.conftest import Project
 
 from unstuck.errors import IntegrationConflict, ProjectError, WorkspaceError
 from unstuck.workspace.git import find_repository
@@ -16,18 +20,18 @@ from unstuck.workspace.worktrees import Worktrees
 
 
 @pytest.fixture
-async def trees(project, tmp_path):
+async def trees(project: Project, tmp_path: Path) -> Worktrees:
     """The prepared work trees of a run."""
     found = Worktrees(await project.repository(), tmp_path / "state", "r1")
     await found.prepare()
     return found
 
 
-def show(project, commit, path):
+def show(project: Project, commit, path):
     return project.git("show", f"{commit}:{path}")
 
 
-async def test_two_tasks_come_together(project, trees):
+async def test_two_tasks_come_together(project: Project, trees: Worktrees) -> None:
     """What two tasks did apart is on the run's branch, and the next task starts from it."""
     one, two = await trees.create("one"), await trees.create("two")
     (one / "one.txt").write_text("1\n")
@@ -44,7 +48,7 @@ async def test_two_tasks_come_together(project, trees):
     assert "unstuck <unstuck@localhost>" in project.git("log", "-1", "--format=%an <%ae>", tip)
 
 
-async def test_nothing_of_the_users_is_touched(project, trees):
+async def test_nothing_of_the_users_is_touched(project: Project, trees: Worktrees) -> None:
     """The user's files, index, HEAD, branches, stash, reflogs, hooks and configuration stay as they are."""
     project.write({"app.py": "staged\n", "untracked": "x"})
     project.git("add", "app.py")
@@ -59,7 +63,7 @@ async def test_nothing_of_the_users_is_touched(project, trees):
     assert project.files() == files
 
 
-async def test_a_conflict_names_the_files_and_leaves_the_branch(project, trees):
+async def test_a_conflict_names_the_files_and_leaves_the_branch(project: Project, trees: Worktrees) -> None:
     """Two results for the same line: the first stays, the second is told where, and both can go on."""
     for task in ("one", "two"):
         (await trees.create(task) / "app.py").write_text(f"by {task}\n")
@@ -75,7 +79,7 @@ async def test_a_conflict_names_the_files_and_leaves_the_branch(project, trees):
     assert show(project, "unstuck/r1/two", "app.py") == "by two\n"
 
 
-async def test_integrating_again_changes_nothing(project, trees):
+async def test_integrating_again_changes_nothing(project: Project, trees: Worktrees) -> None:
     """A run that was killed after the merge, or half-way through it, repeats it without harm."""
     place = await trees.create("t")
     (place / "new").write_text("x")
@@ -91,7 +95,7 @@ async def test_integrating_again_changes_nothing(project, trees):
     assert show(project, again, "other") == "y"
 
 
-async def test_a_task_that_did_nothing_adds_nothing(trees):
+async def test_a_task_that_did_nothing_adds_nothing(trees: Worktrees) -> None:
     """No empty commits, no new tip."""
     before = await trees.tip()
     await trees.create("idle")
@@ -99,7 +103,7 @@ async def test_a_task_that_did_nothing_adds_nothing(trees):
     assert await trees.tip() == before
 
 
-async def test_an_agents_own_git_is_respected(project, trees):
+async def test_an_agents_own_git_is_respected(project: Project, trees: Worktrees) -> None:
     """Commits of the agent, a branch it made and a lock it died with do not stop its work from coming in."""
     place = await trees.create("t")
     project.git("checkout", "-q", "-b", "feature", cwd=place)
@@ -117,7 +121,7 @@ async def test_an_agents_own_git_is_respected(project, trees):
     assert project.git("rev-parse", "feature") == feature
 
 
-async def test_hooks_signing_and_our_own_files_stay_out(project, trees):
+async def test_hooks_signing_and_our_own_files_stay_out(project: Project, trees: Worktrees) -> None:
     """Failing hooks and forced signing stop no result; what is ours, ignored or another repository is not in it."""
     project.git("config", "commit.gpgSign", "true")
     project.git("config", "gpg.program", "false")
@@ -138,7 +142,7 @@ async def test_hooks_signing_and_our_own_files_stay_out(project, trees):
     assert [name for name in listed if name] == [".gitignore", ":(top)x", "a", "app.py", "lib/util.py", "odd\nname"]
 
 
-async def test_the_users_global_ignore_rules_hold(project, trees, isolated):
+async def test_the_users_global_ignore_rules_hold(project: Project, trees: Worktrees, isolated: Path) -> None:
     """What a person ignores everywhere is not committed for them."""
     (isolated / "ignore").write_text("*.swp\n")
     (isolated / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
@@ -147,7 +151,7 @@ async def test_the_users_global_ignore_rules_hold(project, trees, isolated):
     assert await trees.integrate("t", "Nothing to say") is None
 
 
-async def test_creating_twice_gives_the_same_tree_with_its_work(trees):
+async def test_creating_twice_gives_the_same_tree_with_its_work(trees: Worktrees) -> None:
     """A resumed run finds the task's unfinished work where it was."""
     place = await trees.create("t")
     (place / "unfinished").write_text("x")
@@ -156,7 +160,7 @@ async def test_creating_twice_gives_the_same_tree_with_its_work(trees):
 
 
 @pytest.mark.parametrize("left", ["no marker", "no directory", "only a directory", "only a branch"])
-async def test_a_half_made_tree_is_made_again(project, trees, left):
+async def test_a_half_made_tree_is_made_again(project: Project, trees: Worktrees, left: str) -> None:
     """Killed at any point while a tree was made, the next try makes a whole one."""
     place = await trees.create("t")
     admin = project.root / ".git/worktrees/t"
@@ -181,7 +185,7 @@ async def test_a_half_made_tree_is_made_again(project, trees, left):
 
 
 @pytest.mark.parametrize("work", ["untracked", "changed", "staged", "committed", "nested"])
-async def test_a_tree_with_work_in_it_is_kept(project, trees, work):
+async def test_a_tree_with_work_in_it_is_kept(project: Project, trees: Worktrees, work: str) -> None:
     """Nothing that has not reached the run's branch is ever removed."""
     place = await trees.create("t")
     if work == "nested":
@@ -199,7 +203,7 @@ async def test_a_tree_with_work_in_it_is_kept(project, trees, work):
     assert project.git("branch", "--list", "unstuck/r1/t").strip()
 
 
-async def test_a_merged_tree_is_removed_with_its_branch(project, trees):
+async def test_a_merged_tree_is_removed_with_its_branch(project: Project, trees: Worktrees) -> None:
     """Once its work is in, the tree goes, also with ignored files in it; removing twice is fine."""
     place = await trees.create("t")
     (place / "new").write_text("x")
@@ -213,7 +217,7 @@ async def test_a_merged_tree_is_removed_with_its_branch(project, trees):
     assert str(place) not in project.git("worktree", "list")
 
 
-async def test_the_base_stays_where_the_run_began(project, trees, tmp_path):
+async def test_the_base_stays_where_the_run_began(project: Project, trees: Worktrees, tmp_path: Path) -> None:
     """The user may commit while a run is on: its base does not move, and a resumed run has the same."""
     base = await trees.prepare()
     project.write({"later": "x"})
@@ -222,7 +226,7 @@ async def test_the_base_stays_where_the_run_began(project, trees, tmp_path):
     assert await Worktrees(await project.repository(), tmp_path / "state", "r2").prepare() != base
 
 
-async def test_the_baseline_is_the_start_and_goes_away(project, trees):
+async def test_the_baseline_is_the_start_and_goes_away(project: Project, trees: Worktrees) -> None:
     """A check can be tried on the state before any task; nothing of it remains, not even after an error."""
     (await trees.create("t") / "app.py").write_text("changed\n")
     await trees.integrate("t", "Work")
@@ -241,7 +245,7 @@ async def test_the_baseline_is_the_start_and_goes_away(project, trees):
     assert str(places[0]) not in project.git("worktree", "list")
 
 
-async def test_what_a_kill_left_is_swept_at_the_next_start(project, trees, tmp_path):
+async def test_what_a_kill_left_is_swept_at_the_next_start(project: Project, trees: Worktrees, tmp_path: Path) -> None:
     """A baseline, or a tree on its way out, of a killed run does not stay for ever."""
     place = await trees.create("t")
     async with trees.baseline() as live:
@@ -256,7 +260,7 @@ async def test_what_a_kill_left_is_swept_at_the_next_start(project, trees, tmp_p
     assert place.exists()
 
 
-async def test_many_at_once(trees):
+async def test_many_at_once(trees: Worktrees) -> None:
     """Tasks start and end at the same time without getting into each other's way."""
 
     async def work(name):
@@ -270,13 +274,13 @@ async def test_many_at_once(trees):
     assert all((final / f"{name}.txt").exists() for name in names)
 
 
-async def test_without_a_commit_it_says_what_to_do(empty, tmp_path):
+async def test_without_a_commit_it_says_what_to_do(empty: Project, tmp_path: Path) -> None:
     """There is nothing to branch from in a new repository, and the message says how to get there."""
     with pytest.raises(ProjectError, match=r"no commit yet.*git commit"):
         await Worktrees(await empty.repository(), tmp_path, "r").prepare()
 
 
-async def test_a_branch_of_the_same_name_is_said(project, tmp_path):
+async def test_a_branch_of_the_same_name_is_said(project: Project, tmp_path: Path) -> None:
     """A user's branch called unstuck leaves no room for ours."""
     project.git("branch", "unstuck")
     with pytest.raises(ProjectError, match="branch unstuck is in the way"):
@@ -284,13 +288,13 @@ async def test_a_branch_of_the_same_name_is_said(project, tmp_path):
 
 
 @pytest.mark.parametrize("task", ["", "..", "a/b", "-x", "_run", "a b", "a\n", "x" * 101])
-async def test_what_is_no_id_is_refused(trees, task):
+async def test_what_is_no_id_is_refused(trees: Worktrees, task: str) -> None:
     """No task name leads out of the run's own directory and branches."""
     with pytest.raises(WorkspaceError, match="not a usable id"):
         await trees.create(task)
 
 
-async def test_odd_but_legal_ids_work(trees):
+async def test_odd_but_legal_ids_work(trees: Worktrees) -> None:
     """Names git would refuse for a branch are spelled differently, and stay apart."""
     tasks = ["a.lock", "a..b", "dot.", "v1.2", "a.b"]
     places = {await trees.create(task) for task in tasks}
@@ -300,7 +304,7 @@ async def test_odd_but_legal_ids_work(trees):
         assert await trees.integrate(task, task)
 
 
-async def test_a_run_that_is_over_leaves_only_what_holds_something(project, trees):
+async def test_a_run_that_is_over_leaves_only_what_holds_something(project: Project, trees: Worktrees) -> None:
     """Trees whose work has arrived go with their branches; untracked files and open commits keep theirs, said why."""
     for name in ("done", "idle", "notes", "open"):
         await trees.create(name)
@@ -325,7 +329,7 @@ async def test_a_run_that_is_over_leaves_only_what_holds_something(project, tree
     assert (await trees.clean()).kept == cleaned.kept
 
 
-async def test_a_tree_in_which_something_lives_is_kept(trees):
+async def test_a_tree_in_which_something_lives_is_kept(trees: Worktrees) -> None:
     """A server that an agent left running keeps its tree; once it has ended, the tree goes."""
     place = await trees.create("t")
     (place / "lib").mkdir(exist_ok=True)
@@ -339,7 +343,7 @@ async def test_a_tree_in_which_something_lives_is_kept(trees):
 
 
 @pytest.mark.parametrize("state", ["locked", "rebase", "unregistered", "staged"])
-async def test_a_tree_that_somebody_is_not_done_with_is_kept(project, trees, state):
+async def test_a_tree_that_somebody_is_not_done_with_is_kept(project: Project, trees: Worktrees, state: str) -> None:
     """Locked, in the middle of a rebase, unknown to git or with something staged: it stays, whatever else it holds."""
     place = await trees.create("t")
     if state == "locked":
@@ -361,7 +365,9 @@ async def test_a_tree_that_somebody_is_not_done_with_is_kept(project, trees, sta
     assert (place / "app.py").exists()
 
 
-async def test_a_missing_tree_is_forgotten_and_a_moved_one_is_found(project, trees, tmp_path):
+async def test_a_missing_tree_is_forgotten_and_a_moved_one_is_found(
+    project: Project, trees: Worktrees, tmp_path: Path
+) -> None:
     """A tree that I deleted leaves nothing behind; one that I moved stays with its branch, and is asked back."""
     gone, moved = await trees.create("gone"), await trees.create("moved")
     shutil.rmtree(gone)
@@ -376,7 +382,7 @@ async def test_a_missing_tree_is_forgotten_and_a_moved_one_is_found(project, tre
     assert await trees.create("moved") == moved
 
 
-async def test_in_a_moved_project_the_trees_are_asked_back(project, trees, tmp_path):
+async def test_in_a_moved_project_the_trees_are_asked_back(project: Project, trees: Worktrees, tmp_path: Path) -> None:
     """The command that is named works as it stands, and the work in the tree is there again."""
     ((await trees.create("t")) / "work.txt").write_text("mine\n")
     moved = project.root.rename(tmp_path / "moved")
@@ -387,7 +393,9 @@ async def test_in_a_moved_project_the_trees_are_asked_back(project, trees, tmp_p
     assert ((await again.create("t")) / "work.txt").read_text() == "mine\n"
 
 
-async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(project, trees, tmp_path):
+async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(
+    project: Project, trees: Worktrees, tmp_path: Path
+) -> None:
     """What an agent committed inside a submodule lies in its tree alone, so the tree stays though the rest arrived."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
@@ -399,7 +407,7 @@ async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(project, trees
     assert kept.reason == "a submodule with commits of its own: part"
 
 
-async def test_whatever_lies_where_results_are_merged_is_no_hindrance(project, trees):
+async def test_whatever_lies_where_results_are_merged_is_no_hindrance(project: Project, trees: Worktrees) -> None:
     """What somebody has left in the tree that nobody works in goes, also between two results of one run."""
     (await trees.create("a") / "a").write_text("a")
     (await trees.create("b") / "b").write_text("b")
@@ -408,10 +416,11 @@ async def test_whatever_lies_where_results_are_merged_is_no_hindrance(project, t
     (merging / "b").write_text("in the way")
     (merging / "app.py").write_text("changed")
     tip = await trees.integrate("b", "B")
-    assert (show(project, tip, "b"), show(project, tip, "app.py")) == ("b", "one\n")
+    assert show(project, tip, "b") == "b"
+    assert show(project, tip, "app.py") == "one\n"
 
 
-async def test_results_are_let_go_only_where_they_have_arrived(project, trees):
+async def test_results_are_let_go_only_where_they_have_arrived(project: Project, trees: Worktrees) -> None:
     """When an old run's record goes, the branch with its results goes only if another branch has them."""
     (await trees.create("t") / "new").write_text("x")
     tip = await trees.integrate("t", "Work")
@@ -423,7 +432,7 @@ async def test_results_are_let_go_only_where_they_have_arrived(project, trees):
     assert project.git("for-each-ref", "refs/heads/unstuck", "refs/unstuck") == ""
 
 
-async def test_one_that_cannot_be_cleaned_does_not_keep_the_others(project, trees):
+async def test_one_that_cannot_be_cleaned_does_not_keep_the_others(project: Project, trees: Worktrees) -> None:
     """A branch that git cannot let go of at the moment is said, and the rest is cleaned; the next time it goes, too."""
     for name in ("a", "b"):
         await trees.create(name)
@@ -453,7 +462,15 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("word", ["commit-tree", "update-ref refs/heads/unstuck/r1/t", "merge --quiet --ff"])
-async def test_killed_at_any_step_a_result_comes_in_once(project, trees, tmp_path, git_that, start, word, when):
+async def test_killed_at_any_step_a_result_comes_in_once(
+    project: Project,
+    trees: Worktrees,
+    tmp_path: Path,
+    git_that: Callable[[str, str], Path],
+    start: Start,
+    word: str,
+    when: str,
+) -> None:
     """kill -9 before or after the commit, the reference and the merge: the next try has it in, once."""
     (await trees.create("other") / "other.txt").write_text("other\n")
     await trees.integrate("other", "Other")

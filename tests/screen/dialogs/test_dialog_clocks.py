@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.screen.dialogs.conftest import World
 
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.errors import UnstuckError
@@ -25,7 +26,7 @@ PATIENCE = 60
 IDLE = 600.0
 
 
-async def silent(world: Any, limit: float) -> None:
+async def silent(world: World, limit: float) -> None:
     """A whole limit without a sign of life, with time for the look at its half."""
     began = world.clock.monotonic()
     await world.clock.advance(limit / 2)
@@ -62,7 +63,7 @@ async def test_a_hanging_agent_is_noticed_extended_and_stopped_by_keys(opening: 
         assert not psutil.pid_exists(pid)
 
 
-async def counting_down(world: Any) -> None:
+async def counting_down(world: World) -> None:
     """A task is stuck, and its question answers itself after a while."""
     core = world.supervisor.core
     timers = {"stuck": {"after": 30, "answer": "skip"}}

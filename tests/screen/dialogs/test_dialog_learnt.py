@@ -38,7 +38,9 @@ async def test_what_worked_before_is_one_key(opening: Opening, key: str, scope: 
         asked = world.gate
         await world.press(key)
         answer = await world.answered(asked)
-        assert (answer.choice, answer.text, answer.scope) == ("show_me", "use the shop's currency", scope)
+        assert answer.choice == "show_me"
+        assert answer.text == "use the shop's currency"
+        assert answer.scope == scope
         await world.until(lambda: len(agent.told) == 3)
         assert "use the shop's currency" in agent.told[2].text
         assert [entry.note for entry in memory.entries("rule")] == ["use the shop's currency"] * (scope == "pattern")

@@ -8,6 +8,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
+from tests.screen.conftest import Showing
+from tests.screen.dialogs.conftest import World
 from textual import events
 from textual.widgets import Input, TextArea
 
@@ -22,7 +24,7 @@ Opening = Callable[..., AbstractAsyncContextManager[Any]]
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 10_000
 
 
-async def asks(world: Any, kind: Any, *, task: str = "web", **context: Any) -> str:
+async def asks(world: World, kind: Any, *, task: str = "web", **context: Any) -> str:
     """Open a gate of any kind, as the core would; its dialog is awake."""
     if task:
         world.supervisor.add(Task(id=task, prompt=admit("x")))
@@ -386,7 +388,7 @@ async def test_a_key_for_the_dialog_above_is_not_for_the_one_below(opening: Open
         await world.leaves()
 
 
-async def test_without_an_editor_of_ones_own(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_an_editor_of_ones_own(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither VISUAL nor EDITOR is set: to edit by hand is refused with that, and the question stays open."""
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)

@@ -25,7 +25,8 @@ async def test_show_me_how_reaches_the_agent(stuck: Opening) -> None:
         await world.choose("dialog.send")
         outcome = await world.done()
     assert "use the shop\nnot the cart" in agent.told[2].text
-    assert (outcome.status, outcome.level) == ("unverified", "human")
+    assert outcome.status == "unverified"
+    assert outcome.level == "human"
 
 
 async def test_another_approach_reaches_the_agent(stuck: Opening) -> None:

@@ -7,17 +7,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.screen.terminal.conftest import Desk, Terminal
+
 from unstuck_tui.actions import key_of
 
 OPEN = "esc leaves it open"
 
 
-def run(desk: Any, *options: str, agent: str) -> Any:
+def run(desk: Desk, *options: str, agent: str) -> Any:
     """One agent under the check, at a terminal."""
     return desk.terminal("run", "--verify", "sh check.sh", *options, "--", "sh", desk.agent(agent))
 
 
-def leave(terminal: Any) -> int:
+def leave(terminal: Terminal) -> int:
     """Leave a run that is over."""
     terminal.press(key_of("app.quit"))
     code: int = terminal.ended()
@@ -25,7 +27,7 @@ def leave(terminal: Any) -> int:
     return code
 
 
-def test_show_me_how_reaches_the_agent(desk: Any) -> None:
+def test_show_me_how_reaches_the_agent(desk: Desk) -> None:
     """Stuck: what the person writes, over several lines, stands in the agent's next prompt, and it gets there."""
     terminal = run(desk, agent='grep -q "file called done" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     shown = terminal.until("task is stuck", "Show me how", OPEN)
@@ -43,7 +45,7 @@ def test_show_me_how_reaches_the_agent(desk: Any) -> None:
     assert "file called done" not in first
 
 
-def test_another_approach_reaches_the_agent(desk: Any) -> None:
+def test_another_approach_reaches_the_agent(desk: Desk) -> None:
     """Stuck: the approach that the person gives stands in the agent's next prompt, and it gets there.
 
     Esc leaves the question open, in the list of what needs the person; the answer key brings it back.
@@ -64,7 +66,7 @@ def test_another_approach_reaches_the_agent(desk: Any) -> None:
     assert "by hand" not in first
 
 
-def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Any) -> None:
+def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Desk) -> None:
     """Stuck: skipped or abandoned, the agent hears no more of it and the next one does its part.
 
     Only what was skipped is offered to the agent again when the run is gone on with.
@@ -91,7 +93,7 @@ def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Any) -> None:
     assert [len(desk.prompts(name)) for name in given_up] == [2, 1]
 
 
-def asked(terminal: Any, *words: str) -> str:
+def asked(terminal: Terminal, *words: str) -> str:
     """What needs the person stands in the list; the answer key brings it up, with these words."""
     terminal.until("needs you", "waits for you")
     terminal.press(key_of("gate.answer"))
@@ -99,7 +101,7 @@ def asked(terminal: Any, *words: str) -> str:
     return shown
 
 
-def test_a_time_out_is_extended(desk: Any) -> None:
+def test_a_time_out_is_extended(desk: Desk) -> None:
     """Time is up: the agent stands still until the person gives it more, and then ends its one attempt well."""
     go = desk.pipe("go")
     terminal = run(desk, "--timeout", "1s", agent=f"cat {go}; touch done")
@@ -116,7 +118,7 @@ def test_a_time_out_is_extended(desk: Any) -> None:
     assert len(desk.prompts()) == 1
 
 
-def test_a_loop_is_waved_on(desk: Any) -> None:
+def test_a_loop_is_waved_on(desk: Desk) -> None:
     """Going round in circles: *not a loop* lets the held call of the agent go on."""
     terminal = desk.terminal(str(Path(__file__).parent / "looping_run.py"), program=sys.executable)
     asked(terminal, "task goes round in circles", "esc leaves it open")
@@ -133,7 +135,7 @@ grep -q "a free port" "$UNSTUCK_PROMPT_FILE" && question="Free is which?"
 echo 'UNSTUCK {"signal": "needs_guidance", "question": "'$question'", "options": ["port 80", "port 8080"]}'"""
 
 
-def test_a_question_is_answered_in_own_words_or_by_option(desk: Any) -> None:
+def test_a_question_is_answered_in_own_words_or_by_option(desk: Desk) -> None:
     """The agent asks which: what the person writes instead is what it is told, and so is the option whose key they
     press when it asks again."""
     terminal = run(desk, agent=QUESTION)
@@ -153,7 +155,7 @@ def test_a_question_is_answered_in_own_words_or_by_option(desk: Any) -> None:
     assert "port" not in first
 
 
-def test_an_answer_from_elsewhere_closes_the_dialog(desk: Any) -> None:
+def test_an_answer_from_elsewhere_closes_the_dialog(desk: Desk) -> None:
     """Somebody answers at another terminal first: the dialog goes, and the agent is told that answer."""
     terminal = run(desk, agent='grep -q "elsewhere" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     terminal.until("task is stuck", OPEN)

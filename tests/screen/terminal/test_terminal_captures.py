@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.actions import key_of
 
@@ -137,14 +138,14 @@ class Tmux:
 
 
 @pytest.fixture
-def still(desk: Any) -> Any:
+def still(desk: Desk) -> Desk:
     """A desk on which it is always the same time."""
     desk.environment = {"TZ": "UTC", "UNSTUCK_NOTIFY": "off"}
     return desk
 
 
 @pytest.fixture
-def in_tmux(still: Any, tmp_path: Path) -> Iterator[Callable[[], Tmux]]:
+def in_tmux(still: Desk, tmp_path: Path) -> Iterator[Callable[[], Tmux]]:
     """A window of a tmux of the test's own, 80 by 24."""
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
@@ -190,7 +191,7 @@ def tour(window: Seen) -> None:
     assert not written, "these were not there and have been written: look at them"
 
 
-def emulated(still: Any, size: tuple[int, int], label: str) -> Emulated:
+def emulated(still: Desk, size: tuple[int, int], label: str) -> Emulated:
     """A window of that size whose screen is emulated."""
     return Emulated(still.terminal(PROGRAM, program=sys.executable, size=size), label)
 
@@ -209,7 +210,7 @@ def test_80_by_24_dark_in_tmux(in_tmux: Callable[[], Tmux]) -> None:
     assert max(map(int, greys)) < 244, "the 24 greys of a terminal begin with 232, which is nearly black"
 
 
-def test_120_by_40_light(still: Any) -> None:
+def test_120_by_40_light(still: Desk) -> None:
     """At 120 by 40 in the light theme every screen is whole, and dark on light."""
     still.environment |= {"UNSTUCK_THEME": "light", "COLORTERM": "truecolor"}
     tour(emulated(still, (120, 40), "120x40-light"))
@@ -218,7 +219,7 @@ def test_120_by_40_light(still: Any) -> None:
         assert sum(shade > 160 for shade in shades) > 0.8 * len(shades) > 0
 
 
-def test_200_by_60_without_colours(still: Any) -> None:
+def test_200_by_60_without_colours(still: Desk) -> None:
     """At 200 by 60 with NO_COLOR every screen is whole, and nothing has a colour."""
     still.environment |= {"NO_COLOR": "1", "COLORTERM": "truecolor"}
     tour(emulated(still, (200, 60), "200x60-no-color"))

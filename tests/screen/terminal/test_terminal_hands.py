@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.screen.terminal.conftest import Desk, Terminal
 
 from unstuck.processes import until_over
 from unstuck.processes.survivors import is_over
@@ -25,14 +26,22 @@ PROMPT = "hands$"
 FOLLOWS = 'grep -q "made it by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true'
 
 
+class Hands(Desk):
+    """A desk whose person has a plain shell, and the pipes of agents in a plan."""
+
+    go: Path
+    up: Path
+    second: Path
+
+
 @pytest.fixture
-def hands(desk: Any) -> Any:
+def hands(desk: Desk) -> Hands:
     """A project whose person has a plain shell."""
     desk.environment |= {"SHELL": "/bin/sh", "PS1": f"{PROMPT} ", "ENV": ""}
-    return desk
+    return Hands(desk.root, desk.seen, desk.start, desk.environment, desk.open)
 
 
-def stuck(desk: Any, agent: str = FOLLOWS) -> Any:
+def stuck(desk: Desk, agent: str = FOLLOWS) -> Any:
     """A terminal at which the only task is stuck."""
     command = ("run", "--verify", "sh check.sh", "--", "sh", desk.agent(agent))
     terminal = desk.terminal(*command, size=(120, 30))
@@ -40,21 +49,21 @@ def stuck(desk: Any, agent: str = FOLLOWS) -> Any:
     return terminal
 
 
-def into_the_shell(terminal: Any, key: str = "dialog.shell") -> None:
+def into_the_shell(terminal: Terminal, key: str = "dialog.shell") -> None:
     """Take the task's files over, and be in a shell in them."""
     terminal.clear()
     terminal.press(key_of(key))
     terminal.until("the files of task", "leave the shell (exit)", PROMPT)
 
 
-def until_recorded(desk: Any, words: str) -> None:
+def until_recorded(desk: Desk, words: str) -> None:
     """Follow the record until it has ``words``; nothing of it is shown while the terminal is another program's."""
     with desk.begin("events", "--follow", "--json") as records:
         assert any(words in line for line in records.stdout)
         records.terminate()
 
 
-def leave(terminal: Any) -> int:
+def leave(terminal: Terminal) -> int:
     """Leave a run that is over."""
     terminal.press(key_of("app.quit"))
     code: int = terminal.ended()
@@ -62,7 +71,7 @@ def leave(terminal: Any) -> int:
     return code
 
 
-def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
+def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Hands) -> None:
     """Stuck: I mend it in a shell by real keys, say why, and the agent's next prompt has the diff and the why.
 
     Ctrl+C in the shell ends what runs in it and nothing of ours, and a program that stops itself is let go on.
@@ -95,7 +104,7 @@ def test_what_was_done_in_a_shell_is_what_the_agent_is_told(hands: Any) -> None:
     assert "hands_back" not in second
 
 
-def test_a_program_that_leaves_the_terminal_in_disorder(hands: Any, tmp_path: Path) -> None:
+def test_a_program_that_leaves_the_terminal_in_disorder(hands: Hands, tmp_path: Path) -> None:
     """My editor begins at the failing place; killed with mouse, paste and its own screen on, it leaves none of that.
 
     A shell that there is not is a clear line, and the screen is there as before. Once the run is over the editor opens
@@ -143,7 +152,7 @@ esac
 true"""
 
 
-def plan_of_two(desk: Any, **more: Any) -> str:
+def plan_of_two(desk: Hands, **more: Any) -> str:
     """An agent at work that waits for ``go``, and another that says what is written to ``second`` and then fails."""
     subprocess.run(["git", "add", "check.sh"], cwd=desk.root, check=True)
     subprocess.run(["git", "commit", "-q", "-m", "Check"], cwd=desk.root, check=True)
@@ -156,7 +165,7 @@ def plan_of_two(desk: Any, **more: Any) -> str:
     return str(file)
 
 
-def at_work(desk: Any, **more: Any) -> Any:
+def at_work(desk: Hands, **more: Any) -> Terminal:
     """A terminal with a shell in the files of ``first``, whose agent is held meanwhile."""
     terminal = desk.terminal("run", plan_of_two(desk, **more))
     terminal.until("TASK", "2 working")
@@ -166,7 +175,7 @@ def at_work(desk: Any, **more: Any) -> Any:
     return terminal
 
 
-def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
+def test_the_run_goes_on_while_i_work_by_hand(hands: Hands) -> None:
     """An agent at work is held and I am in its files; another gets stuck meanwhile, which is said when I am back."""
     terminal = at_work(hands)
     process = psutil.Process(int((hands.seen / "pid").read_text()))
@@ -175,7 +184,8 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
     until_recorded(hands, '"stuck"')
     (gate,) = [row["gate"] for row in hands.rows() if row.get("task") == "first" and "gate" in row]
     refused = hands.unstuck("answer", gate, "continue")
-    assert (refused.returncode, "somebody works in its files" in refused.stderr) == (2, True)
+    assert refused.returncode == 2
+    assert "somebody works in its files" in refused.stderr
     terminal.write("echo 1 > by_hand.txt; exit\n")
     terminal.until("added by_hand.txt", "other needs you since then", BACK)
     terminal.press(key_of("hands.tell"))
@@ -188,7 +198,7 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Any) -> None:
     assert "| +1" in hands.prompts("first")[1]
 
 
-def test_a_disk_that_is_full_when_i_am_back(hands: Any) -> None:
+def test_a_disk_that_is_full_when_i_am_back(hands: Hands) -> None:
     """I have filled the disk by hand: I am back all the same, am asked for room, and the run goes on once there is."""
     terminal = stuck(hands)
     into_the_shell(terminal)
@@ -209,7 +219,7 @@ def test_a_disk_that_is_full_when_i_am_back(hands: Any) -> None:
     assert terminal.is_clean()
 
 
-def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Any) -> None:
+def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Hands) -> None:
     """The window is closed while I work by hand: the shell is gone, the question stays open for whoever resumes."""
     terminal = stuck(hands)
     into_the_shell(terminal)
@@ -222,7 +232,7 @@ def test_a_lost_terminal_ends_the_shell_and_not_the_run(hands: Any) -> None:
     assert [row["gate"] for row in hands.rows() if "gate" in row]
 
 
-def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
+def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Hands) -> None:
     """Killed while I work by hand: no shell is left that reads the keys beside the one I came from."""
     came_from = f'"{Path(sys.executable).with_name("unstuck")}" "$@"; echo back indeed; read -r line'
     command = ("run", "--verify", "sh check.sh", "--", "sh", hands.agent(FOLLOWS))
@@ -241,7 +251,7 @@ def test_a_shell_does_not_outlive_a_screen_that_is_killed(hands: Any) -> None:
         assert asyncio.run(until_over(process.pid, partial(is_over, process), 60))
 
 
-def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
+def test_what_i_did_before_a_kill_is_told_after_it(hands: Hands) -> None:
     """The supervisor is killed while I work by hand: resumed, the next look at the files shows all that I did.
 
     TERM in the middle of that: the shell is hung up, the terminal is as it was, and the run can be gone on with.
@@ -266,7 +276,7 @@ def test_what_i_did_before_a_kill_is_told_after_it(hands: Any) -> None:
     assert [row["gate"] for row in hands.rows() if "gate" in row]
 
 
-def test_a_run_that_ends_meanwhile_waits_for_me(hands: Any) -> None:
+def test_a_run_that_ends_meanwhile_waits_for_me(hands: Hands) -> None:
     """Its budget is used up and somebody stops it elsewhere: my shell stays mine, and the screen goes when I leave."""
     terminal = at_work(hands, budget={"tokens": 1_000})
     hands.second.write_text('UNSTUCK {"step": "usage", "tokens": 2000}\n', encoding="utf-8")

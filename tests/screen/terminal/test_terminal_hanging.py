@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import psutil
+from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.actions import key_of
 
 STOPPED = re.compile(r"stopped +■ (\d+) process(?:es)?: (\d+) ")
 
 
-def test_a_hanging_agent_is_stopped_by_keys_with_its_receipt_on_the_screen(desk: Any) -> None:
+def test_a_hanging_agent_is_stopped_by_keys_with_its_receipt_on_the_screen(desk: Desk) -> None:
     """It prints nothing and does nothing: I am asked, extend, am asked again, stop it, and read which process ended."""
     terminal = desk.terminal("demo", "--scenario", "hangs-silently", "--speed", "10", size=(150, 45))
     terminal.until("waits for you")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import Any
+from pathlib import Path
 
 import pytest
+from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.actions import key_of
 
@@ -40,8 +41,14 @@ def foreign(raw: bytes) -> list[str]:
     ]
 
 
+class Hostile(Desk):
+    """A desk with a plan."""
+
+    plan: Path
+
+
 @pytest.fixture
-def hostile(desk: Any) -> Any:
+def hostile(desk: Desk) -> Hostile:
     """A plan in which every text is hostile: the agent prints the worst, asks with it, and then fails."""
     nasty = NASTY[:3_000]  # a signal is one short line
     said = {
@@ -56,12 +63,13 @@ def hostile(desk: Any) -> Any:
     once = f"cat {output}; case $UNSTUCK_ATTEMPT in *.1) cat {signal};; esac"
     agent = {"command": ["sh", desk.agent(once)], "type": "[/type]"}
     task = {"id": "web", "prompt": "PROMPT " + NASTY, "verify": "sh check.sh"}
-    desk.plan = desk.root / "plan.yaml"
-    desk.plan.write_text(json.dumps({"agents": {"coder": agent}, "tasks": [task]}), encoding="utf-8")
-    return desk
+    hostile = Hostile(desk.root, desk.seen, desk.start, desk.environment, desk.open)
+    hostile.plan = desk.root / "plan.yaml"
+    hostile.plan.write_text(json.dumps({"agents": {"coder": agent}, "tasks": [task]}), encoding="utf-8")
+    return hostile
 
 
-def test_hostile_texts_are_only_text(hostile: Any) -> None:
+def test_hostile_texts_are_only_text(hostile: Hostile) -> None:
     """Escapes, controls, directions, markup and links in every text: the terminal gets none of them but as letters.
 
     Through both dialogs, the list of what waits, the table, the detail with its output, the filter, help, a tooltip, a

@@ -11,20 +11,31 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.screen.terminal.conftest import Desk, Terminal
 
 from unstuck_tui.actions import key_of
 
 
+class Working(Desk):
+    """A desk with an agent at work."""
+
+    go: Path
+    up: Path
+    script: str
+    command: tuple[str, ...]
+
+
 @pytest.fixture
-def work(desk: Any) -> Any:
+def work(desk: Desk) -> Working:
     """An agent at work in a run that somebody watches: it ends its task as soon as ``go`` is written to."""
-    desk.go, desk.up = desk.pipe("go"), desk.pipe("up")
-    desk.script = desk.agent(f'echo $$ > "$SEEN/pid"; echo up > {desk.up}; cat {desk.go}; touch done')
-    desk.command = ("run", "--verify", "sh check.sh", "--", "sh", desk.script)
-    return desk
+    work = Working(desk.root, desk.seen, desk.start, desk.environment, desk.open)
+    work.go, work.up = desk.pipe("go"), desk.pipe("up")
+    work.script = desk.agent(f'echo $$ > "$SEEN/pid"; echo up > {work.up}; cat {work.go}; touch done')
+    work.command = ("run", "--verify", "sh check.sh", "--", "sh", work.script)
+    return work
 
 
-def at_work(desk: Any, *arguments: str, **options: Any) -> Any:
+def at_work(desk: Working, *arguments: str, **options: Any) -> Terminal:
     """A terminal on which the agent is seen at work."""
     terminal = desk.terminal(*(arguments or desk.command), **options)
     terminal.until("TASK", "1 working")
@@ -32,13 +43,13 @@ def at_work(desk: Any, *arguments: str, **options: Any) -> Any:
     return terminal
 
 
-def is_alive(desk: Any) -> bool:
+def is_alive(desk: Desk) -> bool:
     """Whether the agent is still there."""
     pid = int((desk.seen / "pid").read_text(encoding="utf-8"))
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-def goes_on(desk: Any, terminal: Any) -> None:
+def goes_on(desk: Working, terminal: Terminal) -> None:
     """The run has gone on without its screen: the agent ends its work and the run succeeds."""
     assert is_alive(desk)
     desk.go.write_text("on", encoding="utf-8")
@@ -46,13 +57,13 @@ def goes_on(desk: Any, terminal: Any) -> None:
     assert (desk.root / "done").exists()
 
 
-def until_closed(terminal: Any) -> None:
+def until_closed(terminal: Terminal) -> None:
     """Read until the screen has been left."""
     while b"\x1b[?1049l" not in terminal.raw or "\n" not in terminal.after:
         assert terminal.read()
 
 
-def test_quitting_asks_and_stops_the_agents(work: Any) -> None:
+def test_quitting_asks_and_stops_the_agents(work: Working) -> None:
     """Quit while an agent works: a question first; *stop all* ends it, and says how to go on."""
     terminal = at_work(work)
     terminal.press(key_of("app.quit"))
@@ -66,7 +77,7 @@ def test_quitting_asks_and_stops_the_agents(work: Any) -> None:
     assert not (work.root / "done").exists()
 
 
-def test_quitting_can_be_taken_back(work: Any) -> None:
+def test_quitting_can_be_taken_back(work: Working) -> None:
     """Quit and stay: the screen is there as before. Ctrl+Z while an agent works: a line says why not and what instead.
 
     Once the run has succeeded TERM takes its screen away, and the exit code is the run's.
@@ -85,7 +96,7 @@ def test_quitting_can_be_taken_back(work: Any) -> None:
     assert terminal.is_clean()
 
 
-def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Any) -> None:
+def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Desk) -> None:
     """Ctrl+Z where only a question waits: a clean terminal; resumed, the whole screen is there and takes keys.
 
     Left while the question is open the run is parked with 3, and says which question waits.
@@ -118,14 +129,15 @@ def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Any) -> Non
     assert "goes on without it" not in terminal.after
 
 
-def test_quitting_can_leave_the_agents_at_work(desk: Any) -> None:
+def test_quitting_can_leave_the_agents_at_work(desk: Desk) -> None:
     """Quit and leave them: the terminal is free of the screen, a line says how to get back, and the agent works on.
 
     Nobody watches any more: one that gets stuck then is asked about in the lines, and the run ends with 3.
     """
-    desk.up, go = desk.pipe("up"), desk.pipe("go")
-    script = desk.agent(f'echo $$ > "$SEEN/pid"; echo up > {desk.up}; cat {go}')
-    terminal = at_work(desk, "run", "--verify", "sh check.sh", "--", "sh", script)
+    work = Working(desk.root, desk.seen, desk.start, desk.environment, desk.open)
+    work.up, go = desk.pipe("up"), desk.pipe("go")
+    script = desk.agent(f'echo $$ > "$SEEN/pid"; echo up > {work.up}; cat {go}')
+    terminal = at_work(work, "run", "--verify", "sh check.sh", "--", "sh", script)
     terminal.press(key_of("app.quit"))
     terminal.until("Leave the screen?", "esc stays")
     terminal.press(key_of("quit.leave"))
@@ -139,7 +151,7 @@ def test_quitting_can_leave_the_agents_at_work(desk: Any) -> None:
     assert "I am stuck and need help" in terminal.after
 
 
-def test_a_signal_stops_the_run_and_leaves_a_clean_terminal(work: Any) -> None:
+def test_a_signal_stops_the_run_and_leaves_a_clean_terminal(work: Working) -> None:
     """Interrupted from outside: the agent is stopped, the terminal is as it was, and the way on is named."""
     terminal = at_work(work)
     terminal.kill(signal.SIGINT)
@@ -149,7 +161,7 @@ def test_a_signal_stops_the_run_and_leaves_a_clean_terminal(work: Any) -> None:
     assert not is_alive(work)
 
 
-def test_a_hang_up_leaves_a_run_without_a_screen(work: Any) -> None:
+def test_a_hang_up_leaves_a_run_without_a_screen(work: Working) -> None:
     """HUP: the terminal is as it was, the way back is named, and the agent ends its work."""
     terminal = at_work(work)
     terminal.kill(signal.SIGHUP)
@@ -160,26 +172,28 @@ def test_a_hang_up_leaves_a_run_without_a_screen(work: Any) -> None:
     assert "goes on without it" in terminal.after
 
 
-def test_a_closed_window_leaves_a_run_without_a_screen(work: Any) -> None:
+def test_a_closed_window_leaves_a_run_without_a_screen(work: Working) -> None:
     """The window is closed for good: the run goes on to its end, with nothing to show it on."""
     terminal = at_work(work)
     terminal.hang_up()
     work.go.write_text("on", encoding="utf-8")
     terminal.process.wait()
-    assert (terminal.process.exitstatus, terminal.process.signalstatus) == (0, None)
+    assert terminal.process.exitstatus == 0
+    assert terminal.process.signalstatus is None
     assert (work.root / "done").exists()
 
 
-def test_a_closed_window_without_a_signal_is_noticed(work: Any) -> None:
+def test_a_closed_window_without_a_signal_is_noticed(work: Working) -> None:
     """The window is closed and HUP is ignored, as under nohup: the run goes on to its end all the same."""
     terminal = at_work(work, ignored=[signal.SIGHUP])
     terminal.hang_up()
     work.go.write_text("on", encoding="utf-8")
     terminal.process.wait()
-    assert (terminal.process.exitstatus, terminal.process.signalstatus) == (0, None)
+    assert terminal.process.exitstatus == 0
+    assert terminal.process.signalstatus is None
 
 
-def test_a_screen_that_breaks_leaves_a_run_without_one(work: Any, tmp_path: Path) -> None:
+def test_a_screen_that_breaks_leaves_a_run_without_one(work: Working, tmp_path: Path) -> None:
     """A fault of the screen: one line about it and the way back, the terminal as it was, and the agent goes on."""
     broken = tmp_path / "broken.py"
     broken.write_text(
@@ -203,7 +217,7 @@ def test_a_screen_that_breaks_leaves_a_run_without_one(work: Any, tmp_path: Path
     assert "goes on without it" in terminal.after
 
 
-def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Any, tmp_path: Path) -> None:
+def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Desk, tmp_path: Path) -> None:
     """The run has news just as its screen has been left: the terminal keeps its own title, and all else, too."""
     late = tmp_path / "late.py"
     late.write_text(
@@ -226,7 +240,7 @@ def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Any, tmp_path: Path
     assert b"late" not in terminal.raw
 
 
-def test_no_screen_in_the_background_or_without_a_real_terminal(work: Any) -> None:
+def test_no_screen_in_the_background_or_without_a_real_terminal(work: Working) -> None:
     """A terminal that can show nothing gets lines, and so does a redirected error stream."""
     work.environment["TERM"] = "dumb"
     terminal = work.terminal(*work.command)

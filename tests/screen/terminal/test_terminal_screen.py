@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any
+
+from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.actions import key_of
 from unstuck_tui.terminal import IN_CELLS
 
 
-def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
+def test_a_run_at_a_terminal_shows_its_tasks(desk: Desk) -> None:
     """Whoever starts a run at a terminal sees the screen with the task at work, and may leave once it is done."""
     go = desk.pipe("go")
     agent = desk.agent(f"cat {go}; touch done")
@@ -25,7 +26,7 @@ def test_a_run_at_a_terminal_shows_its_tasks(desk: Any) -> None:
     assert terminal.is_clean()
 
 
-def test_the_screen_follows_the_size_of_the_window(desk: Any) -> None:
+def test_the_screen_follows_the_size_of_the_window(desk: Desk) -> None:
     """Made smaller, the columns that fit stay; too small, it says what it needs; made larger, all is there again."""
     go = desk.pipe("go")
     terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 40))
@@ -46,7 +47,7 @@ def test_the_screen_follows_the_size_of_the_window(desk: Any) -> None:
     assert terminal.is_clean()
 
 
-def test_a_resumed_run_comes_up_with_its_question(desk: Any) -> None:
+def test_a_resumed_run_comes_up_with_its_question(desk: Desk) -> None:
     """A parked run is gone on with at a terminal: its question is asked, and the answer reaches the agent."""
     script = desk.agent('grep -q "by hand" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     command = ("run", "--headless", "--verify", "sh check.sh", "--", "sh", script)
@@ -66,7 +67,7 @@ def test_a_resumed_run_comes_up_with_its_question(desk: Any) -> None:
     assert b"\x1b[?1049h" not in again.raw
 
 
-def test_lines_where_they_are_asked_for(desk: Any) -> None:
+def test_lines_where_they_are_asked_for(desk: Desk) -> None:
     """At a terminal, ``--plain`` and ``--json`` print lines and take nothing over."""
     plain = desk.terminal("run", "--plain", "--verify", "true", "--", "true")
     assert plain.ended() == 0
@@ -81,7 +82,7 @@ def test_lines_where_they_are_asked_for(desk: Any) -> None:
     assert b"\x1b[?1049h" not in plain.raw + rows.raw + demo.raw
 
 
-def test_a_terminal_without_unicode(desk: Any) -> None:
+def test_a_terminal_without_unicode(desk: Desk) -> None:
     """Where the terminal's encoding has only letters, every sign is a letter as wide: no column moves."""
     desk.environment["PYTHONIOENCODING"] = "ascii"
     go = desk.pipe("go")

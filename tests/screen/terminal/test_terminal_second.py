@@ -7,9 +7,9 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.actions import key_of
 
@@ -24,7 +24,7 @@ Running = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def plan(desk: Any) -> Path:
+def plan(desk: Desk) -> Path:
     """One task that will ask, and one whose agent works until the test lets it go on."""
     desk.environment["GO"] = str(desk.pipe("go"))
     subprocess.run(["git", "add", "check.sh"], cwd=desk.root, check=True)
@@ -37,7 +37,7 @@ def plan(desk: Any) -> Path:
 
 
 @pytest.fixture
-def running(desk: Any) -> Iterator[Running]:
+def running(desk: Desk) -> Iterator[Running]:
     """``running(*arguments)``: ``unstuck run`` in another process, once its question is open."""
     started: list[subprocess.Popen[str]] = []
 
@@ -60,11 +60,11 @@ def until(process: subprocess.Popen[str], event: str) -> str:
     return next(line for line in process.stdout if f'"{event}"' in line)
 
 
-def log_of(desk: Any) -> bytes:
+def log_of(desk: Desk) -> bytes:
     return bytes((desk.folder() / "events.jsonl").read_bytes())
 
 
-def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, running: Running) -> None:
+def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, running: Running) -> None:
     """The question comes up there, too; its answer reaches the agent of the other process, and another gets more time.
 
     What cannot be done from here says why, and leaving asks nothing and loses no words.
@@ -113,7 +113,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Any, plan: Path, runn
     assert json.loads(desk.unstuck("events", "--json").stdout.splitlines()[-1])["event"] == "run_ended"
 
 
-def test_what_is_held_there_is_asked_about_there(desk: Any, plan: Path) -> None:
+def test_what_is_held_there_is_asked_about_there(desk: Desk, plan: Path) -> None:
     """A task that has not begun is held from the second screen: it asks at once what now, and its answer is heard."""
     tasks = json.loads(plan.read_text(encoding="utf-8"))
     tasks["tasks"][0]["needs"] = ["works"]
@@ -133,7 +133,7 @@ def test_what_is_held_there_is_asked_about_there(desk: Any, plan: Path) -> None:
     first.until("1 done")
 
 
-def test_the_run_is_killed_and_gone_on_with_meanwhile(desk: Any, plan: Path, running: Running) -> None:
+def test_the_run_is_killed_and_gone_on_with_meanwhile(desk: Desk, plan: Path, running: Running) -> None:
     """The screen says that nobody works it any more, refuses an answer in words, and follows who goes on."""
     first = running(str(plan))
     until(first, "gate_opened")
@@ -159,7 +159,7 @@ def test_the_run_is_killed_and_gone_on_with_meanwhile(desk: Any, plan: Path, run
     assert watching.is_clean()
 
 
-def test_a_second_supervisor_is_a_client_or_says_why_not(desk: Any, plan: Path, running: Running) -> None:
+def test_a_second_supervisor_is_a_client_or_says_why_not(desk: Desk, plan: Path, running: Running) -> None:
     """Another run is refused with the process that works here and the way to see it, and writes nothing."""
     first = running(str(plan))
     until(first, "gate_opened")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.screen.terminal.conftest import Desk
 
 # As the screen writes keys, and as a keyboard has them.
 KEYS = {"⏎": "enter", "esc": "escape", "?": "question_mark", "/": "slash", "ctrl+s": "ctrl+s"}
@@ -210,7 +211,7 @@ def git(*words: str, code: int = 0) -> str:
 
 
 @pytest.fixture
-def walk(desk: Any, tmp_path: Path) -> Walk:
+def walk(desk: Desk, tmp_path: Path) -> Walk:
     """``unstuck demo`` with every kind of question, at a terminal; one try on the two first rungs is enough for it."""
     desk.environment = {f"UNSTUCK_FAILURE_HANDLER__{rung}": "1" for rung in ("MAX_RETRIES", "MAX_PIVOTS")}
     desk.environment["UNSTUCK_FAILURE_HANDLER__MAX_RESEARCH"] = "0"
@@ -221,7 +222,7 @@ def walk(desk: Any, tmp_path: Path) -> Walk:
 
 
 @pytest.mark.timeout(300)  # a shared machine is slow at times, and these are nine tasks with their checks
-def test_a_person_walks_through_everything(walk: Walk, desk: Any) -> None:
+def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     """Answer every kind of question, see why a task failed, go back and forth between checkpoints, outlive a crash,
     and see the first failure again.
     """

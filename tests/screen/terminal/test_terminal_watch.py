@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+
+from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.actions import key_of
 
 CLOCK = re.compile(r"\b\d+:\d\d\b")
 
 
-def test_the_clock_of_a_watch_counts_while_nothing_happens(desk: Any) -> None:
+def test_the_clock_of_a_watch_counts_while_nothing_happens(desk: Desk) -> None:
     """The first line says how long it has been watching, second by second, without an agent in sight."""
     terminal = desk.terminal("watch", size=(100, 24))
     seen: set[str] = set()

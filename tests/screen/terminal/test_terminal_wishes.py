@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import Any
 
 import psutil
+from tests.screen.terminal.conftest import Desk, Terminal
 
 from unstuck_tui.actions import key_of
 
 MIB = 1 << 20
 
 
-def look_around(terminal: Any) -> None:
+def look_around(terminal: Terminal) -> None:
     """Open the help and close it again."""
     terminal.press(key_of("app.help"))
     terminal.until("─ Keys ─")
@@ -21,7 +21,7 @@ def look_around(terminal: Any) -> None:
     terminal.gone("─ Keys ─")
 
 
-def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
+def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Desk) -> None:
     """One agent prints a million lines: keys work, it is said how much is kept, and in memory it is little."""
     up, go = desk.pipe("up"), desk.pipe("go")
     agent = desk.agent(f"seq -f 'this is line number %.0f of them all' 1000000; echo up > {up}; cat {go}; touch done")
@@ -41,7 +41,7 @@ def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Any) -> None:
     assert terminal.ended() == 0
 
 
-def test_dead_agents_among_ten_hold_up_no_key(desk: Any) -> None:
+def test_dead_agents_among_ten_hold_up_no_key(desk: Desk) -> None:
     """One of ten agents, and the process beside another, answer nothing any more: every key does what it does at
     once."""
     ups, go = [desk.pipe(f"up{number}") for number in range(2)], desk.pipe("go")

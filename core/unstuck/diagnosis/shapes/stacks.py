@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from unstuck.diagnosis.patterns import Lazy
 from unstuck.diagnosis.shapes.finding import Finding, all_of, is_library, place
 
@@ -121,37 +124,70 @@ class _GoReader:
 RUST_PANIC = Lazy(
     r"thread '([^']{0,200})'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:,]{1,400}):(\d{1,7})(?::\d{1,7}):?$"
 )
+# Before Rust 1.73 the message stands in quotes and may have several lines; the place is behind the last of them.
+RUST_QUOTED = Lazy(r"thread '([^']{0,200})' panicked at '(.*)$")
+RUST_UNQUOTED = Lazy(r"(.*)', ([^\s:,]{1,400}):(\d{1,7}):\d{1,7}$")
+RUST_AFTER = ("note: ", "stack backtrace:", "---- ", "test result: ")
 RUST_FAILED = Lazy(r"test (\S.{0,300}?)(?: \(line \d{1,7}\))? \.\.\. FAILED$")
 RUST_AT = Lazy(r"\s+at (\S{1,400}):(\d{1,7}):\d{1,7}$")
 RUST_MESSAGE_LINES = 3
 
 
+class RustPanic(NamedTuple):
+    """Panic of one thread: its place, the lines of its message, and the numbers of its first line and of the next."""
+
+    begin: int
+    end: int
+    thread: str
+    file: str
+    line: str
+    message: list[str]
+
+
+def rust_panics(lines: list[str]) -> Iterator[RustPanic]:
+    """Every panic whose place is known, in the order of the output."""
+    for number, line in enumerate(lines):
+        if "panicked at" not in line:
+            continue
+        if head := RUST_PANIC.match(line.strip()):
+            yield RustPanic(number, number + 1, head[1], head[3], head[4], [head[2]] if head[2] else [])
+        elif head := RUST_QUOTED.match(line.strip()):
+            message = [head[2]]
+            for later in range(number + 1, len(lines)):
+                if "panicked at" in lines[later] or lines[later].startswith(RUST_AFTER):
+                    break
+                last = RUST_UNQUOTED.match(lines[later].rstrip())
+                message.append((last[1] if last else lines[later]).strip())
+                if last:
+                    yield RustPanic(number, later + 1, head[1], last[2], last[3], message)
+                    break
+
+
 def rust_panic(text: str, lines: list[str]) -> Finding | None:
     """The first panic, of tests the one that stands first in the code, because threads end in any order."""
-    said = ((number, RUST_PANIC.match(line.strip())) for number, line in enumerate(lines) if "panicked at" in line)
-    panics = [(number, panic) for number, panic in said if panic]
+    panics = list(rust_panics(lines))
     if not panics:
         return None
     tested = "\ntest result: FAILED" in text
-    number, panic = min(panics, key=lambda one: (one[1][3], int(one[1][4]))) if tested else panics[0]
-    end = next((later for later, _ in panics if later > number), len(lines))
-    # The message is on the next line, or in quotes before Rust 1.73.
-    message, frame = [panic[2]] if panic[2] else [], None
-    for line in lines[number + 1 : end]:
-        if len(message) < RUST_MESSAGE_LINES and not line.startswith(("note: ", "stack backtrace")):
+    panic = min(panics, key=lambda one: (one.file, int(one.line))) if tested else panics[0]
+    end = next((later.begin for later in panics if later.begin > panic.begin), len(lines))
+    message, frame = panic.message[:RUST_MESSAGE_LINES], None
+    wanted = 0 if panic.message else RUST_MESSAGE_LINES
+    for line in lines[panic.end : end]:
+        if len(message) < wanted and not line.startswith(("note: ", "stack backtrace")):
             message.append(line.strip())
         elif frame is None and " at " in line and (at := RUST_AT.match(line)) and not is_library(at[1]):
             frame = at
     # A helper of the library panics for its caller, which the backtrace names.
-    spot = (panic[3], panic[4]) if not is_library(panic[3]) else (frame[1], frame[2]) if frame else None
+    spot = (panic.file, panic.line) if not is_library(panic.file) else (frame[1], frame[2]) if frame else None
     headline = next((said for said in message if said), "panicked")
     return Finding(
         weight=90 if tested else 86,
         headline=headline,
         name="AssertionError" if headline.startswith("assert") else "panic",
         location=place(*spot) if spot else None,
-        test=(all_of(test[1] for test in map(RUST_FAILED.match, lines) if test) or panic[1]) if tested else "",
-        function="" if tested else panic[1],
+        test=(all_of(test[1] for test in map(RUST_FAILED.match, lines) if test) or panic.thread) if tested else "",
+        function="" if tested else panic.thread,
         detail=" ".join(message[1:3]),
         kind="test" if tested else "run",
         files=(spot[0],) if spot else (),

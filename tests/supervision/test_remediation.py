@@ -1,4 +1,4 @@
-"""The ground is mended by an agent that has troubles of its own, and results come together that do not fit."""
+"""Remediation of a failing baseline: an agent that fails, costs or conflicts, and a baseline that fails again."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
@@ -79,7 +80,8 @@ async def test_a_remediation_agent_that_raises_is_a_failed_remediation(broken: P
         failed = failures(supervisor)
         supervisor.add(task("a"), shared_verify=True)
         result = await run(supervisor, Raising(), {"a": idle}, limit=2)
-        assert (result.exit_reason, result.exit_code) == ("needs_person", 3)
+        assert result.exit_reason == "needs_person"
+        assert result.exit_code == 3
         assert [one.attempt for one in failed] == [1, 2]
         (gate,) = supervisor.core.head.open_gates()
         assert gate.gate.type == "remediation"
@@ -108,7 +110,7 @@ async def test_a_remediation_agent_that_is_stopped_is_a_failed_remediation(broke
         assert stopped.is_set()
 
 
-async def test_mended_ground_that_does_not_fit_is_a_failed_remediation(broken: Path) -> None:
+async def test_a_remediation_that_conflicts_with_results_has_failed(broken: Path) -> None:
     """What a task brought in while the ground was mended may not fit to it: I am asked, and nothing is lost."""
     mending, integrated = asyncio.Event(), asyncio.Event()
 
@@ -201,7 +203,7 @@ class Spending:
         return Receipt()
 
 
-async def test_who_mends_the_ground_is_within_the_budget_too(broken: Path, records: Any) -> None:
+async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, records: type[Records]) -> None:
     """What the remediation agent uses is counted; past the budget it is ended and none is sent until I give more."""
     mender, settings = Spending(), Settings.model_validate({"budget": {"tokens": 50}})
     async with Supervisor.open(broken, settings, person=True) as supervisor:
@@ -210,16 +212,21 @@ async def test_who_mends_the_ground_is_within_the_budget_too(broken: Path, recor
         running = asyncio.ensure_future(run(supervisor, mender, {"a": idle}))
         gate = await record.asked()
         await asyncio.wait_for(mender.stopped.wait(), PATIENCE)
-        assert (gate.gate.type, mender.begun, record.of(e.BudgetReached)[0].while_idle) == ("budget", 1, False)
+        assert gate.gate.type == "budget"
+        assert mender.begun == 1
+        assert record.of(e.BudgetReached)[0].while_idle is False
         await supervisor.answer(gate.id, Answer(choice="extend", number=1_000.0))
         assert (await running).exit_code == 0
-        assert (mender.begun, supervisor.core.head.run.tokens) == (2, 130)
+        assert mender.begun == 2
+        assert supervisor.core.head.run.tokens == 130
         assert [sent.attempt for sent in record.of(e.RemediationDispatched)] == [1]
         assert not record.of(e.RemediationFailed)
 
 
 @pytest.mark.parametrize("mended_before", [False, True])
-async def test_ground_that_breaks_while_others_stand_on_it(repo: Path, records: Any, mended_before: bool) -> None:
+async def test_a_baseline_that_breaks_during_the_run_is_remediated(
+    repo: Path, records: type[Records], mended_before: bool
+) -> None:
     """Sound or mended before, it breaks again: a second task meets the failure, the base is looked at, and mended."""
     service, left = repo.parent / "service", [0]
     bad = "test ! -f bad || { echo 'ValueError: bad'; exit 1; }"

@@ -1,4 +1,4 @@
-"""What an agent says, and what it did to the project's own hooks, is not what decides."""
+"""The check decides, whatever an agent claims and whatever it did to the hooks of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at runs, checking their record, answering their questions and asking what a failure is."""
+"""Commands that inspect runs, check their event log, answer questions and diagnose a failure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Unstuck
 
 COMMANDS = (
     "answer", "delete", "diagnose", "doctor", "events", "memory", "run", "runs", "show", "signatures", "verify",
@@ -16,7 +17,7 @@ COMMANDS = (
 
 
 @pytest.fixture
-def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
+def parked(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
     """A run that waits at its stuck gate."""
     assert unstuck.inside("run", "--headless", "--verify", failing, "--", "true", env=no_climb).code == 3
     gate: dict[str, Any] = unstuck.only_gate()
@@ -24,10 +25,11 @@ def parked(unstuck: Any, failing: str, no_climb: dict[str, str]) -> dict[str, An
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
+def test_every_command_explains_itself(unstuck: Unstuck, command: str) -> None:
     """--help of each command says how it is used and what its options mean, and ends with 0."""
     done = unstuck.inside(command, "--help")
-    assert (done.code, done.errors) == (0, "")
+    assert done.code == 0
+    assert done.errors == ""
     assert done.out.startswith(f"Usage: unstuck {command} ")
     assert command in unstuck.inside("--help").out
 
@@ -35,7 +37,7 @@ def test_every_command_explains_itself(unstuck: Any, command: str) -> None:
 # --- runs and show ---------------------------------------------------------------------------------------------------
 
 
-def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
+def test_runs_come_oldest_first_one_row_each(unstuck: Unstuck) -> None:
     """`runs --json` has one object per run, oldest first, with its end; people see the same."""
     assert unstuck.inside("runs", "--json").rows == []
     assert unstuck.inside("runs").out == "no runs here yet\n"
@@ -52,7 +54,7 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Any) -> None:
     assert "halted" in second
 
 
-def test_looking_changes_nothing(unstuck: Any) -> None:
+def test_looking_changes_nothing(unstuck: Unstuck) -> None:
     """Commands that only look make no file, not even in a project that has no record yet."""
     before = sorted(unstuck.root.rglob("*"))
     looking = (("runs",), ("doctor",), ("show",), ("verify",), ("events",), ("signatures",), ("memory", "list"))
@@ -61,11 +63,16 @@ def test_looking_changes_nothing(unstuck: Any) -> None:
     assert sorted(unstuck.root.rglob("*")) == before
 
 
-def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_show_tells_tasks_and_open_gates(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """`show --json` has the run, its task and the open gate with its question; people see how to answer it."""
     run, task, gate = unstuck("show", unstuck.runs[0].name, "--json").rows
-    assert (run["run"], run["state"], run["exit_code"], run["open_gates"]) == (unstuck.runs[0].name, "parked", 3, 1)
-    assert (task["task"], task["state"], task["location"]) == ("task", "waiting", "app.py:3")
+    assert run["run"] == unstuck.runs[0].name
+    assert run["state"] == "parked"
+    assert run["exit_code"] == 3
+    assert run["open_gates"] == 1
+    assert task["task"] == "task"
+    assert task["state"] == "waiting"
+    assert task["location"] == "app.py:3"
     assert gate == parked
     shown = unstuck.inside("show").out
     assert "I am stuck on: AssertionError: assert 1 == 2" in shown
@@ -75,7 +82,7 @@ def test_show_tells_tasks_and_open_gates(unstuck: Any, parked: dict[str, Any]) -
     assert unstuck.inside("show", run["run"][:8]).code == 0
 
 
-def test_show_tells_what_was_tried(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_show_tells_what_was_tried(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """Each attempt with its rung, its failure and its checkpoint, then the question and how it was answered."""
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
     first, second, asked = unstuck.inside("show", "--json").rows[1]["timeline"]
@@ -84,35 +91,38 @@ def test_show_tells_what_was_tried(unstuck: Any, parked: dict[str, Any]) -> None
         ("retry", 1, "failed"),
     ]
     assert first["headline"] == "AssertionError: assert 1 == 2"
-    assert (second["checkpoint"], second["seconds"] >= 0) == (asked["checkpoint"], True)
-    assert (asked["id"], asked["by"], asked["choice"], asked["text"]) == (
-        parked["gate"],
-        "human",
-        "retry",
-        "use a dict",
-    )
+    assert second["checkpoint"] == asked["checkpoint"]
+    assert second["seconds"] >= 0
+    assert asked["id"] == parked["gate"]
+    assert asked["by"] == "human"
+    assert asked["choice"] == "retry"
+    assert asked["text"] == "use a dict"
     shown = unstuck.inside("show").out
     assert f"! stuck {parked['gate']}: retry use a dict, by a person" in shown
     assert "people: 1 question, answered in" in shown
     (run,) = unstuck.inside("runs", "--json").rows
-    assert (run["load"]["asked"], run["load"]["answered"]) == (1, 1)
+    assert run["load"]["asked"] == 1
+    assert run["load"]["answered"] == 1
     (day,) = unstuck.inside("runs", "--days", "--json").rows
-    assert (day["asked"], day["answered"], day["decided"]["timer"]) == (1, 1, 0)
+    assert day["asked"] == 1
+    assert day["answered"] == 1
+    assert day["decided"]["timer"] == 0
     assert "1 question" in unstuck.inside("runs", "--days").out
 
 
-def test_an_unknown_run_is_refused(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_an_unknown_run_is_refused(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """A run that is not there is one clear line, for every command that takes one."""
     for command in (("show",), ("verify",), ("events",), ("signatures",), ("run", "--headless", "--resume")):
         done = unstuck.inside(*command, "nosuch")
-        assert (done.code, done.out) == (2, "")
+        assert done.code == 2
+        assert done.out == ""
         assert done.errors == "unstuck: there is no run nosuch; `unstuck runs` lists them\n"
 
 
 # --- events and signatures -------------------------------------------------------------------------------------------
 
 
-def test_events_are_those_of_the_log(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_events_are_those_of_the_log(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """`events --json` prints every record as the log has it; people see one line for each, and filters leave some."""
     log = [json.loads(line) for line in (unstuck.runs[0] / "events.jsonl").read_bytes().splitlines()]
     rows = unstuck.inside("events", "--json").rows
@@ -141,15 +151,16 @@ def test_events_are_those_of_the_log(unstuck: Any, parked: dict[str, Any]) -> No
     ],
 )
 def test_filters_that_make_no_sense_are_refused(
-    unstuck: Any, parked: dict[str, Any], words: tuple[str, ...], said: str
+    unstuck: Unstuck, parked: dict[str, Any], words: tuple[str, ...], said: str
 ) -> None:
     """A filter that could match nothing is one clear line instead of an empty answer."""
     done = unstuck.inside("events", *words)
-    assert (done.code, done.out) == (2, "")
+    assert done.code == 2
+    assert done.out == ""
     assert said in done.errors
 
 
-def test_events_are_followed_to_the_end_of_the_run(unstuck: Any, failing: str) -> None:
+def test_events_are_followed_to_the_end_of_the_run(unstuck: Unstuck, failing: str) -> None:
     """Whoever follows a live run reads along and is done when the run is."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
@@ -159,15 +170,21 @@ def test_events_are_followed_to_the_end_of_the_run(unstuck: Any, failing: str) -
     unstuck.until(follower, b"attempt_started")
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     out, errors = follower.communicate(timeout=60)
-    assert (process.wait(60), follower.returncode, errors) == (0, 0, b"")
+    assert process.wait(60) == 0
+    assert follower.returncode == 0
+    assert errors == b""
     assert json.loads(out.splitlines()[-1])["event"] == "run_ended"
 
 
-def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_failures_are_told_once_with_what_got_past_them(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """A failure of two runs is one row: how often, how far it got, and the answer that ended it."""
     (row,) = unstuck.inside("signatures", "--json").rows
-    assert (row["count"], row["tasks"], row["rung"], row["worked"]) == (2, ["task"], "asked", "")
-    assert (row["location"], row["headline"]) == ("app.py:3", "AssertionError: assert 1 == 2")
+    assert row["count"] == 2
+    assert row["tasks"] == ["task"]
+    assert row["rung"] == "asked"
+    assert row["worked"] == ""
+    assert row["location"] == "app.py:3"
+    assert row["headline"] == "AssertionError: assert 1 == 2"
     assert row["signature"] == parked["context"]["signature"]
     assert [one["event"] for one in unstuck.inside("events", "--signature", row["signature"][:8], "--json").rows] == [
         "check_finished", "directive_issued", "check_finished", "directive_issued", "gate_opened",
@@ -185,7 +202,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Any, parked: di
 # --- verify ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_a_whole_record_is_trusted(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """`verify` ends with 0 on an untouched record and says how much it has read."""
     log = unstuck.runs[0] / "events.jsonl"
     (row,) = unstuck.inside("verify", "--json").rows
@@ -201,7 +218,7 @@ def test_a_whole_record_is_trusted(unstuck: Any, parked: dict[str, Any]) -> None
     }
 
 
-def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_one_flipped_byte_is_found(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """Whichever byte of the log is changed, `verify` ends with 6 and names file, line and byte; nothing is resumed."""
     log = unstuck.runs[0] / "events.jsonl"
     whole = log.read_bytes()
@@ -211,7 +228,8 @@ def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None
         log.write_bytes(raw)
         line, start = whole.count(b"\n", 0, offset) + 1, whole.rfind(b"\n", 0, offset) + 1
         done = unstuck.inside("verify")
-        assert (done.code, done.out) == (6, ""), offset
+        assert done.code == 6, offset
+        assert done.out == "", offset
         assert done.errors.startswith(f"unstuck: {log}: line {line}, byte {start}: ")
         assert len(done.errors.splitlines()) == 1
     damaged = log.read_bytes()
@@ -224,7 +242,7 @@ def test_one_flipped_byte_is_found(unstuck: Any, parked: dict[str, Any]) -> None
 # --- answer ----------------------------------------------------------------------------------------------------------
 
 
-def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_answers_that_do_not_fit_change_nothing(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """An unknown gate, a choice the gate has not, a missing text and an unknown word are refused with what to do."""
     gate = parked["gate"]
     log = unstuck.runs[0] / "events.jsonl"
@@ -238,13 +256,14 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Any, parked: dict[str, 
         ((gate, "extend", "soon"), "extend: "),
     ):
         done = unstuck.inside("answer", *words)
-        assert (done.code, done.out) == (2, ""), words
+        assert done.code == 2, words
+        assert done.out == "", words
         assert said in done.errors
         assert len(done.errors.splitlines()) == 1
     assert log.read_bytes() == before
 
 
-def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) -> None:
+def test_a_closed_gate_says_who_closed_it(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """The second answer to a gate is refused, and says who answered first."""
     assert unstuck.inside("answer", parked["gate"], "retry", "use a dict").code == 0
     done = unstuck.inside("answer", parked["gate"], "skip")
@@ -252,7 +271,7 @@ def test_a_closed_gate_says_who_closed_it(unstuck: Any, parked: dict[str, Any]) 
     assert f"{parked['gate']} is closed already: by a person, 20" in done.errors
 
 
-def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, no_climb: dict[str, str]) -> None:
+def test_a_live_run_takes_an_answer_while_it_works(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """While one task works, the other one's question is answered through the socket, and the agent reads the answer."""
     os.mkfifo(unstuck.seen / "pipe")
     asking = unstuck.script("asking.sh", 'grep -q "use plan B" "$UNSTUCK_PROMPT_FILE" && touch done; exit 0')
@@ -271,24 +290,28 @@ def test_a_live_run_takes_an_answer_while_it_works(unstuck: Any, failing: str, n
     process = unstuck.start("run", "--json", "plan.yaml", env=no_climb)
     opened = json.loads(unstuck.until(process, b'"gate_opened"').splitlines()[-1])
     answered = unstuck("answer", opened["data"]["gate"], "retry", "use plan B")
-    assert (answered.code, answered.errors) == (0, "")
+    assert answered.code == 0
+    assert answered.errors == ""
     assert "--resume" not in answered.out
     (unstuck.seen / "pipe").write_text("woken\n", encoding="utf-8")
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b"")
+    assert process.returncode == 0
+    assert errors == b""
     (given,) = [row for row in map(json.loads, out.splitlines()) if row.get("event") == "gate_answered"]
-    assert (given["actor"], given["data"]["text"]) == ("human", "use plan B")
+    assert given["actor"] == "human"
+    assert given["data"]["text"] == "use plan B"
     assert "Approach: use plan B" in (unstuck.seen / "one.3").read_text(encoding="utf-8")
 
 
-def test_a_live_run_refuses_what_does_not_fit(unstuck: Any, failing: str) -> None:
+def test_a_live_run_refuses_what_does_not_fit(unstuck: Unstuck, failing: str) -> None:
     """A wrong answer to a live run comes back as the same clear line, and the run goes on."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
     process = unstuck.start("run", "--headless", "--verify", failing, "--", "sh", agent)
     unstuck.until(process, b"attempt 1")
     done = unstuck("answer", "g1-abcd", "skip")
-    assert (done.code, done.errors) == (2, "unstuck: no gate g1-abcd: `unstuck show RUN` lists the open ones\n")
+    assert done.code == 2
+    assert done.errors == "unstuck: no gate g1-abcd: `unstuck show RUN` lists the open ones\n"
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     assert process.wait(60) == 0
 
@@ -298,7 +321,7 @@ def test_a_live_run_refuses_what_does_not_fit(unstuck: Any, failing: str) -> Non
 OUTPUT = 'Traceback (most recent call last):\n  File "app.py", line 7, in run\n    x\nTypeError: bad operand\n'
 
 
-def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -> None:
+def test_diagnose_reads_a_file_or_standard_input(unstuck: Unstuck, tmp_path: Path) -> None:
     """The same output gives the same diagnosis from a file and from a pipe, for people and for programs."""
     file = tmp_path / "output.txt"
     file.write_text(OUTPUT, encoding="utf-8")
@@ -310,25 +333,27 @@ def test_diagnose_reads_a_file_or_standard_input(unstuck: Any, tmp_path: Path) -
     assert unstuck("diagnose", "-", input=OUTPUT.encode()).out == said.out
     (row,) = unstuck.inside("diagnose", str(file), "--json").rows
     assert row["failure"] is True
-    assert (row["signature"]["error_type"], row["signature"]["location"]) == ("TYPE_ERROR", "app.py:7")
+    assert row["signature"]["error_type"] == "TYPE_ERROR"
+    assert row["signature"]["location"] == "app.py:7"
 
 
-def test_an_exit_code_of_zero_is_no_failure(unstuck: Any) -> None:
+def test_an_exit_code_of_zero_is_no_failure(unstuck: Unstuck) -> None:
     """With --exit-code 0 there is no failure, whatever the output looks like."""
     assert unstuck("diagnose", "--exit-code", "0", input=OUTPUT.encode()).out == "no failure\n"
     assert unstuck("diagnose", "--exit-code", "0", "--json", input=OUTPUT.encode()).rows == [{"failure": False}]
 
 
-def test_diagnose_without_its_file_says_so(unstuck: Any, tmp_path: Path) -> None:
+def test_diagnose_without_its_file_says_so(unstuck: Unstuck, tmp_path: Path) -> None:
     """A file that is missing, or a directory, is one line and exit code 2."""
     for path in (tmp_path / "missing.txt", tmp_path):
         done = unstuck.inside("diagnose", str(path))
-        assert (done.code, done.out) == (2, "")
+        assert done.code == 2
+        assert done.out == ""
         assert done.errors.startswith(f"unstuck: {path}: ")
         assert len(done.errors.splitlines()) == 1
 
 
-def test_doctor_says_where_everything_lies(unstuck: Any) -> None:
+def test_doctor_says_where_everything_lies(unstuck: Unstuck) -> None:
     """`doctor` ends with 0 where all is well, and names the places that matter."""
     done = unstuck("doctor", "--json")
     assert done.code == 0
@@ -338,7 +363,7 @@ def test_doctor_says_where_everything_lies(unstuck: Any) -> None:
     assert all(row["ok"] is True for row in done.rows)
 
 
-def test_doctor_finds_what_is_in_the_way(unstuck: Any) -> None:
+def test_doctor_finds_what_is_in_the_way(unstuck: Unstuck) -> None:
     """A wrong setting and a record that cannot be written are marked, and the exit code is 1."""
     (unstuck.root / "unstuck.yaml").write_text("frobnicate: 1\n", encoding="utf-8")
     (unstuck.root / ".git" / "unstuck").write_text("", encoding="utf-8")

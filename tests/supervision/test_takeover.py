@@ -1,11 +1,11 @@
-"""A person works in a task's tree themselves: the agent stands still, and is told what they changed. Real agents."""
+"""Takeover: a person edits files in a task's worktree, and the agent hears which. Real agents."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,11 @@ class Desk:
         return [record.event for record in records if isinstance(record.event, kind)]
 
 
+OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]
+
+
 @pytest.fixture
-def desk(repo: Path, tmp_path: Path, clock: ManualClock) -> Any:
+def desk(repo: Path, tmp_path: Path, clock: ManualClock) -> OpenDesk:
     @asynccontextmanager
     async def opened(**options: Any) -> AsyncIterator[Desk]:
         (repo / "app.py").write_text("one\n", encoding="utf-8")
@@ -81,14 +84,15 @@ def desk(repo: Path, tmp_path: Path, clock: ManualClock) -> Any:
     return opened
 
 
-async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
+async def test_the_agent_hears_which_files_a_person_changed(desk: OpenDesk) -> None:
     """Its process stands still while I edit; the diff is in the record, and its next attempt begins with it and why."""
     async with desk() as at:
         working = at.works()
         process = await at.process()
         handed = await at.supervisor.hand_over("web")
         assert handed.folder == at.root
-        assert (handed.standing, handed.others) == ("frozen", ())
+        assert handed.standing == "frozen"
+        assert handed.others == ()
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         (at.root / "app.py").write_text("two\n", encoding="utf-8")
         (at.root / "new.py").write_text("new\n", encoding="utf-8")
@@ -100,7 +104,8 @@ async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
         assert "-one\n+two" in back.diff
         await at.supervisor.core.journal.committed()
         (recorded,) = at.logged(e.HandedBack)
-        assert (recorded.files, recorded.diff) == (3, back.diff)
+        assert recorded.files == 3
+        assert recorded.diff == back.diff
         text = by_hand("Two, because one is taken.", back.changes, back.diff, files=back.files)
         await at.supervisor.answer(handed.gate, Answer(choice="show_me", text=text))
         (at.seen / "go").touch()
@@ -112,7 +117,7 @@ async def test_what_a_person_did_is_what_the_agent_is_told(desk: Any) -> None:
     assert "| -one\n| +two" in second
 
 
-async def test_nothing_reaches_the_agent_by_another_way(desk: Any) -> None:
+async def test_nothing_reaches_the_agent_by_another_way(desk: OpenDesk) -> None:
     """While I have its files nobody skips it, tells it something or sends it to another rung from elsewhere."""
     async with desk() as at:
         working = at.works()
@@ -129,7 +134,7 @@ async def test_nothing_reaches_the_agent_by_another_way(desk: Any) -> None:
         assert (await working).status == "skipped"
 
 
-async def test_an_agent_that_is_killed_meanwhile_has_no_successor_under_my_hands(desk: Any) -> None:
+async def test_no_agent_starts_during_a_takeover(desk: OpenDesk) -> None:
     """Its process is killed while I am in its files: nothing is checked or begun there before I am back.
 
     What comes then is told that somebody has been there.
@@ -153,7 +158,7 @@ async def test_an_agent_that_is_killed_meanwhile_has_no_successor_under_my_hands
     assert IN_HANDS in second
 
 
-async def test_a_run_that_is_stopped_waits_for_nobody(desk: Any) -> None:
+async def test_a_run_that_is_stopped_waits_for_nobody(desk: OpenDesk) -> None:
     """Its agent is killed while I am in its files, and then the run is stopped: that does not wait for me."""
     async with desk() as at:
         working = at.works()
@@ -165,7 +170,7 @@ async def test_a_run_that_is_stopped_waits_for_nobody(desk: Any) -> None:
         assert (await working).status == "cancelled"
 
 
-async def test_whoever_gives_up_taking_over_keeps_nobody_out(desk: Any) -> None:
+async def test_a_cancelled_takeover_blocks_nothing(desk: OpenDesk) -> None:
     """The screen is left while the files are being saved for me: the question takes its answer from elsewhere."""
     async with desk() as at:
         working = at.works()
@@ -181,7 +186,7 @@ async def test_whoever_gives_up_taking_over_keeps_nobody_out(desk: Any) -> None:
         assert (await working).status == "abandoned"
 
 
-async def test_taken_again_all_of_it_is_told(desk: Any) -> None:
+async def test_a_second_takeover_reports_both_changes(desk: OpenDesk) -> None:
     """Back without an answer and once more into the tree: the second time nothing of the first is forgotten."""
     async with desk() as at:
         working = at.works()
@@ -199,7 +204,7 @@ async def test_taken_again_all_of_it_is_told(desk: Any) -> None:
         assert (await working).status == "succeeded"
 
 
-async def test_what_was_saved_before_is_gone(desk: Any) -> None:
+async def test_what_was_saved_before_is_gone(desk: OpenDesk) -> None:
     """The files as they were are not kept any more: they can be taken over all the same, and what comes is told."""
     async with desk() as at:
         working = at.works()
@@ -215,7 +220,7 @@ async def test_what_was_saved_before_is_gone(desk: Any) -> None:
         await working
 
 
-async def test_a_persons_work_is_not_taken_back(desk: Any) -> None:
+async def test_a_persons_work_is_not_taken_back(desk: OpenDesk) -> None:
     """What I did by hand in between is not the task's: a restore of its own work leaves mine where it is."""
     async with desk() as at:
         working = at.works()
@@ -232,7 +237,7 @@ async def test_a_persons_work_is_not_taken_back(desk: Any) -> None:
         await working
 
 
-async def test_a_task_that_is_stuck_can_be_taken_over(desk: Any) -> None:
+async def test_a_task_that_is_stuck_can_be_taken_over(desk: OpenDesk) -> None:
     """No agent is alive any more: its files are mine at once, and others that use the same tree are named."""
 
     async def fails(guidance: Guidance) -> None:
@@ -244,13 +249,14 @@ async def test_a_task_that_is_stuck_can_be_taken_over(desk: Any) -> None:
         await become(lambda: bool(at.supervisor.state.open_gates()))
         at.supervisor.add(Task(id="later", prompt=admit("later")))
         handed = await at.supervisor.hand_over("web")
-        assert (handed.standing, handed.others) == ("", ("later",))
+        assert handed.standing == ""
+        assert handed.others == ("later",)
         assert (await at.supervisor.give_back(handed)).files == 0
         await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
         assert (await working).status == "abandoned"
 
 
-async def test_what_cannot_be_taken_over_says_why(desk: Any) -> None:
+async def test_what_cannot_be_taken_over_says_why(desk: OpenDesk) -> None:
     """Nobody at work, another question first, or an agent that cannot be held: a line, and nothing is different."""
     async with desk() as at:
         at.supervisor.add(Task(id="later", prompt=admit("later")))

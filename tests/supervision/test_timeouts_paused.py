@@ -1,4 +1,4 @@
-"""When an attempt's clocks stand, what is warned of, and what a run that goes on has left."""
+"""Timeouts: when an attempt's clocks pause, what is warned of, and what a resumed run keeps."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
@@ -50,7 +51,7 @@ Begin = Callable[..., AbstractAsyncContextManager[Working]]
 
 
 @pytest.fixture
-def begun(repo: Path, reporting: Any, records: Any) -> Begin:
+def begun(repo: Path, reporting: type[Reporting], records: type[Records]) -> Begin:
     """Opens a run with a clock and lets an agent begin; at its end the agent is let finish."""
 
     @asynccontextmanager
@@ -81,7 +82,9 @@ async def test_four_fifths_are_warned_of_once_then_comes_the_question(working: W
     assert record.of(e.TimeoutWarned) == []
     await clock.advance(1)
     (warned,) = record.of(e.TimeoutWarned)
-    assert (warned.clock, warned.elapsed_s, warned.limit_s) == ("wall", 80.0, 100.0)
+    assert warned.clock == "wall"
+    assert warned.elapsed_s == 80.0
+    assert warned.limit_s == 100.0
     assert warned.last_sign == "its start, 80 s ago"
     await clock.advance(20)
     gate = await record.asked()
@@ -101,16 +104,21 @@ async def test_time_while_a_question_is_open_does_not_count(working: Working, cl
     for number in range(3):
         working.observer.see(Observation(kind="action", id=str(number), text=admit("pytest")))
         working.observer.see(Observation(kind="failure", id=str(number), exit_code=1, text=admit("ValueError: x")))
-    assert (agent.frozen, working.gates) == ([True], ()), "frozen at once, and saved before it is asked about"
+    assert agent.frozen == [True], "frozen at once, and saved before it is asked about"
+    assert working.gates == (), "frozen at once, and saved before it is asked about"
     clock.jump(1_000)  # at once: how long git takes to save its files is no part of this
     gate = await record.asked()
-    assert (gate.gate.type, record.of(e.GateOpened)[0].stood_s) == ("loop_detected", 1_000.0)
+    assert gate.gate.type == "loop_detected"
+    assert record.of(e.GateOpened)[0].stood_s == 1_000.0
     await clock.advance(5_000)
-    assert (agent.frozen, record.of(e.AgentTimeout), record.of(e.TimeoutWarned)) == ([True], [], [])
+    assert agent.frozen == [True]
+    assert record.of(e.AgentTimeout) == []
+    assert record.of(e.TimeoutWarned) == []
     await working.supervisor.answer(gate.id, Answer(choice="continue"))
     await clock.advance(69)
     assert agent.frozen == [True, False]
-    assert (len(record.of(e.TimeoutWarned)), record.of(e.AgentTimeout)) == (1, [])
+    assert len(record.of(e.TimeoutWarned)) == 1
+    assert record.of(e.AgentTimeout) == []
     await clock.advance(1)
     assert [timeout.clock for timeout in record.of(e.AgentTimeout)] == ["wall"]
 
@@ -122,7 +130,8 @@ async def test_the_machine_slept_and_no_time_has_passed(working: Working, clock:
     clock.suspend(7_200)
     await clock.advance(49)
     assert [slept.seconds for slept in record.of(e.Suspended)] == [7_200.0]
-    assert (record.of(e.AgentTimeout), working.gates) == ([], ())
+    assert record.of(e.AgentTimeout) == []
+    assert working.gates == ()
     await clock.advance(1)
     assert len(record.of(e.AgentTimeout)) == len(record.of(e.Suspended)) == 1
     gate = await record.asked()
@@ -187,7 +196,8 @@ async def test_what_is_to_be_stopped_is_not_let_go_on_first(working: Working, cl
     assert working.agent.frozen == [True]
     await working.supervisor.answer(gate.id, Answer(choice="abandon"))
     await working.work
-    assert (working.agent.frozen, len(working.record.of(e.StopReceipt))) == ([True], 1)
+    assert working.agent.frozen == [True]
+    assert len(working.record.of(e.StopReceipt)) == 1
 
 
 async def test_what_is_stopped_before_the_question_is_not_asked_about(
@@ -204,13 +214,15 @@ async def test_what_is_stopped_before_the_question_is_not_asked_about(
     monkeypatch.setattr(CheckpointStore, "create", saved)
     await clock.advance(100)
     await asyncio.wait_for(begun.wait(), PATIENCE)
-    assert (working.agent.frozen, working.gates) == ([True], ())
+    assert working.agent.frozen == [True]
+    assert working.gates == ()
     (asking,) = working.supervisor.core.asking.values()
     await working.supervisor.stop("enough")
     go.set()
     await asking
     await working.work
-    assert (working.agent.frozen, len(working.record.of(e.StopReceipt))) == ([True], 1)
+    assert working.agent.frozen == [True]
+    assert len(working.record.of(e.StopReceipt)) == 1
     assert working.record.of(e.GateOpened) == []
 
 

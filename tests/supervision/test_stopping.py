@@ -1,4 +1,4 @@
-"""Stop means stopped, at whatever moment it comes: while an agent starts, during its setup, and during a check."""
+"""A stop takes effect at any moment: while an agent starts, during its setup, and during a check."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ async def test_a_stop_ends_a_check_that_runs(repo: Path, tmp_path: Path) -> None
     (tmp_path / "quick").touch()
     async with Supervisor.open(repo, resume=run) as supervisor:
         outcome = await supervisor.supervise(task(verify=slow), agent)
-    assert (outcome.status, outcome.attempts) == ("succeeded", 1)
+    assert outcome.status == "succeeded"
+    assert outcome.attempts == 1
 
 
 async def test_no_agent_outlives_a_record_that_cannot_be_written(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The worst night: things are killed, deleted and in each other's way, and the program still says what is true."""
+"""Kills, deleted files, stale locks and commands that race: the program still reports what is true."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from conftest import Unstuck
+from tests.e2e.conftest import Unstuck
 
 LIMIT = 90.0
 ENDLESS = "sleep 600"
@@ -48,7 +47,7 @@ def test_ctrl_c_reaches_an_agent_that_is_only_being_started(unstuck: Unstuck) ->
     assert process.wait(LIMIT) == 130
 
 
-def test_a_deleted_record_is_said(unstuck: Unstuck) -> None:
+def test_a_deleted_run_folder_ends_the_run(unstuck: Unstuck) -> None:
     """A run whose folder an agent has deleted ends with 6: it does not go on as if anything were kept."""
     done = unstuck("run", "--headless", "--verify", "true", "--", "rm", "-rf", ".git/unstuck/runs")
     assert done.code == 6
@@ -79,7 +78,7 @@ def test_an_agent_cannot_answer_for_the_person(unstuck: Unstuck, no_climb: dict[
     assert b"gate_answered" not in said
 
 
-def test_trees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:
+def test_worktrees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:
     """A plan of many tasks does not check out all their trees before the first may start."""
     agent = unstuck.script("agent.sh", 'ls -d "$PLACE"/worktrees/*/*/t* | wc -l > "$SEEN/trees.$UNSTUCK_TASK"')
     tasks = [{"id": f"t{number}", "verify": "true"} for number in range(10)]
@@ -88,7 +87,7 @@ def test_trees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:
     assert 1 <= int((unstuck.seen / "trees.t0").read_text()) < len(tasks) // 2
 
 
-def test_several_answers_at_the_same_moment(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
+def test_one_of_several_simultaneous_answers_wins(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """Of several shells that answer a parked run at once one wins, and the others read that the question is closed."""
     assert unstuck.inside("run", "--headless", "--verify", "false", "--", "true", env=no_climb).code == 3
     gate = unstuck.only_gate()["gate"]
@@ -98,7 +97,7 @@ def test_several_answers_at_the_same_moment(unstuck: Unstuck, no_climb: dict[str
     assert all(b"is closed" in errors for (_, errors), code in ended if code)
 
 
-def test_a_lock_that_a_killed_git_has_left(unstuck: Unstuck) -> None:
+def test_a_lock_of_a_killed_git_does_not_block_integration(unstuck: Unstuck) -> None:
     """A result is integrated although a git that was killed has left its locks on the task's branch and tree."""
     agent = unstuck.script(
         "agent.sh",
@@ -114,7 +113,7 @@ def test_a_lock_that_a_killed_git_has_left(unstuck: Unstuck) -> None:
     assert {"one.txt", "two.txt"} <= set(subprocess.check_output(listed, cwd=unstuck.root, text=True).split())
 
 
-def test_a_tree_that_cannot_be_made_is_a_question(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
+def test_a_worktree_that_cannot_be_made_is_a_question(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
     """A task that gets no work tree is asked about like any failure; it does not take the run down with it."""
     agent = unstuck.script(
         "agent.sh", "git for-each-ref --format='delete %(refname)' 'refs/heads/unstuck/*/_run' | git update-ref --stdin"
@@ -126,7 +125,7 @@ def test_a_tree_that_cannot_be_made_is_a_question(unstuck: Unstuck, no_climb: di
     assert "is gone" in json.dumps(done.data("agent_crashed"))
 
 
-def test_nobody_needs_git_where_there_is_no_repository(unstuck: Unstuck, tmp_path: Path) -> None:
+def test_a_plain_directory_needs_no_git(unstuck: Unstuck, tmp_path: Path) -> None:
     """Without git on PATH a plain directory is worked in; a repository is refused before anything starts."""
     programs, plain = tmp_path / "programs", tmp_path / "plain"
     for folder in (programs, plain):

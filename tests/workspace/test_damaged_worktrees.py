@@ -1,11 +1,13 @@
-"""Work trees as agents, other programs and accidents leave them: what is in them is neither lost nor mistaken."""
+"""Worktrees as agents, other programs and accidents leave them: no work in them is lost or mistaken."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
 from unstuck.errors import IntegrationConflict
 from unstuck.workspace.places import TreePlace
@@ -13,14 +15,14 @@ from unstuck.workspace.worktrees import Worktrees
 
 
 @pytest.fixture
-async def trees(project, tmp_path):
+async def trees(project: Project, tmp_path: Path) -> Worktrees:
     """The prepared work trees of a run."""
     found = Worktrees(await project.repository(), tmp_path / "state", "r1")
     await found.prepare()
     return found
 
 
-async def test_a_tree_that_was_copied_over_another_does_not_take_it_away(project, trees):
+async def test_a_tree_that_was_copied_over_another_does_not_take_it_away(project: Project, trees: Worktrees) -> None:
     """An agent that copies a whole tree, git's own file in it, over its own: that goes, and the other one stays."""
     one, two = await trees.create("one"), await trees.create("two")
     (one / "work").write_text("not committed yet")
@@ -30,7 +32,7 @@ async def test_a_tree_that_was_copied_over_another_does_not_take_it_away(project
     assert sorted(path.name for path in (project.root / ".git/worktrees").iterdir()) == ["one"]
 
 
-async def test_a_branch_that_somebody_else_has_out_stays(project, trees, tmp_path):
+async def test_a_branch_that_somebody_else_has_out_stays(project: Project, trees: Worktrees, tmp_path: Path) -> None:
     """A second tree on the task's branch, made by force: without its branch all its files would look added."""
     await trees.create("t")
     project.git("worktree", "add", "-q", "--force", str(tmp_path / "second"), "unstuck/r1/t")
@@ -38,7 +40,7 @@ async def test_a_branch_that_somebody_else_has_out_stays(project, trees, tmp_pat
     assert project.git("status", "--porcelain", cwd=tmp_path / "second") == ""
 
 
-async def test_work_on_a_head_that_is_lost_comes_in(project, trees):
+async def test_work_on_a_head_that_is_lost_comes_in(project: Project, trees: Worktrees) -> None:
     """HEAD at a commit that a failing disk has lost: what lies in the tree is still the task's result."""
     place = await trees.create("t")
     project.git("checkout", "-q", "--detach", cwd=place)
@@ -49,7 +51,9 @@ async def test_work_on_a_head_that_is_lost_comes_in(project, trees):
 
 
 @pytest.mark.parametrize("whose", ["project", "person"])
-async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(project, trees, tmp_path, isolated, whose):
+async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(
+    project: Project, trees: Worktrees, tmp_path: Path, isolated: Path, whose: str
+) -> None:
     """What builds leave in a submodule is no work left behind where the project says so; a person's view is theirs."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
@@ -65,7 +69,7 @@ async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(proje
     assert await trees.left_behind("t") == (() if whose == "project" else ("part",))
 
 
-async def test_a_cherry_pick_that_an_agent_left_half_way_is_its_own(project, trees):
+async def test_a_cherry_pick_that_an_agent_left_half_way_is_its_own(project: Project, trees: Worktrees) -> None:
     """What the others did does not come into a tree in which a conflict stands, and nothing there is thrown away."""
     place = await trees.create("t")
     for name in ("one", "two"):

@@ -1,4 +1,4 @@
-"""Going round in circles, with a real agent: the same idea in other words ends at a person, a plain retry does not."""
+"""The same approach in other words ends at a person, and a plain retry does not. Real agents."""
 
 from __future__ import annotations
 

@@ -1,26 +1,31 @@
-"""Projects that were copied or moved with their record, and git directories that lie where a person's files lie."""
+"""Projects that were copied or moved with their event log, and git directories inside a person's files."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
+from tests.workspace.conftest import Project
 
+from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.workspace.checkpoints import CheckpointStore, belongs, last_restored
 from unstuck.workspace.git import find_repository, project_home
 from unstuck.workspace.project import locate
 
 
-async def opened(root, clock):
+async def opened(root, clock: ManualClock):
     repo = await find_repository(root)
     home = project_home(root, repo)
     return CheckpointStore(root, home, repo, clock=clock), home, repo
 
 
 @pytest.mark.parametrize("kind", ["project", "plain"])
-async def test_what_was_saved_before_a_copy_is_restored_in_the_copy(request, clock, project_type, tmp_path, kind):
+async def test_what_was_saved_before_a_copy_is_restored_in_the_copy(
+    request: pytest.FixtureRequest, clock: ManualClock, project_type: type[Project], tmp_path: Path, kind: str
+) -> None:
     """A copied project has its own files set back and undone; not one of the project it was copied from changes."""
     first = request.getfixturevalue(kind)
     store, _, _ = await opened(first.root, clock)
@@ -41,7 +46,9 @@ async def test_what_was_saved_before_a_copy_is_restored_in_the_copy(request, clo
     assert first.files() == before
 
 
-async def test_what_was_saved_before_a_move_is_still_there(project, clock, tmp_path):
+async def test_what_was_saved_before_a_move_is_still_there(
+    project: Project, clock: ManualClock, tmp_path: Path
+) -> None:
     """After the directory got another name its checkpoints are restored in it."""
     store, _, _ = await opened(project.root, clock)
     saved = await store.create("a", run="r")
@@ -52,7 +59,7 @@ async def test_what_was_saved_before_a_move_is_still_there(project, clock, tmp_p
     assert (moved / "app.py").read_text() == "one\n"
 
 
-async def test_trees_of_a_repository_are_told_from_others(project, clock, tmp_path):
+async def test_trees_of_a_repository_are_told_from_others(project: Project, clock: ManualClock, tmp_path: Path) -> None:
     """Linked work trees are the project's own; another repository, or a folder that is gone, is not."""
     project.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
     project.git("clone", "-q", str(project.root), str(tmp_path / "clone"))
@@ -64,7 +71,7 @@ async def test_trees_of_a_repository_are_told_from_others(project, clock, tmp_pa
 
 
 @pytest.mark.parametrize("where", [".bare", "meta"])
-async def test_a_git_directory_among_the_files_is_not_set_back(plain, clock, where):
+async def test_a_git_directory_among_the_files_is_not_set_back(plain: Project, clock: ManualClock, where: str) -> None:
     """Branches, history and index in a folder that is not called .git stay; the checkpoint names what it left out."""
     layout = ("--bare", where) if where == ".bare" else (f"--separate-git-dir={where}", ".")
     plain.git("init", "-q", "-b", "main", *layout)
@@ -83,17 +90,18 @@ async def test_a_git_directory_among_the_files_is_not_set_back(plain, clock, whe
     assert plain.git("--git-dir", where, "cat-file", "-t", commit) == "commit\n"
 
 
-async def test_a_repository_that_was_just_being_made_is_let_go_of(plain, clock):
+async def test_a_repository_that_was_just_being_made_is_let_go_of(plain: Project, clock: ManualClock) -> None:
     """What was saved of a bare repository before it was whole is not set back in it afterwards."""
     plain.write({"server.git/config": "half\n"})
     store, _, _ = await opened(plain.root, clock)
     await store.create("half", run="r")
     plain.git("init", "-q", "--bare", "server.git")
     saved = await store.create("whole", run="r")
-    assert (saved.files, saved.not_covered) == (0, ("server.git/",))
+    assert saved.files == 0
+    assert saved.not_covered == ("server.git/",)
 
 
-async def test_gits_own_directory_is_no_project(project, clock):
+async def test_gits_own_directory_is_no_project(project: Project, clock: ManualClock) -> None:
     """Started inside .git or a bare repository nothing is made there, and the message says where to go."""
     inside = project.root / ".git" / "refs"
     with pytest.raises(ProjectError, match=r"\.git is git's own directory .* go to its work tree"):
@@ -102,7 +110,9 @@ async def test_gits_own_directory_is_no_project(project, clock):
         await CheckpointStore(inside, inside / "record", None, clock=clock).create("a", run="r")
 
 
-async def test_a_clean_up_in_one_work_tree_leaves_the_other_what_it_borrows(project, clock, project_type, tmp_path):
+async def test_a_clean_up_in_one_work_tree_leaves_the_other_what_it_borrows(
+    project: Project, clock: ManualClock, project_type: type[Project], tmp_path: Path
+) -> None:
     """The oldest checkpoints of one tree go; those of another come back whole after git has thrown all else away."""
     linked = project_type(tmp_path / "linked")
     project.git("worktree", "add", "-q", "-b", "other", str(linked.root))
@@ -121,7 +131,9 @@ async def test_a_clean_up_in_one_work_tree_leaves_the_other_what_it_borrows(proj
     assert (linked.root / "borrowed.py").read_text() == "only in this commit\n"
 
 
-async def test_what_was_ignored_when_nothing_had_changed_is_not_taken_away(project, clock):
+async def test_what_was_ignored_when_nothing_had_changed_is_not_taken_away(
+    project: Project, clock: ManualClock
+) -> None:
     """Saved again with one more ignored file, the checkpoint knows of it, and a restore leaves it there."""
     store = await project.store(clock)
     first = await store.create("a", run="r")
@@ -129,14 +141,16 @@ async def test_what_was_ignored_when_nothing_had_changed_is_not_taken_away(proje
     (project.root / "build").mkdir()
     (project.root / "build" / "link").symlink_to(project.root)
     again = await store.create("b", run="r")
-    assert (again.id, again.is_new, again.ignored) == (first.id, False, ("build/", "later.log"))
+    assert again.id == first.id
+    assert again.is_new is False
+    assert again.ignored == ("build/", "later.log")
     project.write({".gitignore": "", "app.py": "two\n"})
     done = await store.restore(first.id, run="r")
     assert [change.path for change in done.changes] == [".gitignore", "app.py"]
     assert (project.root / "later.log").read_text() == "mine\n"
 
 
-async def test_nothing_returns_into_what_is_another_repository_by_now(project, clock):
+async def test_nothing_returns_into_what_is_another_repository_by_now(project: Project, clock: ManualClock) -> None:
     """A saved folder that is a repository of its own by now is left alone, and named: an undo could not clear it."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -150,7 +164,7 @@ async def test_nothing_returns_into_what_is_another_repository_by_now(project, c
     assert project.files() == before
 
 
-async def test_a_file_added_inside_another_repository_changes_no_coverage(project, clock):
+async def test_a_file_added_inside_another_repository_changes_no_coverage(project: Project, clock: ManualClock) -> None:
     """What my index has of a repository inside the tree does not make the rest of it look like mine the second time."""
     project.write({".gitignore": "added.py\n", "other/added.py": "1\n", "other/rest.py": "2\n"})
     project.git("add", "-f", "other/added.py")
@@ -161,7 +175,7 @@ async def test_a_file_added_inside_another_repository_changes_no_coverage(projec
     assert not saved[1].is_new
 
 
-async def test_an_ignored_folder_in_the_place_of_a_file_is_named(project, clock):
+async def test_an_ignored_folder_in_the_place_of_a_file_is_named(project: Project, clock: ManualClock) -> None:
     """What the checkpoint does not hold is said also where a saved file was before."""
     project.write({"data": "file\n"})
     store = await project.store(clock)

@@ -1,4 +1,4 @@
-"""Questions and people: what waits, what goes on meanwhile, and what becomes of those that depend on it."""
+"""Open questions: they wait, other tasks continue, and dependents follow the rule that was shown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
@@ -45,7 +46,9 @@ def work(name: str, *needs: str) -> Task:
     )
 
 
-async def test_a_question_waits_a_day_and_the_rest_goes_on(repo: Path, clock: ManualClock, records: Any) -> None:
+async def test_a_question_waits_a_day_and_the_rest_goes_on(
+    repo: Path, clock: ManualClock, records: type[Records]
+) -> None:
     """One task asks and takes no further step; an independent one starts and ends; after a day it still asks."""
     agents = Works("stuck")
     async with Supervisor.open(repo, ONE_AT_A_TIME, clock=clock, person=True) as supervisor:
@@ -56,7 +59,8 @@ async def test_a_question_waits_a_day_and_the_rest_goes_on(repo: Path, clock: Ma
         await record.until(lambda: record.of(e.GateOpened) and record.of(e.TaskEnded))
         await clock.advance(DAY)
         (gate,) = supervisor.core.head.open_gates()
-        assert (gate.gate.task, gate.gate.type) == ("stuck", "stuck")
+        assert gate.gate.task == "stuck"
+        assert gate.gate.type == "stuck"
         assert supervisor.core.head.tasks["other"].status == "succeeded"
         assert agents.worked == ["stuck", "other"]
         await supervisor.answer(gate.id, Answer(choice="abandon"))
@@ -72,7 +76,7 @@ async def test_a_question_waits_a_day_and_the_rest_goes_on(repo: Path, clock: Ma
     ],
 )
 async def test_dependents_follow_the_rule_that_was_shown(
-    repo: Path, records: Any, after_skip: Any, said: str, then: str
+    repo: Path, records: type[Records], after_skip: str, said: str, then: str
 ) -> None:
     """The question says beforehand what becomes of those that wait, and so it happens."""
     async with Supervisor.open(repo, ONE_AT_A_TIME, person=True) as supervisor:
@@ -91,7 +95,7 @@ async def test_dependents_follow_the_rule_that_was_shown(
         assert [rows[name].status or rows[name].state for name in ("next", "last")] == [then, then]
 
 
-async def test_a_check_that_always_refuses_ends_with_my_reason(repo: Path, records: Any) -> None:
+async def test_a_check_that_always_refuses_ends_with_my_reason(repo: Path, records: type[Records]) -> None:
     """After all that could be tried I am asked, may put it aside with a reason, and the run can end."""
     async with Supervisor.open(repo, person=True) as supervisor:
         record = records(supervisor)
@@ -106,7 +110,7 @@ async def test_a_check_that_always_refuses_ends_with_my_reason(repo: Path, recor
             await supervisor.answer(gate.id, Answer(choice="retry"))
 
 
-async def test_a_check_that_ends_well_without_a_test_is_no_proof(repo: Path, records: Any) -> None:
+async def test_a_check_that_ends_well_without_a_test_is_no_proof(repo: Path, records: type[Records]) -> None:
     """The agent says it is complete, and the check ends with 0 having run nothing: I am asked, and it is not done."""
     (repo / "empty.py").write_text("import unittest\nunittest.main(exit=False)\n", encoding="utf-8")
     task = Task(id="web", prompt=admit("Do it"), verify=f"{sys.executable} empty.py")
@@ -115,7 +119,8 @@ async def test_a_check_that_ends_well_without_a_test_is_no_proof(repo: Path, rec
         working = asyncio.ensure_future(supervisor.supervise(task, claims))
         await record.until(lambda: record.of(e.GateOpened))
         (checked,) = record.of(e.CheckFinished)
-        assert (checked.exit_code, checked.result) == (0, "contradicted")
+        assert checked.exit_code == 0
+        assert checked.result == "contradicted"
         (gate,) = supervisor.core.head.open_gates()
         assert "ran no test" in gate.gate.context["question"]
         await supervisor.answer(gate.id, Answer(choice="skip"))
@@ -126,7 +131,7 @@ async def claims(guidance: Guidance) -> Report:
     return Report(exit_code=0, signal="complete")
 
 
-async def test_tokens_are_counted_by_rung(repo: Path, records: Any) -> None:
+async def test_tokens_are_counted_by_escalation_level(repo: Path, records: type[Records]) -> None:
     """What each rung has cost, as the agent reports it, stands in the question."""
     settings = Settings.model_validate({"failure_handler": {**ASK_AT_ONCE, "max_retries": 2}})
 

@@ -1,4 +1,4 @@
-"""What an agent does while a question about it is open: said in the question's own record, and done."""
+"""An agent is suspended while a question about it is open, and the event log says so."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def test_files_may_be_set_back_beside_an_agent_only_where_it_is_frozen(rep
         await work
 
 
-def test_a_log_that_does_not_say_is_read() -> None:
+def test_an_old_log_without_the_field_is_read() -> None:
     """A gate in a log of an earlier version has no word for it."""
     event = e.GateOpened.model_validate({"gate": "g1", "type": "timeout", "choices": ["extend"]})
     record = Record(seq=1, time="", mono=0.0, run="r", actor="policy", event=event, name=event.name, task="web")

@@ -1,4 +1,4 @@
-"""What a person said or what was found reaches every later attempt of an agent that starts afresh each time."""
+"""Answers and research findings reach every later attempt of an agent that starts afresh each time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = {"failure_handler": {"max_retries": 1, "max_pivots": 1, "max_research":
         ("{gate: stuck, answer: retry, approach: use the raw body}", "Approach: use the raw body"),
     ],
 )
-async def test_a_persons_words_are_in_the_retry_too(repo: Path, answer: str, words: str) -> None:
+async def test_an_answer_is_in_the_prompt_of_every_later_retry(repo: Path, answer: str, words: str) -> None:
     """The attempt after the answered one is not told less; the pivot after that drops the person's approach."""
     seen, rules = repo.parent / "seen", repo.parent / "answers.yaml"
     seen.mkdir()

@@ -1,4 +1,4 @@
-"""What the failures before a failure say of it: several at one place, the same one again, and a new approach."""
+"""Earlier failures decide the escalation level: several at one place, the same one again, and a new approach."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def raised(what: str, line: int = 3) -> str:
         "a new approach",
     ],
 )
-async def test_the_past_decides_where_it_enters(repo: Path, says: Sequence[str], rungs: str) -> None:
+async def test_earlier_failures_decide_the_first_level(repo: Path, says: Sequence[str], rungs: str) -> None:
     """Two more at one place mean that the approach is wrong; the very same one has its three retries."""
     told = list[str]()
 
