@@ -41,7 +41,7 @@ MORE = (
     "unstuck.diagnosis.extraction",
     "unstuck.supervision.supervisor",
     "unstuck_tui.app",
-    "unstuck_tui.keymap",
+    "unstuck_tui.keys.keymap",
     "unstuck_tui.screens.main",
     "unstuck_tui.showing",
 )

@@ -25,8 +25,8 @@ from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
 from unstuck.supervision.coordinator import result_of
 from unstuck.supervision.gates import CHOICES
 from unstuck.testing.acts import ACTS
-from unstuck_tui.actions import actions_of, keys_of
 from unstuck_tui.cli import cli
+from unstuck_tui.keys.actions import actions_of, keys_of
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^<!-- (?P<marker>[^>]+) -->\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

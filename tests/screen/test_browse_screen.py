@@ -20,8 +20,8 @@ from unstuck.record.remembered import learnt
 from unstuck.runs.remembering import memory_of
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.project import locate
-from unstuck_tui.actions import key_of
-from unstuck_tui.palette import ActionCommands
+from unstuck_tui.keys.actions import key_of
+from unstuck_tui.keys.palette import ActionCommands
 from unstuck_tui.past.index import indexed
 from unstuck_tui.past.view import PastRun
 from unstuck_tui.screens.browse import BrowseScreen

@@ -11,7 +11,7 @@ from textual._compositor import Compositor
 from textual.app import App
 from textual.dom import DOMNode
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.past.index import indexed
 from unstuck_tui.past.view import PastRun
 from unstuck_tui.screens.help import HelpScreen

@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
-from unstuck_tui.actions import ACTIONS, key_of
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.keys.actions import ACTIONS, key_of
 from unstuck_tui.past.index import indexed
 from unstuck_tui.past.view import PastRun
 from unstuck_tui.view import meanwhile

@@ -12,7 +12,7 @@ from unstuck.clock import ManualClock
 from unstuck.record.fold import fold
 from unstuck.record.journal import read_records
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.graph import about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.screens.plan import PlanScreen

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.past.index import indexed
 from unstuck_tui.past.view import PastRun
 from unstuck_tui.render.scrubber import place_at, scrubber_cells

@@ -16,10 +16,10 @@ from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.copying import copy
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.outward import Outward, run_program
 from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
@@ -46,7 +46,7 @@ THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
 
 
 def _commands() -> type[Provider]:
-    from unstuck_tui.palette import ActionCommands
+    from unstuck_tui.keys.palette import ActionCommands
 
     return ActionCommands
 

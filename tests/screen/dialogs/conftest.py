@@ -18,11 +18,11 @@ from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.settings.models import Settings
-from unstuck_tui.actions import key_of
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import LiveRun
 

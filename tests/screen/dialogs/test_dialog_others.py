@@ -10,7 +10,7 @@ import pytest
 from textual.widgets import Input
 
 from unstuck import Report, admit
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 

@@ -15,8 +15,8 @@ from unstuck import Answer, AnswerRefused, Task, admit
 from unstuck.errors import RecordWriteFailed
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
-from unstuck_tui.actions import Area, actions_of, key_of
 from unstuck_tui.dialogs.dialog import QUIET_S
+from unstuck_tui.keys.actions import Area, actions_of, key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 10_000

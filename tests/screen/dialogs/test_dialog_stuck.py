@@ -9,7 +9,7 @@ from typing import Any
 from textual.widgets import Input, TextArea
 
 from unstuck import Answer, Task, admit
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 OPEN = "esc leaves it open"
 

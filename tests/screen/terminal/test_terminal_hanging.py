@@ -7,7 +7,7 @@ from typing import Any
 
 import psutil
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 STOPPED = re.compile(r"stopped +■ (\d+) process(?:es)?: (\d+) ")
 

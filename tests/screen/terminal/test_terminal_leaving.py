@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 
 @pytest.fixture

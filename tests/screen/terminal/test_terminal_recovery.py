@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 PATIENCE = 60
 # The first attempt writes, says that it is there, and hangs; those after it do the work.

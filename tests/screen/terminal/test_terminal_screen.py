@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.terminal import IN_CELLS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 CLOCK = re.compile(r"\b\d+:\d\d\b")
 

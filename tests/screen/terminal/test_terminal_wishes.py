@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 MIB = 1 << 20
 

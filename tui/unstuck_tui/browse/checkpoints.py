@@ -14,8 +14,8 @@ from unstuck.settings.models import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
-from unstuck_tui.actions import spoken
 from unstuck_tui.browse.tab import Line, Tab, World
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
     checkpoint_about,

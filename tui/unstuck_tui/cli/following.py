@@ -44,7 +44,7 @@ async def second_screen(
     run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
         return await _lines(run, output, whole=bool(options["as_json"]))
-    from unstuck_tui.preferences import preferences
+    from unstuck_tui.keys.preferences import preferences
     from unstuck_tui.second import SecondApp
     from unstuck_tui.showing import shown_alone
 

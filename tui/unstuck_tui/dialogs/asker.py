@@ -14,7 +14,6 @@ from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.record.state import GateRow
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
-from unstuck_tui.actions import spoken
 from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.gate import GateDialog
@@ -24,6 +23,7 @@ from unstuck_tui.dialogs.questions import Jump, question_of
 from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
 from unstuck_tui.handing import ByHand, Hands, Program
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.header import asked_about
 from unstuck_tui.render.words import ACTORS, named

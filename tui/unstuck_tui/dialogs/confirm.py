@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
-from unstuck_tui.actions import actions_of, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.widgets.fields import LineField
 
 __all__ = ["ConfirmDialog"]

@@ -8,8 +8,8 @@ from unstuck.contract import Answer, Choice, Gate
 from unstuck.record.state import State
 from unstuck.supervision.possible import RUNGS, why_not
 from unstuck.text import one_line
-from unstuck_tui.actions import actions_of, keys_now, spoken
 from unstuck_tui.dialogs.questions import Jump, Option, Question, Takes
+from unstuck_tui.keys.actions import actions_of, keys_now, spoken
 from unstuck_tui.render.words import named, word_of
 
 __all__ = ["deciding", "outcome"]

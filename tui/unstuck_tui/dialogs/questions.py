@@ -14,8 +14,8 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.supervision.possible import NextRung
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
-from unstuck_tui.actions import Area, actions_of, keys_now, spoken
 from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
 from unstuck_tui.render.format import span, time_of_day
 
 __all__ = ["Jump", "Option", "Question", "Takes", "question_of", "to_answer"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unstuck.record.state import GateRow, State
-from unstuck_tui.actions import spoken
 from unstuck_tui.dialogs.questions import Option, Question, question_of
+from unstuck_tui.keys.actions import spoken
 
 __all__ = ["shared_question"]
 

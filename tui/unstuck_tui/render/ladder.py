@@ -9,7 +9,7 @@ from unstuck.contract import Level
 from unstuck.escalation.forecast import Step, forecast
 from unstuck.escalation.levels import Limits
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.actions import spoken
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone, needs_person

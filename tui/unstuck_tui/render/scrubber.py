@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rich.cells import cell_len
 
-from unstuck_tui.actions import spoken
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit
 from unstuck_tui.render.rows import Cell
 

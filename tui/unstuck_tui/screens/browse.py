@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
-from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.browse.checkpoints import CheckpointsTab
 from unstuck_tui.browse.deletion import DeletionTab
 from unstuck_tui.browse.memory import MemoryTab
@@ -24,6 +23,7 @@ from unstuck_tui.browse.signatures import SignaturesTab
 from unstuck_tui.browse.tab import Tab, World
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.confirm import ConfirmDialog
+from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.rows import Cell

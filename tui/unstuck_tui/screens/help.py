@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from unstuck_tui.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
+from unstuck_tui.keys.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
 from unstuck_tui.screens.fitting import SteadyScreen
 
 __all__ = ["HelpScreen"]

@@ -11,8 +11,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.copying import copy, record_text
+from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.past.lines import LogLines
 from unstuck_tui.past.query import Query, QueryProblem, query_of
 from unstuck_tui.render.log import record_lines, title_cells

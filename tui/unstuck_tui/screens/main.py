@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.copying import copy, failure_text, question_text
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.questions import question_of
 from unstuck_tui.handing import Program
+from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.outward import Outward
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen

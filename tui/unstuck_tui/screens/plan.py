@@ -9,7 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 
 from unstuck.text import one_line
-from unstuck_tui.actions import Area, bindings_of
+from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import fit
 from unstuck_tui.render.graph import about_lines
 from unstuck_tui.render.rows import Cell

@@ -14,8 +14,8 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
 from unstuck.supervision.standstill import Standstill
-from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import QUIET_S
+from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.render.recovery import (
     choice_lines,
     facts_lines,

@@ -10,9 +10,9 @@ from textual.widgets import Input
 
 from unstuck.errors import RecordError
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.actions import Area, bindings_of
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.outward import Outward
 from unstuck_tui.past.index import last_of, next_of
 from unstuck_tui.past.player import Player

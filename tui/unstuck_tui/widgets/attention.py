@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import flat
 from unstuck_tui.render.header import Attention, attention_cells, attentions
 from unstuck_tui.render.rows import Cell

@@ -16,8 +16,8 @@ from textual.widgets import Static
 from unstuck.errors import UnstuckError
 from unstuck.record.state import TaskRow
 from unstuck.text import admit
-from unstuck_tui.actions import bindings_of
 from unstuck_tui.history import failure_key
+from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import fit
 from unstuck_tui.render.ladder import ladder_lines
 from unstuck_tui.render.rows import Cell

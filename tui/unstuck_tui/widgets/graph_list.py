@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 
 from unstuck.record.state import State
-from unstuck_tui.actions import bindings_of
+from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.graph import Graph, Line, Standing, graph_cells, graph_of, standing_of
 from unstuck_tui.render.rows import Cell

@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 
 from unstuck.record.envelope import Record
-from unstuck_tui.actions import bindings_of, spoken
+from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.past.lines import LogLines
 from unstuck_tui.render.log import record_cells
 from unstuck_tui.render.rows import Cell

@@ -10,7 +10,7 @@ from textual import events
 from textual.message import Message
 
 from unstuck.record.state import State
-from unstuck_tui.actions import bindings_of, spoken
+from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import fit, flat
 from unstuck_tui.render.order import Sorting, arranged, next_sorting
 from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells

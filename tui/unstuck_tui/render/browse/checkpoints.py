@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unstuck.runs.sizes import sized
-from unstuck_tui.actions import spoken
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import fit, time_of_day
 from unstuck_tui.render.restoring import plan_said, under_way_said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from unstuck_tui.actions import spoken
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit, width_of, wrapped
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import Tone

@@ -9,8 +9,8 @@ from unstuck.errors import SettingsError
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.reading import line_of
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.actions import remap
-from unstuck_tui.keymap import KeysProblem, checked_keys
+from unstuck_tui.keys.actions import remap
+from unstuck_tui.keys.keymap import KeysProblem, checked_keys
 
 __all__ = ["preferences"]
 

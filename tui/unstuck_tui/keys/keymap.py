@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from unstuck_tui.actions import ACTIONS, Action, Area, spoken
+from unstuck_tui.keys.actions import ACTIONS, Action, Area, spoken
 
 __all__ = ["KeysProblem", "checked_keys"]
 

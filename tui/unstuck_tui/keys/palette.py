@@ -10,7 +10,7 @@ from textual.actions import parse
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 
-from unstuck_tui.actions import ACTIONS, Action
+from unstuck_tui.keys.actions import ACTIONS, Action
 
 __all__ = ["ActionCommands"]
 
