@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual import events
 
-from unstuck_tui.incoming import Incoming
+from unstuck_tui.terminal.input import Incoming
 
 
 def read(*chunks: bytes) -> list[str]:

@@ -15,7 +15,7 @@ from unstuck.record.journal import read_records
 from unstuck.record.state import RunRow, State
 from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.outward import MUTED_S, Muted, run_program, title_of, words_of
-from unstuck_tui.signals import clipboard, notification
+from unstuck_tui.terminal.escapes import clipboard, notification
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from unstuck_tui.signals import clipboard, notification, through_tmux, title
+from unstuck_tui.terminal.escapes import clipboard, notification, through_tmux, title
 
 HOSTILE = "web\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9d0;evil\x9c\x1bPq\x1b\\\u202e;4;1\nnext\x1b]0;un"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -23,8 +23,8 @@ from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.outward import Outward, run_program
 from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.signals import clipboard
-from unstuck_tui.terminal import TerminalDriver
+from unstuck_tui.terminal.driver import TerminalDriver
+from unstuck_tui.terminal.escapes import clipboard
 from unstuck_tui.tracker import Tracker
 from unstuck_tui.view import RunView
 from unstuck_tui.widgets.fields import LineField

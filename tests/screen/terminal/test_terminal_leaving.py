@@ -208,7 +208,7 @@ def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Any, tmp_path: Path
     late = tmp_path / "late.py"
     late.write_text(
         "from unstuck_tui.cli import main\n"
-        "from unstuck_tui.terminal import TerminalDriver\n"
+        "from unstuck_tui.terminal.driver import TerminalDriver\n"
         "leave = TerminalDriver.stop_application_mode\n"
         "def left(self):\n"
         "    leave(self)\n"

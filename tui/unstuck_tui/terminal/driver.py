@@ -27,9 +27,9 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from unstuck.text import sanitise
-from unstuck_tui.incoming import Incoming
-from unstuck_tui.lending import LEFT_ON, Loan
-from unstuck_tui.signals import TITLE_BACK, TITLE_KEPT, title
+from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
+from unstuck_tui.terminal.handoff import LEFT_ON, Loan
+from unstuck_tui.terminal.input import Incoming
 
 __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
 
