@@ -14,7 +14,7 @@ from unstuck.record import events as e
 from unstuck.record.journal import read_records
 from unstuck.record.state import RunRow, State
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.outward import MUTED_S, Muted, run_program, title_of, words_of
+from unstuck_tui.notifications.notifier import MUTED_S, Muted, run_program, title_of, words_of
 from unstuck_tui.terminal.escapes import clipboard, notification
 
 

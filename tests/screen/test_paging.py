@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unstuck_tui.paging import HUSH_S, SETTLED_S, Alarm, Page, Pager
+from unstuck_tui.notifications.alarms import HUSH_S, SETTLED_S, Alarm, Page, Pager
 
 WEB = Alarm("web", "stuck 1", "stuck after 3 retries: no key")
 CART = Alarm("cart", "question 2", "Which port?")

@@ -20,7 +20,7 @@ from unstuck_tui.copying import copy
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.outward import Outward, run_program
+from unstuck_tui.notifications.notifier import Outward, run_program
 from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.terminal.driver import TerminalDriver

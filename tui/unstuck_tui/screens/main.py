@@ -15,7 +15,7 @@ from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.dialogs.questions import question_of
 from unstuck_tui.handing import Program
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.outward import Outward
+from unstuck_tui.notifications.notifier import Outward
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.pace import Pace

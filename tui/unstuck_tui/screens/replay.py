@@ -13,7 +13,7 @@ from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.keys.actions import Area, bindings_of
-from unstuck_tui.outward import Outward
+from unstuck_tui.notifications.notifier import Outward
 from unstuck_tui.past.index import last_of, next_of
 from unstuck_tui.past.player import Player
 from unstuck_tui.past.view import PastRun

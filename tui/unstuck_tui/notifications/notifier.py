@@ -13,7 +13,7 @@ from typing import Protocol
 from unstuck.record.state import State
 from unstuck.settings.screen import ScreenSettings
 from unstuck.text import one_line
-from unstuck_tui.paging import Alarm, Page, Pager, alarms_of, run_over
+from unstuck_tui.notifications.alarms import Alarm, Page, Pager, alarms_of, run_over
 from unstuck_tui.render.format import fit, width_of
 from unstuck_tui.terminal.escapes import notification
 from unstuck_tui.tracker import Tracker
