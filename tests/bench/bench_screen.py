@@ -20,7 +20,7 @@ from meter import Spent
 from screen_load import change, run_of
 
 from unstuck_tui.app import UnstuckApp
-from unstuck_tui.view import LiveRun
+from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.widgets.task_table import TaskTable
 
 HERE = Path(__file__).parent

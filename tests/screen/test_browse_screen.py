@@ -22,8 +22,8 @@ from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.project import locate
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.keys.palette import ActionCommands
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.screens.browse import BrowseScreen
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.replay import ReplayApp

@@ -12,8 +12,8 @@ from textual.app import App
 from textual.dom import DOMNode
 
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.screens.replay import ReplayApp

@@ -14,10 +14,10 @@ from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import actions_of, key_of, keys_of, remap, spoken
 from unstuck_tui.keys.keymap import KeysProblem, checked_keys
 from unstuck_tui.keys.preferences import preferences
-from unstuck_tui.past.index import LogIndex
 from unstuck_tui.render.browse.columns import tab_cells
 from unstuck_tui.render.scrubber import scrubber_cells
 from unstuck_tui.render.story import page_names
+from unstuck_tui.runs.log.index import LogIndex
 from unstuck_tui.widgets.task_table import TaskTable
 
 

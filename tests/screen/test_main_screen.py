@@ -17,9 +17,9 @@ from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.keys.actions import ACTIONS, key_of
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
-from unstuck_tui.view import meanwhile
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.run_view import meanwhile
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 

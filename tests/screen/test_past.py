@@ -11,11 +11,11 @@ from unstuck.errors import RecordError, UnstuckError
 from unstuck.record.fold import fold
 from unstuck.record.journal import read_records
 from unstuck.record.state import State, dump
-from unstuck_tui.history import History
-from unstuck_tui.past.film import Film
-from unstuck_tui.past.index import LogIndex, indexed, last_of, next_of
-from unstuck_tui.past.player import AT_ONCE, PAUSE_S, Player
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.history import History
+from unstuck_tui.runs.log.index import LogIndex, indexed, last_of, next_of
+from unstuck_tui.runs.replay.moments import Film
+from unstuck_tui.runs.replay.player import AT_ONCE, PAUSE_S, Player
+from unstuck_tui.runs.replay.replayed_run import PastRun
 
 
 @pytest.fixture

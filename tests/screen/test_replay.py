@@ -13,9 +13,9 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.replay import ReplayApp, ReplayScreen
 from unstuck_tui.widgets.scrubber import Scrubber

@@ -18,10 +18,10 @@ from unstuck.runs.running import RunOptions, resume_run
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.screens.replay import ReplayApp
-from unstuck_tui.view import LiveRun
 
 __all__ = ["cut_off", "past_screens", "recovery_screens"]
 

@@ -15,7 +15,7 @@ from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.hands import BackDialog
-from unstuck_tui.view import LiveRun
+from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["LiveCamera"]
 

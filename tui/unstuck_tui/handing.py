@@ -23,9 +23,9 @@ from unstuck_tui.dialogs.hands import BackDialog
 from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.editing import command_for, editor, located, waited_for
 from unstuck_tui.render.format import span
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.view import RunView
 
 __all__ = ["ByHand", "Hands", "Program"]
 

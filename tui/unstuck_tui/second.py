@@ -30,7 +30,7 @@ from unstuck.supervision.possible import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.app import UnstuckApp
-from unstuck_tui.view import NoticeKind, limits_of
+from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
 __all__ = ["FollowedRun", "SecondApp"]
 

@@ -16,9 +16,9 @@ from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app import UnstuckApp
+from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.streams import discard
-from unstuck_tui.view import LiveRun
 
 __all__ = ["Showing", "shown_alone"]
 

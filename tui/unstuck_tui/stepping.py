@@ -15,7 +15,7 @@ from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.questions import Jump
 from unstuck_tui.handing import ByHand
 from unstuck_tui.render.words import named
-from unstuck_tui.view import RunView
+from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.working import start
 
 __all__ = ["Stepping"]

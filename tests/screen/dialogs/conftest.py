@@ -23,8 +23,8 @@ from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.view import LiveRun
+from unstuck_tui.runs.run_view import LiveRun
+from unstuck_tui.runs.tracker import Tracker
 
 PATIENCE = 60
 QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})

@@ -17,11 +17,11 @@ from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.app import UnstuckApp
 from unstuck_tui.keys.preferences import preferences
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.screens.replay import ReplayApp
 from unstuck_tui.showing import shown_alone
-from unstuck_tui.view import LiveRun
 
 
 class StillClock(ManualClock):

@@ -13,7 +13,6 @@ from unstuck.runs.alike import groups_of
 from unstuck.runs.failures import learnt_in, rows_of
 from unstuck_tui.browse.tab import Line, Tab, World
 from unstuck_tui.editing import located, opened
-from unstuck_tui.past.occurrences import Occurrences, Seen
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
     COLUMNS,
@@ -25,6 +24,7 @@ from unstuck_tui.render.browse.signatures import (
     ordered,
 )
 from unstuck_tui.render.rows import Cell
+from unstuck_tui.runs.log.occurrences import Occurrences, Seen
 
 __all__ = ["SignaturesTab", "listed"]
 

@@ -30,8 +30,8 @@ def command(run: str, project: Path) -> None:
     if not can_show(dict(os.environ)):
         raise UsageError(f"a replay needs a terminal; `unstuck show {run}` says how the run ended")
     from unstuck_tui.keys.preferences import preferences
-    from unstuck_tui.past.index import indexed
-    from unstuck_tui.past.view import PastRun
+    from unstuck_tui.runs.log.index import indexed
+    from unstuck_tui.runs.replay.replayed_run import PastRun
     from unstuck_tui.screens.replay import ReplayApp
     from unstuck_tui.showing import shown_alone
 

@@ -27,8 +27,8 @@ from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.header import asked_about
 from unstuck_tui.render.words import ACTORS, named
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.view import RunView, agents_at_work
+from unstuck_tui.runs.run_view import RunView, agents_at_work
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.working import start
 
 __all__ = ["Asker"]

@@ -14,7 +14,7 @@ from unstuck.record.state import State
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
-from unstuck_tui.view import agents_at_work
+from unstuck_tui.runs.run_view import agents_at_work
 
 __all__ = ["Leaving", "LeavingDialog"]
 

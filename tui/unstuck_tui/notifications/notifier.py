@@ -15,9 +15,9 @@ from unstuck.settings.screen import ScreenSettings
 from unstuck.text import one_line
 from unstuck_tui.notifications.alarms import Alarm, Page, Pager, alarms_of, run_over
 from unstuck_tui.render.format import fit, width_of
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.escapes import notification
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.view import RunView
 
 __all__ = ["ALONE_S", "MUTED_S", "Hand", "Muted", "Outward", "run_program", "title_of", "words_of"]
 

@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from unstuck.record.load import load_of
 from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
-from unstuck_tui.history import Moment, Seen
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit, laid_out, span, time_of_day, wrapped
 from unstuck_tui.render.header import spent_of
 from unstuck_tui.render.rows import Cell, error_name
 from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
+from unstuck_tui.runs.history import Moment, Seen
 
 __all__ = [
     "Line", "changes_lines", "failure_lines", "output_lines", "page_names", "story_title", "timeline_lines",

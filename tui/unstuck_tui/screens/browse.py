@@ -27,8 +27,8 @@ from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.rows import Cell
+from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.view import RunView
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
-from unstuck_tui.view import meanwhile
+from unstuck_tui.runs.run_view import meanwhile
 from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["MINIMUM", "FittingScreen", "SteadyScreen", "is_below"]

@@ -13,12 +13,12 @@ from textual.widgets import Input
 
 from unstuck_tui.copying import copy, record_text
 from unstuck_tui.keys.actions import Area, bindings_of
-from unstuck_tui.past.lines import LogLines
-from unstuck_tui.past.query import Query, QueryProblem, query_of
 from unstuck_tui.render.log import record_lines, title_cells
 from unstuck_tui.render.rows import Cell
+from unstuck_tui.runs.log.lines import LogLines
+from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
+from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.view import RunView
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.fields import LineField
 from unstuck_tui.widgets.key_hints import KeyHints

@@ -17,11 +17,11 @@ from unstuck_tui.handing import Program
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward
 from unstuck_tui.render.rows import NARROW
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.pace import Pace
 from unstuck_tui.stepping import Stepping
-from unstuck_tui.tracker import Changes, Tracker
-from unstuck_tui.view import RunView
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
 from unstuck_tui.widgets.fields import LineField

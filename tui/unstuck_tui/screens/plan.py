@@ -14,8 +14,8 @@ from unstuck_tui.render.format import fit
 from unstuck_tui.render.graph import about_lines
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import word_of
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.tracker import Tracker
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.key_hints import KeyHints

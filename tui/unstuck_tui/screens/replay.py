@@ -14,12 +14,12 @@ from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.notifications.notifier import Outward
-from unstuck_tui.past.index import last_of, next_of
-from unstuck_tui.past.player import Player
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.log.index import last_of, next_of
+from unstuck_tui.runs.replay.player import Player
+from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.tracker import Tracker
 from unstuck_tui.widgets.scrubber import Scrubber
 from unstuck_tui.working import start
 

@@ -12,7 +12,7 @@ from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import flat
 from unstuck_tui.render.header import Attention, attention_cells, attentions
 from unstuck_tui.render.rows import Cell
-from unstuck_tui.tracker import Tracker, seconds_of
+from unstuck_tui.runs.tracker import Tracker, seconds_of
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["AttentionList"]

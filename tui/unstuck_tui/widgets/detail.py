@@ -16,7 +16,6 @@ from textual.widgets import Static
 from unstuck.errors import UnstuckError
 from unstuck.record.state import TaskRow
 from unstuck.text import admit
-from unstuck_tui.history import failure_key
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import fit
 from unstuck_tui.render.ladder import ladder_lines
@@ -30,8 +29,9 @@ from unstuck_tui.render.story import (
     story_title,
     timeline_lines,
 )  # fmt: skip
-from unstuck_tui.tracker import Changes, Tracker
-from unstuck_tui.view import RunView
+from unstuck_tui.runs.history import failure_key
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.working import start
 

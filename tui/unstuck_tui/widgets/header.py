@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from unstuck_tui.render.header import header_line
 from unstuck_tui.render.rows import Cell
-from unstuck_tui.tracker import Tracker
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["RunHeader"]

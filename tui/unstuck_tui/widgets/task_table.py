@@ -14,7 +14,7 @@ from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import fit, flat
 from unstuck_tui.render.order import Sorting, arranged, next_sorting
 from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells
-from unstuck_tui.tracker import Changes, Tracker
+from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["TaskTable"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.runs.replay.replayed_run import PastRun
 
 __all__ = ["Player"]
 

@@ -14,8 +14,8 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.load import seconds_of
 from unstuck.record.reader import Wanted
-from unstuck_tui.past.lines import LogLines
-from unstuck_tui.past.query import Query
+from unstuck_tui.runs.log.lines import LogLines
+from unstuck_tui.runs.log.query import Query
 
 __all__ = ["Occurrence", "Occurrences", "Seen"]
 

@@ -19,9 +19,9 @@ from unstuck.clock import Clock
 from unstuck.record.envelope import Record
 from unstuck.record.journal import read_records
 from unstuck.record.state import GateRow, State
-from unstuck_tui.history import History
 from unstuck_tui.render.words import group_of
-from unstuck_tui.view import RunView
+from unstuck_tui.runs.history import History
+from unstuck_tui.runs.run_view import RunView
 
 __all__ = ["Changes", "Tracker"]
 

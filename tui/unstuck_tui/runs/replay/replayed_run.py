@@ -18,10 +18,10 @@ from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.possible import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
-from unstuck_tui.history import History
-from unstuck_tui.past.film import Film, Moment
-from unstuck_tui.past.index import LogIndex
-from unstuck_tui.view import NoticeKind, limits_of
+from unstuck_tui.runs.history import History
+from unstuck_tui.runs.log.index import LogIndex
+from unstuck_tui.runs.replay.moments import Film, Moment
+from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
 __all__ = ["PAST", "PastClock", "PastRun"]
 

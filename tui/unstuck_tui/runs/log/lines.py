@@ -13,7 +13,7 @@ from pathlib import Path
 
 from unstuck.record.envelope import Record, decode
 from unstuck.record.files import open_for_reading
-from unstuck_tui.past.query import Query
+from unstuck_tui.runs.log.query import Query
 
 __all__ = ["LogLines"]
 

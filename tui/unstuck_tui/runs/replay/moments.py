@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from unstuck.record.fold import fold
 from unstuck.record.state import State, copied
-from unstuck_tui.history import History
-from unstuck_tui.past.index import LogIndex
+from unstuck_tui.runs.history import History
+from unstuck_tui.runs.log.index import LogIndex
 
 __all__ = ["Film", "Moment"]
 
