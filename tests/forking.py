@@ -40,10 +40,10 @@ MORE = (
     "unstuck.agents.forwarder",
     "unstuck.diagnosis.extraction",
     "unstuck.supervision.supervisor",
-    "unstuck_tui.app",
+    "unstuck_tui.app.unstuck_app",
     "unstuck_tui.keys.keymap",
     "unstuck_tui.screens.main",
-    "unstuck_tui.showing",
+    "unstuck_tui.app.host",
 )
 """What most commands import only when they come to it."""
 

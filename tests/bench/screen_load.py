@@ -20,7 +20,7 @@ from meter import MeteredLoop, Spent, metering
 
 from unstuck import Guidance, Supervisor, Task, admit
 from unstuck.record import events as e
-from unstuck_tui.showing import Showing
+from unstuck_tui.app.host import Showing
 
 TASKS = 10_000
 CHANGES = 1_000

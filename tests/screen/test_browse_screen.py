@@ -20,13 +20,13 @@ from unstuck.record.remembered import learnt
 from unstuck.runs.remembering import memory_of
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.project import locate
+from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.keys.palette import ActionCommands
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.screens.browse import BrowseScreen
 from unstuck_tui.screens.log import LogScreen
-from unstuck_tui.screens.replay import ReplayApp
 from unstuck_tui.widgets.log_list import LogList
 
 WRONG = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: no total\n'

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual._compositor import Compositor, LayoutUpdate
 
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
 
 RENDERED = Compositor.render_update
 

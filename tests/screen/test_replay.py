@@ -12,12 +12,13 @@ import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
+from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.screens.help import HelpScreen
-from unstuck_tui.screens.replay import ReplayApp, ReplayScreen
+from unstuck_tui.screens.replay import ReplayScreen
 from unstuck_tui.widgets.scrubber import Scrubber
 
 

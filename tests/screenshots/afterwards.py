@@ -17,11 +17,11 @@ from unstuck.record.journal import LOG_NAME
 from unstuck.runs.running import RunOptions, resume_run
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import Project
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.runs.run_view import LiveRun
-from unstuck_tui.screens.replay import ReplayApp
 
 __all__ = ["cut_off", "past_screens", "recovery_screens"]
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.dialogs.hands import BackDialog
 from unstuck_tui.runs.run_view import LiveRun
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit
-from unstuck_tui.showing import Showing
+from unstuck_tui.app.host import Showing
 
 FAILURE = "E   AssertionError: assert 1 == 2\napp.py:3: AssertionError"
 

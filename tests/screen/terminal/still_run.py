@@ -15,13 +15,13 @@ from typing import Any
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.host import shown_alone
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.keys.preferences import preferences
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.runs.run_view import LiveRun
-from unstuck_tui.screens.replay import ReplayApp
-from unstuck_tui.showing import shown_alone
 
 
 class StillClock(ManualClock):

@@ -18,7 +18,7 @@ from unstuck_tui.cli.output import Output
 from unstuck_tui.terminal.streams import can_show
 
 if TYPE_CHECKING:
-    from unstuck_tui.second import FollowedRun
+    from unstuck_tui.runs.followed_run import FollowedRun
 
 __all__ = ["second_screen"]
 
@@ -39,14 +39,14 @@ async def second_screen(
         )
     if live.host:
         raise UsageError(f"run {live.run} is worked on {live.host}: look at it there")
-    from unstuck_tui.second import FollowedRun
+    from unstuck_tui.runs.followed_run import FollowedRun
 
     run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
         return await _lines(run, output, whole=bool(options["as_json"]))
+    from unstuck_tui.app.attached_app import SecondApp
+    from unstuck_tui.app.host import shown_alone
     from unstuck_tui.keys.preferences import preferences
-    from unstuck_tui.second import SecondApp
-    from unstuck_tui.showing import shown_alone
 
     app = SecondApp(run, preferences(os.environ))
     await shown_alone(app)
@@ -57,7 +57,7 @@ async def second_screen(
 
 async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
     """Print what happens from now on, or the ``whole`` log; the result is the run's own."""
-    from unstuck_tui.second import LOOK_S
+    from unstuck_tui.runs.followed_run import LOOK_S
 
     output.started(run.run)
     for record in islice(read_records(run.log), run.state.seq):

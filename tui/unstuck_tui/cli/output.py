@@ -33,8 +33,8 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
     """The screen, where one is wanted and there is a terminal to show it on. Raises SettingsError."""
     if options["headless"] or options.get("plain") or options["as_json"] or not can_show(dict(environ)):
         return None
+    from unstuck_tui.app.host import Showing
     from unstuck_tui.keys.preferences import preferences
-    from unstuck_tui.showing import Showing
 
     return Showing(output, preferences(environ))
 

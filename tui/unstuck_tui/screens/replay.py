@@ -9,8 +9,6 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from unstuck.errors import RecordError
-from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.app import UnstuckApp
 from unstuck_tui.dialogs.asker import Asker
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.notifications.notifier import Outward
@@ -23,7 +21,7 @@ from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.widgets.scrubber import Scrubber
 from unstuck_tui.working import start
 
-__all__ = ["ReplayApp", "ReplayScreen"]
+__all__ = ["ReplayScreen"]
 
 _FRAME_S = 0.2
 _NAMES = {"failures": "failure", "gates": "question"}
@@ -169,14 +167,3 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
 
 
 _OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
-
-
-class ReplayApp(UnstuckApp):
-    """The same app on a run of the past."""
-
-    def __init__(self, run: PastRun, settings: ScreenSettings | None = None) -> None:
-        super().__init__(run, settings)
-        self._run = run
-
-    def get_default_screen(self) -> MainScreen:
-        return ReplayScreen(self._run, self.tracker, self.asker, self.outward)

@@ -1,4 +1,4 @@
-"""A second screen: a run that another process works, followed through its log and answered through its socket."""
+"""A run that another process works, followed through its log and answered through its socket."""
 
 from __future__ import annotations
 
@@ -22,22 +22,18 @@ from unstuck.runs.recovering import tree_of
 from unstuck.runs.saved import store_of
 from unstuck.settings.models import Settings
 from unstuck.settings.places import runtime_dir
-from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.core import limits_of as rules_of
 from unstuck.supervision.hands import Back, Handed
 from unstuck.supervision.looking import changes_in
 from unstuck.supervision.possible import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
-from unstuck_tui.app import UnstuckApp
 from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
-__all__ = ["FollowedRun", "SecondApp"]
+__all__ = ["LOOK_S", "FollowedRun"]
 
 LOOK_S = 0.2
-_HOLDER_EVERY = 5
 _REPLY_S = 30.0
-_OVER = ("ended", "parked")
 
 
 class FollowedRun:
@@ -154,50 +150,3 @@ class FollowedRun:
 
     async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         return await request(socket_path(runtime_dir(self._environ), self.place.home), message, timeout=_REPLY_S)
-
-
-class SecondApp(UnstuckApp):
-    """The main screen on a followed run. Leaving it changes nothing."""
-
-    def __init__(self, view: FollowedRun, settings: ScreenSettings | None = None) -> None:
-        super().__init__(view, settings)
-        self._followed = view
-        self._was_live = True
-        self.trouble: RecordError | None = None
-        """Why the run cannot be followed any more."""
-
-    def on_mount(self) -> None:
-        self.run_worker(self._follow(), group="following")
-
-    async def _follow(self) -> None:
-        while True:
-            for _ in range(_HOLDER_EVERY):
-                try:
-                    self._followed.look()
-                except RecordError as trouble:
-                    self.trouble = trouble
-                    self.exit()
-                    return
-                await asyncio.sleep(LOOK_S)
-            await self._notice()
-
-    async def _notice(self) -> None:
-        """Say once when the run's process has gone, and once when there is one again."""
-        live = await asyncio.to_thread(lambda: self._followed.is_live)
-        if live:
-            await self._followed.hear()
-        if live == self._was_live:
-            return
-        self._was_live = live
-        run = self._followed.state.run
-        if live:
-            self._tell(f"The run goes on, in process {run.pid}.")
-        elif run.state not in _OVER:
-            self._tell(
-                f"Nobody works this run any more: it was killed. `unstuck run --resume {self._followed.run}` goes on."
-            )
-        elif run.state == "parked":
-            self._tell(f"The run is parked. Answer, then `unstuck run --resume {self._followed.run}` goes on.")
-
-    def _tell(self, line: str) -> None:
-        self.notify(line, severity="warning", timeout=20, markup=False)

@@ -15,7 +15,7 @@ from unstuck.errors import UnstuckError
 from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit, one_line
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.streams import discard
