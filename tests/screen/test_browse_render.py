@@ -15,7 +15,7 @@ from unstuck.runs.deletion.inventory import Inventory, Item
 from unstuck.runs.failures import rows_of
 from unstuck.text import admit
 from unstuck_tui.browse.signatures import listed
-from unstuck_tui.editing import Place, command_for, located
+from unstuck_tui.control.external_editor import Place, command_for, located
 from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words
 from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
 from unstuck_tui.render.browse.memory import memory_about, memory_cells

@@ -18,7 +18,7 @@ from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.settings.models import Settings
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.leaving import LeavingDialog

@@ -16,8 +16,8 @@ from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.copying import copy
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.clipboard import copy
+from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward, run_program

@@ -12,7 +12,7 @@ from unstuck.record.state import State
 from unstuck.runs.alike import groups_of
 from unstuck.runs.failures import learnt_in, rows_of
 from unstuck_tui.browse.tab import Line, Tab, World
-from unstuck_tui.editing import located, opened
+from unstuck_tui.control.external_editor import located, opened
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
     COLUMNS,

@@ -23,7 +23,7 @@ from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["QUIET_S", "Choices", "Dialog"]
 

@@ -13,11 +13,11 @@ from textual.widgets import Input, Static, TextArea
 from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
-from unstuck_tui.copying import question_text
+from unstuck_tui.control.clipboard import question_text
+from unstuck_tui.control.takeover import ByHand, Program
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.questions import Jump, Option, Question, to_answer
 from unstuck_tui.dialogs.unsent import Drafts
-from unstuck_tui.handing import ByHand, Program
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.widgets.fields import LineField, LinesField
 

@@ -21,7 +21,7 @@ from unstuck_tui.browse.memory import MemoryTab
 from unstuck_tui.browse.recovery import RecoveryTab
 from unstuck_tui.browse.signatures import SignaturesTab
 from unstuck_tui.browse.tab import Tab, World
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines

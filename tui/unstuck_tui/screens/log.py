@@ -11,7 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from unstuck_tui.copying import copy, record_text
+from unstuck_tui.control.clipboard import copy, record_text
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.log import record_lines, title_cells
 from unstuck_tui.render.rows import Cell

@@ -10,10 +10,11 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck_tui.copying import copy, failure_text, question_text
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.clipboard import copy, failure_text, question_text
+from unstuck_tui.control.interventions import Stepping
+from unstuck_tui.control.question_controller import Asker
+from unstuck_tui.control.takeover import Program
 from unstuck_tui.dialogs.questions import question_of
-from unstuck_tui.handing import Program
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward
 from unstuck_tui.render.rows import NARROW
@@ -21,7 +22,6 @@ from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.pace import Pace
-from unstuck_tui.stepping import Stepping
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
 from unstuck_tui.widgets.fields import LineField
@@ -30,7 +30,7 @@ from unstuck_tui.widgets.heading import Heading
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.small import SmallNotice
 from unstuck_tui.widgets.task_table import TaskTable
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["MainScreen"]
 

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from unstuck.errors import RecordError
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.notifications.notifier import Outward
 from unstuck_tui.runs.log.index import last_of, next_of
@@ -19,7 +19,7 @@ from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.widgets.scrubber import Scrubber
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["ReplayScreen"]
 

@@ -33,7 +33,7 @@ from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["Detail", "Page"]
 

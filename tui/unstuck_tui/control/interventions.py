@@ -9,14 +9,14 @@ from textual.app import App
 
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.question_controller import Asker
+from unstuck_tui.control.takeover import ByHand
 from unstuck_tui.dialogs.deciding import deciding, outcome
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.questions import Jump
-from unstuck_tui.handing import ByHand
 from unstuck_tui.render.words import named
 from unstuck_tui.runs.run_view import RunView
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["Stepping"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from textual.app import App
 
 from unstuck.errors import UsageError
-from unstuck_tui.copying import take_along
+from unstuck_tui.control.clipboard import take_along
 from unstuck_tui.runs.run_view import RunView
 
 __all__ = ["Place", "command_for", "editor", "has_window", "located", "opened", "waited_for"]

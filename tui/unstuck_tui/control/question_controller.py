@@ -15,6 +15,7 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
 from unstuck_tui.asking import Asking, next_to_answer
+from unstuck_tui.control.takeover import ByHand, Hands, Program
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.gate import GateDialog
 from unstuck_tui.dialogs.hands import BackDialog
@@ -22,14 +23,13 @@ from unstuck_tui.dialogs.leaving import LeavingDialog
 from unstuck_tui.dialogs.questions import Jump, question_of
 from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
-from unstuck_tui.handing import ByHand, Hands, Program
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.header import asked_about
 from unstuck_tui.render.words import ACTORS, named
 from unstuck_tui.runs.run_view import RunView, agents_at_work
 from unstuck_tui.runs.tracker import Tracker
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["Asker"]
 
