@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
-from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.keys.actions import ACTIONS, key_of
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun

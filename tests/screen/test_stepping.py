@@ -16,7 +16,7 @@ from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck_tui.dialogs.deciding import outcome
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.widgets.task_table import TaskTable
 
 SCRIPT = """

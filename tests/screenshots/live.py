@@ -14,7 +14,7 @@ from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.dialogs.hands import BackDialog
+from unstuck_tui.dialogs.takeover import BackDialog
 from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["LiveCamera"]

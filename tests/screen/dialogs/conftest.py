@@ -20,8 +20,8 @@ from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.settings.models import Settings
 from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.dialogs.gate import GateDialog
-from unstuck_tui.dialogs.leaving import LeavingDialog
+from unstuck_tui.dialogs.question_dialog import GateDialog
+from unstuck_tui.dialogs.quit import LeavingDialog
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.runs.tracker import Tracker

@@ -18,7 +18,7 @@ from textual.widgets import Input, TextArea
 from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.question_controller import Asker
-from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward, run_program
 from unstuck_tui.runs.run_view import RunView

@@ -12,7 +12,7 @@ from unstuck.errors import UnstuckError
 from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.control.takeover import ByHand
 from unstuck_tui.dialogs.deciding import deciding, outcome
-from unstuck_tui.dialogs.gate import GateDialog
+from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.dialogs.questions import Jump
 from unstuck_tui.render.words import named
 from unstuck_tui.runs.run_view import RunView

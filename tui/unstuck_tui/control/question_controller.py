@@ -17,12 +17,12 @@ from unstuck.text import one_line
 from unstuck_tui.asking import Asking, next_to_answer
 from unstuck_tui.control.takeover import ByHand, Hands, Program
 from unstuck_tui.dialogs.confirm import ConfirmDialog
-from unstuck_tui.dialogs.gate import GateDialog
-from unstuck_tui.dialogs.hands import BackDialog
-from unstuck_tui.dialogs.leaving import LeavingDialog
+from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, keep, stranded
+from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.dialogs.questions import Jump, question_of
+from unstuck_tui.dialogs.quit import LeavingDialog
 from unstuck_tui.dialogs.shared import shared_question
-from unstuck_tui.dialogs.unsent import UNSENT_NAME, Drafts, keep, stranded
+from unstuck_tui.dialogs.takeover import BackDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.header import asked_about

@@ -20,8 +20,8 @@ from unstuck.escalation.prompts import by_hand
 from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.control.external_editor import command_for, editor, located, waited_for
-from unstuck_tui.dialogs.hands import BackDialog
-from unstuck_tui.dialogs.unsent import Drafts
+from unstuck_tui.dialogs.drafts import Drafts
+from unstuck_tui.dialogs.takeover import BackDialog
 from unstuck_tui.render.format import span
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker

@@ -14,8 +14,8 @@ from unstuck.clock import Clock
 from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog
+from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.listed import Listed
-from unstuck_tui.dialogs.unsent import Drafts
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.render.story import changes_lines
 from unstuck_tui.widgets.fields import LineField
