@@ -14,7 +14,6 @@ from unstuck.runs.alike import groups_of
 from unstuck.runs.deletion.inventory import Inventory, Item
 from unstuck.runs.failures import rows_of
 from unstuck.text import admit
-from unstuck_tui.browse.signatures import listed
 from unstuck_tui.control.external_editor import Place, command_for, located
 from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words
 from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
@@ -22,6 +21,7 @@ from unstuck_tui.render.browse.memory import memory_about, memory_cells
 from unstuck_tui.render.browse.runs import cut_off_about, cut_off_cells, cut_off_in, inventory_about, run_cells
 from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_cells, gates_about
 from unstuck_tui.runs.log.occurrences import Occurrences
+from unstuck_tui.screens.browse.signatures import listed
 
 HOSTILE = "[/nope]\x1b[2Jred\u202e\x07 漢字漢字漢字漢字漢字漢字漢字"
 WIDTHS = (20, 60, 80, 120, 250)

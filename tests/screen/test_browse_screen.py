@@ -25,7 +25,7 @@ from unstuck_tui.keys.actions import key_of
 from unstuck_tui.keys.palette import ActionCommands
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun
-from unstuck_tui.screens.browse import BrowseScreen
+from unstuck_tui.screens.browse.screen import BrowseScreen
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.widgets.log_list import LogList
 

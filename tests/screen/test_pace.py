@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from unstuck_tui.screens.pace import FRAME_S, Pace
+from unstuck_tui.screens.frame_timer import FRAME_S, Pace
 
 
 class Timer:

@@ -23,12 +23,12 @@ from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward, run_program
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
-from unstuck_tui.screens.fitting import is_below
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
-from unstuck_tui.widgets.fields import LineField
-from unstuck_tui.widgets.tones import TONE_CLASSES, TONE_CSS
+from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.widgets.minimum_size import is_below
+from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

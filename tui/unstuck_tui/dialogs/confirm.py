@@ -12,7 +12,7 @@ from unstuck.clock import Clock
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
-from unstuck_tui.widgets.fields import LineField
+from unstuck_tui.widgets.inputs import LineField
 
 __all__ = ["ConfirmDialog"]
 

@@ -21,7 +21,7 @@ from textual.widgets.option_list import Option as Line
 from unstuck.clock import Clock
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
 from unstuck_tui.widgets.workers import start
 

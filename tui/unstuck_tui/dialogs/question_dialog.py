@@ -19,7 +19,7 @@ from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Jump, Option, Question, to_answer
 from unstuck_tui.keys.actions import key_of, spoken
-from unstuck_tui.widgets.fields import LineField, LinesField
+from unstuck_tui.widgets.inputs import LineField, LinesField
 
 __all__ = ["GateDialog"]
 

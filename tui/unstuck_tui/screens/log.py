@@ -18,12 +18,12 @@ from unstuck_tui.render.rows import Cell
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.runs.run_view import RunView
-from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.detail import Page
-from unstuck_tui.widgets.fields import LineField
+from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.log_list import LogList
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["LogScreen"]

@@ -20,14 +20,14 @@ from unstuck_tui.notifications.notifier import Outward
 from unstuck_tui.render.rows import NARROW
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
-from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.screens.pace import Pace
+from unstuck_tui.screens.frame_timer import Pace
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
-from unstuck_tui.widgets.fields import LineField
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.heading import Heading
+from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
 from unstuck_tui.widgets.task_table import TaskTable
 from unstuck_tui.widgets.workers import start
@@ -279,7 +279,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_browse(self) -> None:
         """Failures, checkpoints, memory, and runs."""
-        from unstuck_tui.screens.browse import BrowseScreen
+        from unstuck_tui.screens.browse.screen import BrowseScreen
 
         self.app.push_screen(BrowseScreen(self._view, self._asker))
 

@@ -15,11 +15,11 @@ from unstuck_tui.render.graph import about_lines
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.render.words import word_of
 from unstuck_tui.runs.tracker import Tracker
-from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["PlanScreen"]

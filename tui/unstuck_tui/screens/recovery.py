@@ -26,8 +26,8 @@ from unstuck_tui.render.recovery import (
     title_of,
 )
 from unstuck_tui.render.rows import Cell
-from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["RecoveryScreen"]

@@ -14,7 +14,6 @@ from unstuck.settings.models import Settings
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
-from unstuck_tui.browse.tab import Line, Tab, World
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
@@ -26,6 +25,7 @@ from unstuck_tui.render.browse.checkpoints import (
 )
 from unstuck_tui.render.restoring import PLANNED
 from unstuck_tui.render.rows import Cell
+from unstuck_tui.screens.browse.tab import Line, Tab, World
 
 __all__ = ["CheckpointsTab"]
 

@@ -11,7 +11,6 @@ from unstuck.record.load import seconds_of
 from unstuck.record.state import State
 from unstuck.runs.alike import groups_of
 from unstuck.runs.failures import learnt_in, rows_of
-from unstuck_tui.browse.tab import Line, Tab, World
 from unstuck_tui.control.external_editor import located, opened
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
@@ -25,6 +24,7 @@ from unstuck_tui.render.browse.signatures import (
 )
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.runs.log.occurrences import Occurrences, Seen
+from unstuck_tui.screens.browse.tab import Line, Tab, World
 
 __all__ = ["SignaturesTab", "listed"]
 

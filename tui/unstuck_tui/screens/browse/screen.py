@@ -15,12 +15,6 @@ from textual.app import ComposeResult
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
-from unstuck_tui.browse.checkpoints import CheckpointsTab
-from unstuck_tui.browse.deletion import DeletionTab
-from unstuck_tui.browse.memory import MemoryTab
-from unstuck_tui.browse.recovery import RecoveryTab
-from unstuck_tui.browse.signatures import SignaturesTab
-from unstuck_tui.browse.tab import Tab, World
 from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
@@ -28,11 +22,17 @@ from unstuck_tui.render.browse.columns import tab_cells, would_lines
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.rows import Cell
 from unstuck_tui.runs.run_view import RunView
-from unstuck_tui.screens.fitting import FittingScreen
+from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
+from unstuck_tui.screens.browse.deletion import DeletionTab
+from unstuck_tui.screens.browse.memory import MemoryTab
+from unstuck_tui.screens.browse.recovery import RecoveryTab
+from unstuck_tui.screens.browse.rows_list import RowsHeading, RowsList
+from unstuck_tui.screens.browse.signatures import SignaturesTab
+from unstuck_tui.screens.browse.tab import Tab, World
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.widgets.rows_list import RowsHeading, RowsList
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice
 
 __all__ = ["BrowseScreen"]

@@ -12,12 +12,12 @@ from unstuck.runs.deletion.stock import take_stock
 from unstuck.runs.live import live_run
 from unstuck.runs.looking import run_rows
 from unstuck.workspace.project import Project
-from unstuck_tui.browse.tab import Line, Tab, World, beside
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import field_lines
 from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
 from unstuck_tui.render.deletion import inventory_lines, receipt_lines
 from unstuck_tui.render.rows import Cell
+from unstuck_tui.screens.browse.tab import Line, Tab, World, beside
 
 __all__ = ["DeletionTab"]
 
