@@ -14,7 +14,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.record.envelope import Record
 from unstuck.record.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
-from unstuck_tui.render.lines import lines_of, said_of, summary
+from unstuck_tui.render.printed.events import lines_of, said_of, summary
 
 NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 # Events that are the record's own business: whatever they say is said by a line before or after them.

@@ -14,10 +14,10 @@ from unstuck.record.state import State
 from unstuck.runs.deletion.destroying import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
-from unstuck_tui.render.deletion import inventory_lines, receipt_lines
-from unstuck_tui.render.lines import event_line
-from unstuck_tui.render.past import FAILURES_HEAD, failure_line, load_words, shown
-from unstuck_tui.render.story import failure_lines
+from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
+from unstuck_tui.render.printed.events import event_line
+from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line, load_words, shown
+from unstuck_tui.render.tasks.detail import failure_lines
 
 LOAD: dict[str, Any] = {
     "asked": 2,

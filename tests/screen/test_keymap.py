@@ -16,7 +16,7 @@ from unstuck_tui.keys.keymap import KeysProblem, checked_keys
 from unstuck_tui.keys.preferences import preferences
 from unstuck_tui.render.browse.columns import tab_cells
 from unstuck_tui.render.scrubber import scrubber_cells
-from unstuck_tui.render.story import page_names
+from unstuck_tui.render.tasks.detail import page_names
 from unstuck_tui.runs.log.index import LogIndex
 from unstuck_tui.widgets.task_table import TaskTable
 

@@ -14,7 +14,7 @@ from unstuck.record.journal import read_records
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.format import width_of
-from unstuck_tui.render.graph import about_lines, graph_cells, graph_of, standing_of
+from unstuck_tui.render.tasks.plan_graph import about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.plan import PlanScreen
 from unstuck_tui.widgets.detail import Page

@@ -15,7 +15,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.escalation.levels import Limits
 from unstuck.record.state import State, TaskRow
 from unstuck.text import admit
-from unstuck_tui.render.ladder import ladder_lines
+from unstuck_tui.render.tasks.escalation import ladder_lines
 
 
 def shown(row: TaskRow, width: int = 100, **options: Any) -> str:

@@ -15,7 +15,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import Clean, admit
-from unstuck_tui.render.story import changes_lines, output_lines, timeline_lines
+from unstuck_tui.render.tasks.detail import changes_lines, output_lines, timeline_lines
 from unstuck_tui.runs.history import KEPT, History
 
 TRACE = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: unsupported operand'

@@ -15,8 +15,8 @@ from typing import Any, get_args
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
-from unstuck_tui.render.rows import columns_for, task_cells
-from unstuck_tui.render.words import group_of
+from unstuck_tui.render.labels import group_of
+from unstuck_tui.render.tasks.table import columns_for, task_cells
 
 
 async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Any) -> None:

@@ -17,7 +17,7 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.errors import UnstuckError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck_tui.render.lines import lines_of
+from unstuck_tui.render.printed.events import lines_of
 from unstuck_tui.runs.run_view import LiveRun
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]

@@ -25,7 +25,7 @@ from unstuck.workspace.checkpoints import (
 )
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.restoring import PLANNED, plan_said, under_way_said
+from unstuck_tui.render.printed.restore import PLANNED, plan_said, under_way_said
 
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings

@@ -15,7 +15,7 @@ from unstuck.runs.deletion.destroying import Destroyed, destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.stock import find_deletable, take_stock
 from unstuck_tui.cli.common import echo, here, print_json
-from unstuck_tui.render.deletion import inventory_lines, receipt_lines
+from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 
 __all__ = ["command"]
 

@@ -14,7 +14,7 @@ from unstuck.runs.answers import AnswerRules
 from unstuck.runs.running import Beside
 from unstuck.supervision.coordinator import RunResult
 from unstuck_tui.cli.common import complain, echo
-from unstuck_tui.render.lines import lines_of, no_room, summary
+from unstuck_tui.render.printed.events import lines_of, no_room, summary
 from unstuck_tui.terminal.streams import can_show, discard
 
 __all__ = ["Output", "answers_in", "screen"]
@@ -109,6 +109,6 @@ class Output:
 
 
 def _plain_lines() -> Callable[[Record], Iterable[str]]:
-    from unstuck_tui.render.plain import PlainLines
+    from unstuck_tui.render.printed.plain_output import PlainLines
 
     return PlainLines().lines

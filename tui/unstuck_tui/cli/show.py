@@ -11,7 +11,7 @@ from unstuck.errors import RecordDamaged, UsageError
 from unstuck.runs.looking import find_run, state_of
 from unstuck.runs.rows import show_rows
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.past import shown
+from unstuck_tui.render.printed.summaries import shown
 
 __all__ = ["command"]
 

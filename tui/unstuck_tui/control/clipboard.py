@@ -13,7 +13,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.dialogs.questions import Question
-from unstuck_tui.render.lines import event_line
+from unstuck_tui.render.printed.events import event_line
 
 __all__ = ["COPIED_NAME", "copy", "failure_text", "question_text", "record_text", "take_along"]
 

@@ -14,7 +14,7 @@ from unstuck_tui.control.takeover import ByHand
 from unstuck_tui.dialogs.deciding import deciding, outcome
 from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.dialogs.questions import Jump
-from unstuck_tui.render.words import named
+from unstuck_tui.render.labels import named
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.widgets.workers import start
 

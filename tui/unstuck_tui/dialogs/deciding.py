@@ -10,7 +10,7 @@ from unstuck.supervision.possible import RUNGS, why_not
 from unstuck.text import one_line
 from unstuck_tui.dialogs.questions import Jump, Option, Question, Takes
 from unstuck_tui.keys.actions import actions_of, keys_now, spoken
-from unstuck_tui.render.words import named, word_of
+from unstuck_tui.render.labels import named, word_of
 
 __all__ = ["deciding", "outcome"]
 

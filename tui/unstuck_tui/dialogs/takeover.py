@@ -17,7 +17,7 @@ from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
-from unstuck_tui.render.story import changes_lines
+from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField
 
 __all__ = ["WHY_LIMIT", "BackDialog", "Said"]

@@ -13,9 +13,9 @@ from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.record.usage import Usage
 from unstuck.text import one_line
 from unstuck_tui.render.format import clock, fit, flat, span
-from unstuck_tui.render.lines import broken
-from unstuck_tui.render.rows import Cell, time_left
-from unstuck_tui.render.words import GROUPS, Tone
+from unstuck_tui.render.labels import GROUPS, Tone
+from unstuck_tui.render.printed.events import broken
+from unstuck_tui.render.tasks.table import Cell, time_left
 
 __all__ = ["Attention", "asked_about", "attention_cells", "attentions", "ended_as", "header_line", "spent_of"]
 

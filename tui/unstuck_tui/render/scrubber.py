@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit
-from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["Track", "place_at", "scrubber_cells"]
 

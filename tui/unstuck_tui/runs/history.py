@@ -9,7 +9,7 @@ from typing import Any
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck_tui.render.words import ACTORS, ENDED, Tone, receipt_words, rung_label
+from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
 
 __all__ = ["History", "Moment", "Seen", "failure_key"]
 

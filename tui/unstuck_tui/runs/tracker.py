@@ -19,7 +19,7 @@ from unstuck.clock import Clock
 from unstuck.record.envelope import Record
 from unstuck.record.journal import read_records
 from unstuck.record.state import GateRow, State
-from unstuck_tui.render.words import group_of
+from unstuck_tui.render.labels import group_of
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.run_view import RunView
 

@@ -17,7 +17,7 @@ from unstuck_tui.control.takeover import Program
 from unstuck_tui.dialogs.questions import question_of
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward
-from unstuck_tui.render.rows import NARROW
+from unstuck_tui.render.tasks.table import NARROW
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.frame_timer import Pace

@@ -25,7 +25,7 @@ from unstuck_tui.render.recovery import (
     task_cells,
     title_of,
 )
-from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice

@@ -18,9 +18,7 @@ from unstuck.record.state import TaskRow
 from unstuck.text import admit
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import fit
-from unstuck_tui.render.ladder import ladder_lines
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.story import (
+from unstuck_tui.render.tasks.detail import (  # fmt: skip
     Line,
     changes_lines,
     failure_lines,
@@ -28,7 +26,9 @@ from unstuck_tui.render.story import (
     page_names,
     story_title,
     timeline_lines,
-)  # fmt: skip
+)
+from unstuck_tui.render.tasks.escalation import ladder_lines
+from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit, width_of, wrapped
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone
+from unstuck_tui.render.labels import Tone
+from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells", "would_lines"]
 

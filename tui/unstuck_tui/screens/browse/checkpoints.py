@@ -23,8 +23,8 @@ from unstuck_tui.render.browse.checkpoints import (
     diff_lines,
     plan_words,
 )
-from unstuck_tui.render.restoring import PLANNED
-from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.printed.restore import PLANNED
+from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.screens.browse.tab import Line, Tab, World
 
 __all__ = ["CheckpointsTab"]

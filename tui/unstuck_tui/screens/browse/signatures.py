@@ -22,7 +22,7 @@ from unstuck_tui.render.browse.signatures import (
     gates_about,
     ordered,
 )
-from unstuck_tui.render.rows import Cell
+from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.log.occurrences import Occurrences, Seen
 from unstuck_tui.screens.browse.tab import Line, Tab, World
 

@@ -13,8 +13,8 @@ from unstuck.record.usage import usage_of
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit, laid_out, span, time_of_day, wrapped
 from unstuck_tui.render.header import spent_of
-from unstuck_tui.render.rows import Cell, error_name
-from unstuck_tui.render.words import Tone, needs_person, rung_of, word_of
+from unstuck_tui.render.labels import Tone, needs_person, rung_of, word_of
+from unstuck_tui.render.tasks.table import Cell, error_name
 from unstuck_tui.runs.history import Moment, Seen
 
 __all__ = [

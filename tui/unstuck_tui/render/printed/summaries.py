@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
-from unstuck_tui.render.words import ACTORS
+from unstuck_tui.render.labels import ACTORS
 
 __all__ = ["FAILURES_HEAD", "failure_line", "load_words", "shown", "used_words"]
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.render.format import bar, clock, fit, span
-from unstuck_tui.render.words import Tone, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
+from unstuck_tui.render.labels import Tone, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
 
 __all__ = ["NARROW", "Cell", "Columns", "columns_for", "failure_of", "header_cells", "task_cells", "time_left"]
 

@@ -12,8 +12,8 @@ from itertools import islice
 
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.render.format import fit, width_of, wrapped
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone, glyph_of, needs_person, tone_of, word_of
+from unstuck_tui.render.labels import Tone, glyph_of, needs_person, tone_of, word_of
+from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["Graph", "Line", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
 

@@ -10,7 +10,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
-from unstuck_tui.render.words import ACTORS, receipt_words
+from unstuck_tui.render.labels import ACTORS, receipt_words
 
 __all__ = ["broken", "event_line", "lines_of", "no_room", "said_of", "summary"]
 

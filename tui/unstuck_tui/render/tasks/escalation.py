@@ -11,8 +11,8 @@ from unstuck.escalation.levels import Limits
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import fit, wrapped
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone, needs_person
+from unstuck_tui.render.labels import Tone, needs_person
+from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["ladder_lines"]
 
