@@ -11,7 +11,8 @@ from unstuck.contract import Gate, Task
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
 from unstuck_tui.notifications.notifier import Muted
-from unstuck_tui.render.header import attention_cells, attentions, header_line
+from unstuck_tui.render.attention import attention_cells, attentions
+from unstuck_tui.render.header import header_line
 
 COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
 

@@ -14,8 +14,9 @@ from unstuck.diagnosis.examine import diagnose
 from unstuck.escalation.climb import Climb
 from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
-from unstuck_tui.render.tasks.table import Cell, columns_for, header_cells, task_cells
+from unstuck_tui.render.tasks.table import columns_for, header_cells, task_cells
 
 LIMITS = {"retry": 3, "pivot": 3, "research": 2}
 NOW = 1_000.0

@@ -25,8 +25,7 @@ from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.takeover import BackDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day
-from unstuck_tui.render.header import asked_about
-from unstuck_tui.render.labels import ACTORS, named
+from unstuck_tui.render.labels import ACTORS, asked_about, named
 from unstuck_tui.runs.run_view import RunView, agents_at_work
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start

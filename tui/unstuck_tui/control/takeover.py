@@ -22,7 +22,7 @@ from unstuck.text import one_line
 from unstuck_tui.control.external_editor import command_for, editor, located, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.takeover import BackDialog
-from unstuck_tui.render.format import span
+from unstuck_tui.render.amounts import span
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver

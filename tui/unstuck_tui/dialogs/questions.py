@@ -16,7 +16,8 @@ from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
 from unstuck_tui.dialogs.listed import Listed
 from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
-from unstuck_tui.render.format import span, time_of_day
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import time_of_day
 
 __all__ = ["Jump", "Option", "Question", "Takes", "question_of", "to_answer"]
 

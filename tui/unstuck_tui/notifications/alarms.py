@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unstuck.record.state import GateRow, State
-from unstuck_tui.render.header import asked_about, ended_as
+from unstuck_tui.render.labels import asked_about, ended_as
 from unstuck_tui.render.printed.events import broken
 
 __all__ = ["GATHER_S", "HUSH_S", "PACE_S", "SETTLED_S", "Alarm", "Page", "Pager", "alarms_of", "run_over"]

@@ -1,22 +1,50 @@
-"""Every state as a glyph, a word and a tone, so that it is told without colour too. Pure."""
+"""States, failures and questions in words; a state as a glyph and a tone, too, to be told without colour. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unstuck.contract import Level
 from unstuck.escalation.climb import Climb
 from unstuck.record.state import State, TaskRow
 from unstuck.text import one_line
+from unstuck_tui.render.amounts import span
 
 if TYPE_CHECKING:
+    from unstuck.diagnosis.model import Diagnosis
     from unstuck.record.events import StopReceipt
 
 __all__ = [
-    "ACTORS", "ENDED", "GROUPS", "Tone", "glyph_of", "group_of", "is_held", "named", "needs_person", "receipt_words",
-    "rung_label", "rung_of", "tone_of", "word_of",
-]  # fmt: skip
+    "ACTORS",
+    "ENDED",
+    "GROUPS",
+    "Tone",
+    "asked_about",
+    "ended_as",
+    "failure_of",
+    "glyph_of",
+    "group_of",
+    "is_held",
+    "named",
+    "needs_person",
+    "question_words",
+    "receipt_words",
+    "rung_label",
+    "rung_of",
+    "tone_of",
+    "word_of",
+]
+
+_EXIT_REASONS = {
+    "succeeded": "every task succeeded",
+    "incomplete": "ended, not every task succeeded",
+    "needs_person": "parked: needs a person",
+    "halted": "halted",
+    "budget": "the budget is used up",
+    "interrupted": "stopped",
+}
+_LONGEST_ASKED = 160
 
 _NAMED = 6
 
@@ -157,3 +185,54 @@ def receipt_words(event: StopReceipt) -> str:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def ended_as(exit_reason: str) -> str:
+    """How a run came to its end, in words."""
+    return _EXIT_REASONS.get(exit_reason, exit_reason)
+
+
+def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
+    """What has come to pass, and why or what about; either may be empty."""
+    if kind == "stuck":
+        tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
+        return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
+    if kind == "timeout":
+        if context.get("clock") == "idle":
+            return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}", ""
+        return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
+    who = str(context.get("subagent") or "")
+    if kind == "loop_detected":
+        what = f"{who} goes round in circles".strip()
+        return what, str(context.get("problem") or context.get("error_signature") or "")
+    said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
+    return who, str(said or kind.replace("_", " "))
+
+
+def asked_about(kind: str, context: Mapping[str, Any]) -> str:
+    """What is asked, and why or what about, in one line."""
+    return one_line(": ".join(filter(None, question_words(kind, context))), _LONGEST_ASKED)
+
+
+def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:
+    attempts = context.get("attempts")
+    return [(str(key), int(value)) for key, value in attempts.items()] if isinstance(attempts, Mapping) else []
+
+
+def _counted(count: int, word: str) -> str:
+    word = word.replace("_", " ")
+    if count == 1:
+        word = {"retries": "retry"}.get(word, word.removesuffix("s"))
+    return f"{count} {word}"
+
+
+def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:
+    """A failure's type and its ``file:line`` as the table shows them; either may be empty."""
+    return error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
+
+
+def error_name(value: str) -> str:
+    """``TYPE_ERROR`` as people write it: ``TypeError``; empty where nothing is known."""
+    if value == "UNKNOWN":
+        return ""
+    return "HTTP error" if value == "HTTP_ERROR" else "".join(part.capitalize() for part in value.split("_"))

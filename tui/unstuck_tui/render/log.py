@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
-from unstuck_tui.render.format import fit, laid_out, pieces, time_of_day
+from unstuck_tui.render.format import Cell, fit, laid_out, pieces, time_of_day
 from unstuck_tui.render.labels import Tone
 from unstuck_tui.render.printed.events import said_of
-from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["record_cells", "record_lines", "title_cells"]
 

@@ -8,9 +8,9 @@ from rich.cells import cell_len
 
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
 from unstuck_tui.keys.actions import actions_of, spoken
-from unstuck_tui.render.format import fit, span, time_of_day, wrapped
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import Cell, fit, time_of_day, wrapped
 from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.tasks.table import Cell
 
 __all__ = [
     "WORDS",

@@ -10,8 +10,7 @@ from typing import Protocol
 from rich.cells import cell_len
 
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import fit
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell, fit
 
 __all__ = ["Track", "place_at", "scrubber_cells"]
 

@@ -10,10 +10,9 @@ from textual.app import ComposeResult
 
 from unstuck.text import one_line
 from unstuck_tui.keys.actions import Area, bindings_of
-from unstuck_tui.render.format import fit
+from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.labels import word_of
 from unstuck_tui.render.tasks.plan_graph import about_lines
-from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.graph_list import GraphList

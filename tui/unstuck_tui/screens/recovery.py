@@ -16,6 +16,7 @@ from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, Ta
 from unstuck.supervision.standstill import Standstill
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.recovery import (
     choice_lines,
     facts_lines,
@@ -25,7 +26,6 @@ from unstuck_tui.render.recovery import (
     task_cells,
     title_of,
 )
-from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.small import SmallNotice

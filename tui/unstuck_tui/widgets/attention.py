@@ -9,9 +9,8 @@ from textual import events
 from textual.message import Message
 
 from unstuck_tui.keys.actions import bindings_of
-from unstuck_tui.render.format import flat
-from unstuck_tui.render.header import Attention, attention_cells, attentions
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.attention import Attention, attention_cells, attentions
+from unstuck_tui.render.format import Cell, flat
 from unstuck_tui.runs.tracker import Tracker, seconds_of
 from unstuck_tui.widgets.lines import Lines
 

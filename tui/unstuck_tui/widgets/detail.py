@@ -17,9 +17,8 @@ from unstuck.errors import UnstuckError
 from unstuck.record.state import TaskRow
 from unstuck.text import admit
 from unstuck_tui.keys.actions import bindings_of
-from unstuck_tui.render.format import fit
-from unstuck_tui.render.tasks.detail import (  # fmt: skip
-    Line,
+from unstuck_tui.render.format import Cell, Line, fit
+from unstuck_tui.render.tasks.detail import (
     changes_lines,
     failure_lines,
     output_lines,
@@ -28,7 +27,6 @@ from unstuck_tui.render.tasks.detail import (  # fmt: skip
     timeline_lines,
 )
 from unstuck_tui.render.tasks.escalation import ladder_lines
-from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker

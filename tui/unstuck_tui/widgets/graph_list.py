@@ -9,9 +9,8 @@ from textual.message import Message
 
 from unstuck.record.state import State
 from unstuck_tui.keys.actions import bindings_of
-from unstuck_tui.render.format import width_of
-from unstuck_tui.render.tasks.plan_graph import Graph, Line, Standing, graph_cells, graph_of, standing_of
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell, Line, width_of
+from unstuck_tui.render.tasks.plan_graph import Graph, Standing, graph_cells, graph_of, standing_of
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["GraphList"]

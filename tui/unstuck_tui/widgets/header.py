@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.header import header_line
-from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.lines import Lines
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual import events
 
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.task_table import TaskTable
 

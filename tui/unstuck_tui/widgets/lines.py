@@ -12,8 +12,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from unstuck_tui.render.format import width_of
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.widgets.styles import TONES, cursor_colour, style_of
 
 __all__ = ["Lines"]

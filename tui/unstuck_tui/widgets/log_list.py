@@ -10,8 +10,8 @@ from textual.message import Message
 
 from unstuck.record.envelope import Record
 from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.log import record_cells
-from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.widgets.lines import Lines
 

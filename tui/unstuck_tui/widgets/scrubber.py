@@ -8,9 +8,8 @@ from textual import events
 from textual.message import Message
 
 from unstuck.clock import iso
-from unstuck_tui.render.format import time_of_day
+from unstuck_tui.render.format import Cell, time_of_day
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
-from unstuck_tui.render.tasks.table import Cell
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.widgets.lines import Lines
 

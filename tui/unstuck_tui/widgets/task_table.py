@@ -11,9 +11,9 @@ from textual.message import Message
 
 from unstuck.record.state import State
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.format import fit, flat
+from unstuck_tui.render.format import Cell, fit, flat
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
-from unstuck_tui.render.tasks.table import Cell, Columns, columns_for, header_cells, task_cells
+from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, task_cells
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 

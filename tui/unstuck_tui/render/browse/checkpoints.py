@@ -8,11 +8,10 @@ from typing import Any
 from unstuck.runs.sizes import sized
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import fit, time_of_day
+from unstuck_tui.render.format import Cell, fit, time_of_day
 from unstuck_tui.render.labels import Tone
 from unstuck_tui.render.printed.restore import plan_said, under_way_said
 from unstuck_tui.render.tasks.detail import changes_lines
-from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "comparing_lines", "coverage", "diff_lines", "plan_words"]
 

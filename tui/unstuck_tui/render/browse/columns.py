@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import fit, width_of, wrapped
+from unstuck_tui.render.format import Cell, fit, width_of, wrapped
 from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells", "would_lines"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["COLUMNS", "memory_about", "memory_cells", "said_in"]
 

@@ -11,11 +11,10 @@ from unstuck.runs.deletion.inventory import Inventory
 from unstuck.supervision.reconstruction import TaskRecovery, was_cut_off
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import fit
-from unstuck_tui.render.labels import Tone
+from unstuck_tui.render.format import Cell, fit
+from unstuck_tui.render.labels import Tone, error_name
 from unstuck_tui.render.printed.deletion import inventory_lines
 from unstuck_tui.render.recovery import facts_of
-from unstuck_tui.render.tasks.table import Cell, error_name
 
 __all__ = [
     "CUT_OFF", "RUNS", "CutOff", "cut_off_about", "cut_off_cells", "cut_off_in", "inventory_about", "run_cells",

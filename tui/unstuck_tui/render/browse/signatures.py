@@ -8,9 +8,8 @@ from typing import Any
 
 from unstuck.record.state import State
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import time_of_day
-from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.tasks.table import Cell, error_name
+from unstuck_tui.render.format import Cell, time_of_day
+from unstuck_tui.render.labels import Tone, error_name
 from unstuck_tui.runs.log.occurrences import Occurrence
 
 __all__ = ["COLUMNS", "Failure", "failure_about", "failure_cells", "gates_about", "ordered"]

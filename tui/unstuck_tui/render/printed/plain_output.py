@@ -14,8 +14,7 @@ from unstuck.record.envelope import Record
 from unstuck.record.fold import fold
 from unstuck.record.state import GateRow, State
 from unstuck.text import one_line
-from unstuck_tui.render.header import asked_about
-from unstuck_tui.render.labels import GROUPS, group_of
+from unstuck_tui.render.labels import GROUPS, asked_about, group_of
 from unstuck_tui.render.printed.events import lines_of
 
 __all__ = ["PlainLines", "in_words"]

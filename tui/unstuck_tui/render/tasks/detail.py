@@ -11,19 +11,16 @@ from unstuck.record.load import load_of
 from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import fit, laid_out, span, time_of_day, wrapped
-from unstuck_tui.render.header import spent_of
-from unstuck_tui.render.labels import Tone, needs_person, rung_of, word_of
-from unstuck_tui.render.tasks.table import Cell, error_name
+from unstuck_tui.render.amounts import span, spent_of
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, time_of_day, wrapped
+from unstuck_tui.render.labels import Tone, error_name, needs_person, rung_of, word_of
 from unstuck_tui.runs.history import Moment, Seen
 
 __all__ = [
-    "Line", "changes_lines", "failure_lines", "output_lines", "page_names", "story_title", "timeline_lines",
+    "changes_lines", "failure_lines", "output_lines", "page_names", "story_title", "timeline_lines",
 ]  # fmt: skip
 
 _STEP = 'UNSTUCK {"step"'
-
-Line = tuple[Cell, ...]
 
 _SET_IN = "  "
 _LABEL = 13

@@ -10,13 +10,10 @@ from unstuck.escalation.forecast import Step, forecast
 from unstuck.escalation.levels import Limits
 from unstuck.record.state import State, TaskRow
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import fit, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, wrapped
 from unstuck_tui.render.labels import Tone, needs_person
-from unstuck_tui.render.tasks.table import Cell
 
 __all__ = ["ladder_lines"]
-
-Line = tuple[Cell, ...]
 
 _NAME = 10
 _LABEL = 13

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.render.format import fit, width_of, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
 from unstuck_tui.render.labels import Tone, glyph_of, needs_person, tone_of, word_of
-from unstuck_tui.render.tasks.table import Cell
 
-__all__ = ["Graph", "Line", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
+__all__ = ["Graph", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
 
-Line = tuple[Cell, ...]
-"""One line of the graph, or about one of its tasks."""
 _DEEPEST = 10
 _STATE = 12
 _LABEL = 10

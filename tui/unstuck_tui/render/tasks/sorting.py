@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.render.labels import needs_person, word_of
-from unstuck_tui.render.tasks.table import failure_of, time_left
+from unstuck_tui.render.labels import failure_of, needs_person, word_of
+from unstuck_tui.render.tasks.table import time_left
 
 __all__ = ["Sorting", "arranged", "next_sorting"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 
-from unstuck.diagnosis.model import Diagnosis
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.render.format import bar, clock, fit, span
-from unstuck_tui.render.labels import Tone, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import Cell, bar, clock, fit
+from unstuck_tui.render.labels import Tone, failure_of, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
 
-__all__ = ["NARROW", "Cell", "Columns", "columns_for", "failure_of", "header_cells", "task_cells", "time_left"]
+__all__ = ["NARROW", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
 
 NARROW = 84
 _WIDE = 150
@@ -19,14 +19,6 @@ _BAR = 10
 _PLACE = 12
 _SHORT, _LONG = 7, 40
 _STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 15, 8, 6
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A piece of a line, exactly as wide as its text."""
-
-    text: str
-    tone: Tone = "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +172,3 @@ def _failure(state: State, row: TaskRow, width: int) -> str:
         return name
     # Of a place that is too long the end says more: the file and its line.
     return f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip()
-
-
-def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:
-    """A failure's type and its ``file:line`` as the table shows them; either may be empty."""
-    return error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
-
-
-def error_name(value: str) -> str:
-    """``TYPE_ERROR`` as people write it: ``TypeError``; empty where nothing is known."""
-    if value == "UNKNOWN":
-        return ""
-    return "HTTP error" if value == "HTTP_ERROR" else "".join(part.capitalize() for part in value.split("_"))

@@ -23,9 +23,9 @@ from unstuck_tui.render.browse.checkpoints import (
     diff_lines,
     plan_words,
 )
+from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.printed.restore import PLANNED
-from unstuck_tui.render.tasks.table import Cell
-from unstuck_tui.screens.browse.tab import Line, Tab, World
+from unstuck_tui.screens.browse.tab import Tab, World
 
 __all__ = ["CheckpointsTab"]
 

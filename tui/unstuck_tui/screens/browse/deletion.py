@@ -15,9 +15,9 @@ from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import field_lines
 from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
+from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
-from unstuck_tui.render.tasks.table import Cell
-from unstuck_tui.screens.browse.tab import Line, Tab, World, beside
+from unstuck_tui.screens.browse.tab import Tab, World, beside
 
 __all__ = ["DeletionTab"]
 

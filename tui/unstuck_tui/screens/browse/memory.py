@@ -10,8 +10,8 @@ from unstuck.clock import SystemClock
 from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
 from unstuck.text import one_line
 from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, said_in
-from unstuck_tui.render.tasks.table import Cell
-from unstuck_tui.screens.browse.tab import Line, Tab
+from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.screens.browse.tab import Tab
 
 __all__ = ["MemoryTab"]
 

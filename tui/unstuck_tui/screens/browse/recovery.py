@@ -12,8 +12,8 @@ from unstuck.runs.recovering import what_is_left
 from unstuck.supervision.reconstruction import TaskRecovery
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_cells, cut_off_in
-from unstuck_tui.render.tasks.table import Cell
-from unstuck_tui.screens.browse.tab import Line, Tab, World, beside
+from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.screens.browse.tab import Tab, World, beside
 
 __all__ = ["RecoveryTab"]
 

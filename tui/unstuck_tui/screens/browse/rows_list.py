@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 
 from unstuck_tui.keys.actions import bindings_of
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell
 from unstuck_tui.screens.browse.tab import Tab
 from unstuck_tui.widgets.lines import Lines
 

@@ -19,8 +19,7 @@ from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines
-from unstuck_tui.render.format import width_of
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
 from unstuck_tui.screens.browse.deletion import DeletionTab

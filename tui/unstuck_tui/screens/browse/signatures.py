@@ -22,9 +22,9 @@ from unstuck_tui.render.browse.signatures import (
     gates_about,
     ordered,
 )
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.log.occurrences import Occurrences, Seen
-from unstuck_tui.screens.browse.tab import Line, Tab, World
+from unstuck_tui.screens.browse.tab import Tab, World
 
 __all__ = ["SignaturesTab", "listed"]
 

@@ -15,12 +15,11 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.columns import Column, heading_cells
-from unstuck_tui.render.tasks.table import Cell
+from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.run_view import RunView
 
-__all__ = ["Line", "Shows", "Tab", "World", "beside"]
+__all__ = ["Shows", "Tab", "World", "beside"]
 
-Line = tuple[Cell, ...]
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
