@@ -4,45 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
+from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry
 
-__all__ = ["History", "Moment", "Seen", "failure_key"]
+__all__ = ["History", "failure_key"]
 
 KEPT = 80
 UNREAD = 8
 """Records of a task that are kept as they came."""
 _TEXT = 300
-
-
-@dataclass(slots=True)
-class Moment:
-    """One line of a task's timeline. ``seconds`` is None while it lasts; ``started`` is monotonic."""
-
-    time: str
-    label: str
-    glyph: str = ""
-    tone: Tone = "plain"
-    text: str = ""
-    started: float = 0.0
-    attempt: str = ""
-    identity: str = ""
-    seconds: float | None = None
-    live: bool = False
-
-
-@dataclass(slots=True)
-class Seen:
-    """How often a failure has come, in which tasks, and when first and last (ISO 8601)."""
-
-    first: str
-    last: str
-    count: int = 0
-    tasks: set[str] = field(default_factory=set)
 
 
 def failure_key(context_hash: str, subject: str) -> str:
@@ -54,13 +29,13 @@ class History:
     """The timelines of all tasks, and every failure by its identity."""
 
     def __init__(self) -> None:
-        self._moments: dict[str, list[Moment]] = {}
+        self._moments: dict[str, list[TimelineEntry]] = {}
         self._unread: dict[str, list[Record]] = {}
         self._labels: dict[str, str] = {}
         self._spent: dict[str, float] = {}
-        self.failures: dict[str, Seen] = {}
+        self.failures: dict[str, FailureCount] = {}
 
-    def of(self, task: str) -> tuple[Moment, ...]:
+    def of(self, task: str) -> tuple[TimelineEntry, ...]:
         """The timeline of ``task``, oldest first."""
         self._read(task)
         return tuple(self._moments.get(task, ()))
@@ -109,7 +84,7 @@ class History:
         for task, moments in before._moments.items():
             self._moments[task] = [*moments, *self._moments.get(task, ())][-KEPT:]
         for identity, old in before.failures.items():
-            new = self.failures.setdefault(identity, Seen(old.first, old.last))
+            new = self.failures.setdefault(identity, FailureCount(old.first, old.last))
             new.first = old.first
             new.count += old.count
             new.tasks |= old.tasks
@@ -123,21 +98,21 @@ class History:
     def _count_failure(self, record: Record, event: e.CheckFinished) -> None:
         identity = _identity(event)
         if identity:
-            seen = self.failures.setdefault(identity, Seen(record.time, record.time))
+            seen = self.failures.setdefault(identity, FailureCount(record.time, record.time))
             seen.count += 1
             seen.last = record.time
             seen.tasks.add(record.task)
 
     # --- what the records say ----------------------------------------------------------------------------------------
 
-    def _add(self, record: Record, label: str, glyph: str, tone: Tone, text: str = "", **fields: Any) -> Moment:
-        moment = Moment(record.time, label, glyph, tone, text[:_TEXT], record.mono, **fields)
+    def _add(self, record: Record, label: str, glyph: str, tone: Tone, text: str = "", **fields: Any) -> TimelineEntry:
+        moment = TimelineEntry(record.time, label, glyph, tone, text[:_TEXT], record.mono, **fields)
         moments = self._moments.setdefault(record.task, [])
         moments.append(moment)
         del moments[:-KEPT]
         return moment
 
-    def _attempt(self, record: Record) -> Moment | None:
+    def _attempt(self, record: Record) -> TimelineEntry | None:
         """The moment of the attempt that ``record`` is about, or of the task's last one."""
         for moment in reversed(self._moments.get(record.task, ())):
             if moment.attempt and record.attempt in ("", moment.attempt):
@@ -188,7 +163,7 @@ class History:
         moment.glyph, moment.text = glyph, _joined(said, moment.text)
         moment.tone = "good" if tone == "good" else "bad" if tone == "bad" else "wait"
 
-    def _failed(self, record: Record, event: e.CheckFinished, moment: Moment | None) -> str:
+    def _failed(self, record: Record, event: e.CheckFinished, moment: TimelineEntry | None) -> str:
         identity = _identity(event)
         if not event.diagnosis:
             return "failed"

@@ -10,9 +10,8 @@ from unstuck.record.state import State
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, time_of_day
 from unstuck_tui.render.labels import Tone, error_name
-from unstuck_tui.runs.log.occurrences import Occurrence
 
-__all__ = ["COLUMNS", "Failure", "failure_about", "failure_cells", "gates_about", "ordered"]
+__all__ = ["COLUMNS", "Failure", "Occurrence", "failure_about", "failure_cells", "gates_about", "ordered"]
 
 COLUMNS = (
     Column("SEEN", 4, right=True),
@@ -27,6 +26,16 @@ COLUMNS = (
 SPARK = 12
 _SHOWN = 50
 _NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One of them: the number of its record, its time (ISO 8601), its task and its attempt."""
+
+    seq: int
+    time: str
+    task: str
+    attempt: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
@@ -13,12 +14,24 @@ from unstuck.record.usage import usage_of
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.amounts import span, spent_of
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, time_of_day, wrapped
-from unstuck_tui.render.labels import Tone, error_name, needs_person, rung_of, word_of
-from unstuck_tui.runs.history import Moment, Seen
+from unstuck_tui.render.labels import (
+    Tone,
+    error_name,
+    needs_person,
+    rung_of,
+    word_of,
+)
 
 __all__ = [
-    "changes_lines", "failure_lines", "output_lines", "page_names", "story_title", "timeline_lines",
-]  # fmt: skip
+    "FailureCount",
+    "TimelineEntry",
+    "changes_lines",
+    "failure_lines",
+    "output_lines",
+    "page_names",
+    "story_title",
+    "timeline_lines",
+]
 
 _STEP = 'UNSTUCK {"step"'
 
@@ -29,6 +42,32 @@ _NAME = 10
 _INSIGHTS = 3
 _DIFF_LINES = 5_000
 _CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
+
+
+@dataclass(slots=True)
+class TimelineEntry:
+    """One line of a task's timeline. ``seconds`` is None while it lasts; ``started`` is monotonic."""
+
+    time: str
+    label: str
+    glyph: str = ""
+    tone: Tone = "plain"
+    text: str = ""
+    started: float = 0.0
+    attempt: str = ""
+    identity: str = ""
+    seconds: float | None = None
+    live: bool = False
+
+
+@dataclass(slots=True)
+class FailureCount:
+    """How often a failure has come, in which tasks, and when first and last (ISO 8601)."""
+
+    first: str
+    last: str
+    count: int = 0
+    tasks: set[str] = field(default_factory=set)
 
 
 def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
@@ -77,12 +116,12 @@ def _tone_of(line: str) -> Tone:
     return "good" if line.startswith("+") else "bad" if line.startswith("-") else "plain"
 
 
-def timeline_lines(moments: Iterable[Moment], *, now: float, width: int) -> list[Line]:
+def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:
     """What was tried, one line each: when, on which rung, what came of it and how long it took."""
     return [_moment(moment, now, width) for moment in moments] or [(Cell(" not begun yet", "quiet"),)]
 
 
-def _moment(moment: Moment, now: float, width: int) -> Line:
+def _moment(moment: TimelineEntry, now: float, width: int) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
     time = f" {time_of_day(moment.time)}  "
     label = f"{fit(moment.label, _LABEL)} "
@@ -98,7 +137,7 @@ def _moment(moment: Moment, now: float, width: int) -> Line:
     )
 
 
-def failure_lines(state: State, row: TaskRow, seen: Seen | None, *, width: int) -> list[Line]:
+def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, width: int) -> list[Line]:
     """The open question, the last failure with where and how often it came, and where the files are safe."""
     lines: list[Line] = []
     if needs_person(state, row):

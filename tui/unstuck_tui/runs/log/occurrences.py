@@ -14,10 +14,11 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.load import seconds_of
 from unstuck.record.reader import Wanted
+from unstuck_tui.render.browse.signatures import Occurrence
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query
 
-__all__ = ["Occurrence", "Occurrences", "Seen"]
+__all__ = ["FailureTimes", "Occurrences"]
 
 _KEPT = 200
 _TIMES = 20_000
@@ -26,18 +27,8 @@ _CHECKS = Query(Wanted(types=frozenset({"check_finished"})))
 _STEPS = Query(Wanted(types=frozenset({"step_recorded"})), (re.compile(rb'"kind":"failure"'),))
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """One of them: the number of its record, its time (ISO 8601), its task and its attempt."""
-
-    seq: int
-    time: str
-    task: str
-    attempt: str
-
-
 @dataclass(slots=True)
-class Seen:
+class FailureTimes:
     """All of one failure: their ``times`` in seconds since 1970, the ``last`` 200 of them, and what it looks like."""
 
     times: array[float] = field(default_factory=lambda: array("d"))
@@ -51,14 +42,14 @@ class Occurrences:
     def __init__(self, path: Path) -> None:
         self._lines = LogLines(path)
         self._searched = 0
-        self.found: dict[str, Seen] = {}
+        self.found: dict[str, FailureTimes] = {}
 
     @property
     def is_whole(self) -> bool:
         """Whether all lines that were there have been looked at."""
         return self._searched >= len(self._lines)
 
-    def look(self, most: int = _PIECE) -> dict[str, Seen]:
+    def look(self, most: int = _PIECE) -> dict[str, FailureTimes]:
         """What there is in at most so many lines more. Raises OSError."""
         self._lines.grow()
         begin = min(self._searched, len(self._lines))
@@ -76,7 +67,7 @@ class Occurrences:
         moment = seconds_of(record.time)
         if not identity or moment is None:
             return
-        seen = self.found.setdefault(identity, Seen())
+        seen = self.found.setdefault(identity, FailureTimes())
         seen.signature = signature or seen.signature
         seen.last.append(Occurrence(record.seq, record.time, record.task, record.attempt))
         if len(seen.times) < _TIMES:

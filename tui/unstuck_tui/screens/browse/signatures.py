@@ -23,7 +23,7 @@ from unstuck_tui.render.browse.signatures import (
     ordered,
 )
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.runs.log.occurrences import Occurrences, Seen
+from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
 from unstuck_tui.screens.browse.tab import Tab, World
 
 __all__ = ["SignaturesTab", "listed"]
@@ -104,7 +104,7 @@ def _agents(state: State) -> dict[str, str]:
 
 def listed(
     rows: Sequence[Mapping[str, Any]],
-    found: Mapping[str, Seen],
+    found: Mapping[str, FailureTimes],
     agents: Mapping[str, str],
     begin: float,
     end: float,
@@ -123,7 +123,7 @@ def listed(
         members.setdefault(speaker, []).append(identity)
     failures = []
     for identity, row in zip(identities, rows, strict=True):
-        seen, tasks = found.get(identity, Seen()), row["tasks"]
+        seen, tasks = found.get(identity, FailureTimes()), row["tasks"]
         failures.append(
             Failure(
                 row=row,
