@@ -11,7 +11,8 @@ from unstuck import Answer, AnswerRefused, Gate, Task, admit
 from unstuck.record.state import GateRow, State, TaskRow
 from unstuck.supervision.gates import CHOICES, SURVIVOR_CHOICES
 from unstuck_tui.asking import TYPING_S, Asking, next_to_answer
-from unstuck_tui.dialogs.questions import Option, Question, question_of, to_answer
+from unstuck_tui.dialogs.gate_questions import question_of
+from unstuck_tui.dialogs.questions import Option, Question, to_answer
 from unstuck_tui.keys.actions import ACTIONS
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 10_000

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
-from unstuck_tui.dialogs.deciding import outcome
+from unstuck_tui.dialogs.batch_questions import outcome
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import GateDialog
 from unstuck_tui.widgets.task_table import TaskTable

@@ -10,10 +10,9 @@ from textual.app import App
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
 from unstuck_tui.control.question_controller import Asker
-from unstuck_tui.control.takeover import ByHand
-from unstuck_tui.dialogs.deciding import deciding, outcome
+from unstuck_tui.dialogs.batch_questions import deciding, outcome
 from unstuck_tui.dialogs.question_dialog import GateDialog
-from unstuck_tui.dialogs.questions import Jump
+from unstuck_tui.dialogs.questions import ByHand, Jump
 from unstuck_tui.render.labels import named
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.widgets.workers import start

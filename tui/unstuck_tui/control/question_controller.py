@@ -15,13 +15,14 @@ from unstuck.record.state import GateRow
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
 from unstuck_tui.asking import Asking, next_to_answer
-from unstuck_tui.control.takeover import ByHand, Hands, Program
+from unstuck_tui.control.takeover import Hands
+from unstuck_tui.dialogs.batch_questions import shared_question
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, keep, stranded
+from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.question_dialog import GateDialog
-from unstuck_tui.dialogs.questions import Jump, question_of
+from unstuck_tui.dialogs.questions import ByHand, Jump, Program
 from unstuck_tui.dialogs.quit import LeavingDialog
-from unstuck_tui.dialogs.shared import shared_question
 from unstuck_tui.dialogs.takeover import BackDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day

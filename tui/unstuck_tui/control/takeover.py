@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from textual.app import App
 
@@ -21,23 +20,16 @@ from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.control.external_editor import command_for, editor, located, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
+from unstuck_tui.dialogs.questions import Program
 from unstuck_tui.dialogs.takeover import BackDialog
 from unstuck_tui.render.amounts import span
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
 
-__all__ = ["ByHand", "Hands", "Program"]
+__all__ = ["Hands"]
 
-Program = Literal["shell", "editor"]
 _NAMED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class ByHand:
-    """Somebody would rather do it than write it, in this program."""
-
-    program: Program
 
 
 class Hands:

@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
 from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.dialogs.questions import Listed
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.widgets.inputs import LineField
 

@@ -13,11 +13,9 @@ from textual.widgets import Input, Static, TextArea
 from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
-from unstuck_tui.control.clipboard import question_text
-from unstuck_tui.control.takeover import ByHand, Program
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.dialogs.questions import Jump, Option, Question, to_answer
+from unstuck_tui.dialogs.questions import ByHand, Jump, Option, Program, Question, question_text, to_answer
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.widgets.inputs import LineField, LinesField
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.record.state import State
 from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.dialogs.questions import Listed
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.runs.run_view import agents_at_work
 

@@ -15,7 +15,7 @@ from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.dialogs.listed import Listed
+from unstuck_tui.dialogs.questions import Listed
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField

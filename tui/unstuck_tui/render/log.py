@@ -9,9 +9,9 @@ from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.format import Cell, fit, laid_out, pieces, time_of_day
 from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.printed.events import said_of
+from unstuck_tui.render.printed.events import event_line, said_of
 
-__all__ = ["record_cells", "record_lines", "title_cells"]
+__all__ = ["record_cells", "record_lines", "record_text", "title_cells"]
 
 _TASK = 16
 _EVENT = 22
@@ -100,3 +100,8 @@ def title_cells(
     if problem:
         return Cell(fit(said, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")
     return (Cell(fit(said, width)),)
+
+
+def record_text(record: Record) -> str:
+    """One record in a line for people, and whole."""
+    return f"{event_line(record)}\n{json.dumps(record.as_dict(), indent=2, ensure_ascii=False)}"

@@ -10,13 +10,14 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck_tui.control.clipboard import copy, failure_text, question_text
+from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Stepping
 from unstuck_tui.control.question_controller import Asker
-from unstuck_tui.control.takeover import Program
-from unstuck_tui.dialogs.questions import question_of
+from unstuck_tui.dialogs.gate_questions import question_of
+from unstuck_tui.dialogs.questions import Program, question_text
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Outward
+from unstuck_tui.render.tasks.detail import failure_text
 from unstuck_tui.render.tasks.table import NARROW
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker

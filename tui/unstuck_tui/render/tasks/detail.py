@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.record.load import load_of
 from unstuck.record.state import State, TaskRow
 from unstuck.record.usage import usage_of
@@ -27,6 +28,7 @@ __all__ = [
     "TimelineEntry",
     "changes_lines",
     "failure_lines",
+    "failure_text",
     "output_lines",
     "page_names",
     "story_title",
@@ -207,3 +209,8 @@ def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
+
+
+def failure_text(diagnosis: Diagnosis) -> str:
+    """Where it failed and what was said there, a line each."""
+    return "\n".join(filter(None, (diagnosis.signature.location, diagnosis.headline)))
