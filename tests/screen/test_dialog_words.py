@@ -10,7 +10,7 @@ import pytest
 from unstuck import Answer, AnswerRefused, Gate, Task, admit
 from unstuck.record.state import GateRow, State, TaskRow
 from unstuck.supervision.gates import CHOICES, SURVIVOR_CHOICES
-from unstuck_tui.asking import TYPING_S, Asking, next_to_answer
+from unstuck_tui.control.question_controller import TYPING_S, Asking, next_to_answer
 from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.questions import Option, Question, to_answer
 from unstuck_tui.keys.actions import ACTIONS

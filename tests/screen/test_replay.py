@@ -18,8 +18,7 @@ from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.screens.help import HelpScreen
-from unstuck_tui.screens.replay import ReplayScreen
-from unstuck_tui.widgets.scrubber import Scrubber
+from unstuck_tui.screens.replay import ReplayScreen, Scrubber
 
 
 class Player:

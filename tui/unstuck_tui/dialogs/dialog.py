@@ -21,8 +21,7 @@ from textual.widgets.option_list import Option as Line
 from unstuck.clock import Clock
 from unstuck_tui.dialogs.questions import Listed
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.widgets.minimum_size import FittingScreen
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
 
 __all__ = ["QUIET_S", "Choices", "Dialog"]

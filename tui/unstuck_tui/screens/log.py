@@ -23,8 +23,7 @@ from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.log_list import LogList
-from unstuck_tui.widgets.minimum_size import FittingScreen
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["LogScreen"]
 

@@ -25,12 +25,10 @@ from unstuck_tui.screens.frame_timer import Pace
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, Page
 from unstuck_tui.widgets.header import RunHeader
-from unstuck_tui.widgets.heading import Heading
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.minimum_size import FittingScreen
-from unstuck_tui.widgets.small import SmallNotice
-from unstuck_tui.widgets.task_table import TaskTable
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.task_table import Heading, TaskTable
 from unstuck_tui.widgets.workers import start
 
 __all__ = ["MainScreen"]

@@ -27,8 +27,7 @@ from unstuck_tui.render.recovery import (
     title_of,
 )
 from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.widgets.minimum_size import FittingScreen
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["RecoveryScreen"]
 

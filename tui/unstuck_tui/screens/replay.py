@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
+from textual.message import Message
 from textual.widgets import Input
 
+from unstuck.clock import iso
 from unstuck.errors import RecordError
 from unstuck_tui.control.question_controller import Asker
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.notifications.notifier import Outward
+from unstuck_tui.render.format import Cell, time_of_day
+from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import last_of, next_of
 from unstuck_tui.runs.replay.player import Player
 from unstuck_tui.runs.replay.replayed_run import PastRun
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.widgets.scrubber import Scrubber
+from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["ReplayScreen"]
+__all__ = ["ReplayScreen", "Scrubber"]
 
 _FRAME_S = 0.2
+_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
 _NAMES = {"failures": "failure", "gates": "question"}
+
+
+class Scrubber(Lines):
+    """One line. ``speed`` is how many seconds of then pass in one of now."""
+
+    DEFAULT_CSS = """
+    Scrubber { height: 1; background: $panel; overflow: hidden; }
+    """
+
+    class Pointed(Message):
+        """Somebody has clicked on a moment: record ``seq``."""
+
+        def __init__(self, seq: int) -> None:
+            self.seq = seq
+            super().__init__()
+
+    def __init__(self, run: PastRun, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._run = run
+        self._begin = self._width = 0
+        self.speed = 1
+        self.plays = False
+
+    def line_total(self) -> int:
+        return 1
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        run = self._run
+        time = time_of_day(iso(run.clock.now()), seconds=True)
+        cells, self._begin, self._width = scrubber_cells(
+            run.index, run.seq, time=time, speed=self.speed, plays=self.plays, width=width
+        )
+        return cells
+
+    def on_click(self, event: events.Click) -> None:
+        share = place_at(event.x, self._begin, self._width)
+        if share is not None:
+            self.post_message(self.Pointed(self._run.index.at(share)))
 
 
 class ReplayScreen(MainScreen, inherit_bindings=False):
@@ -164,6 +208,3 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     def _pointed_at(self, event: Scrubber.Pointed) -> None:
         self._set_playing(False)
         self._go_to(event.seq)
-
-
-_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual import events
+from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
+from textual.widgets import Static
 
 from unstuck_tui.runs.run_view import meanwhile
-from unstuck_tui.widgets.small import SmallNotice
 
-__all__ = ["MINIMUM", "FittingScreen", "SteadyScreen", "is_below"]
+__all__ = ["MINIMUM", "FittingScreen", "SmallNotice", "SteadyScreen", "is_below"]
 
 MINIMUM = Size(60, 16)
 
@@ -21,6 +22,26 @@ MINIMUM = Size(60, 16)
 def is_below(size: Size, least: Size = MINIMUM) -> bool:
     """Whether ``size`` is too narrow or too low."""
     return size.width < least.width or size.height < least.height
+
+
+class SmallNotice(Static):
+    """Says which size there is, which is needed, and what the run does meanwhile."""
+
+    DEFAULT_CSS = """
+    SmallNotice { width: 100%; height: 100%; content-align: center middle; text-align: center; display: none; }
+    """
+
+    _told = ""
+
+    def tell(self, size: Size, needed: Size, meanwhile: str) -> None:
+        """Name both sizes; ``meanwhile`` is a sentence. Told the same again, nothing is drawn."""
+        told = (
+            f"This terminal has {size.width}x{size.height} cells.\n"
+            f"unstuck needs {needed.width}x{needed.height}.\n{meanwhile}"
+        )
+        if told != self._told:
+            self._told = told
+            self.update(Content(told))
 
 
 class SteadyScreen(Screen[ScreenResultType]):

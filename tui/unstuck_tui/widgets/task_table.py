@@ -17,7 +17,7 @@ from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, t
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 
-__all__ = ["TaskTable"]
+__all__ = ["Heading", "TaskTable"]
 
 _NAME_LIMIT = 100
 
@@ -235,3 +235,24 @@ class TaskTable(Lines, can_focus=True):
             self._move_to(self._order[place])
             if event.chain > 1:
                 await self.run_action("screen.open")
+
+
+class Heading(Lines):
+    """One line: the names of the columns, the order, and what is hidden by the filter."""
+
+    DEFAULT_CSS = """
+    Heading { height: 1; background: $boost; overflow: hidden; }
+    """
+
+    def __init__(self, table: TaskTable, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._table = table
+
+    def line_total(self) -> int:
+        return 1
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return self._table.heading(width)
+
+    def on_click(self, event: events.Click) -> None:
+        self._table.action_sort()

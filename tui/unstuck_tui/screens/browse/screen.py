@@ -31,8 +31,7 @@ from unstuck_tui.screens.browse.tab import Tab, World
 from unstuck_tui.widgets.detail import Page
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.widgets.minimum_size import FittingScreen
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["BrowseScreen"]
 
