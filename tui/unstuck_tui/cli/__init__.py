@@ -90,7 +90,7 @@ def main() -> None:
 
             show_as(f"unstuck {sys.argv[1]}")
         if len(sys.argv) == 1:
-            from unstuck_tui.cli.bare import begin
+            from unstuck_tui.cli.default import begin
 
             if (code := begin()) is not None:
                 sys.exit(code)

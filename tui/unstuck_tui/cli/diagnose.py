@@ -17,8 +17,8 @@ from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
 from unstuck.text import one_line
-from unstuck_tui.cli.bounded import Ends, ends_of
 from unstuck_tui.cli.common import complain, echo, print_json
+from unstuck_tui.cli.input_ends import Ends, ends_of
 
 __all__ = ["command"]
 

@@ -31,7 +31,7 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
     place = here(project)
     run = find_run(place, run)
     if recovery:
-        from unstuck_tui.cli.recovery import show_recovery
+        from unstuck_tui.cli.recovery_report import show_recovery
 
         show_recovery(place, run, check=check, evaluate=evaluate, as_json=as_json)
         return

@@ -17,8 +17,8 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.ending import RunResult, result_of
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import locate
+from unstuck_tui.cli.attached import second_screen
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
-from unstuck_tui.cli.following import second_screen
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
