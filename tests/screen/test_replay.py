@@ -194,9 +194,9 @@ async def test_the_line_takes_the_mouse(past_log: Path) -> None:
     async with replaying(past_log) as player:
         scrubber = player.screen.query_one(Scrubber)
         assert player.text  # drawn, it knows where its strip is
-        await player.pilot.click(scrubber, offset=(scrubber._begin + scrubber._width - 1, 0))
+        await player.pilot.click(scrubber, offset=(scrubber._begin + scrubber._bar_width - 1, 0))
         await player.settled()
-        assert player.run.seq >= player.run.index.at((scrubber._width - 1) / scrubber._width)
+        assert player.run.seq >= player.run.index.at((scrubber._bar_width - 1) / scrubber._bar_width)
         await player.pilot.press(key_of("app.quit"))
         await player.pilot.pause()
         assert player.app._exit

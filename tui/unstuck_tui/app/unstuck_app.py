@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from textual import events, on
-from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
@@ -26,15 +25,14 @@ from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
+from unstuck_tui.textual_internals import SteadyApp, driver_of
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.minimum_size import is_below
 from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from textual.command import Provider
     from textual.message_pump import MessagePump
-    from textual.screen import Screen
 
     from unstuck.supervision.standstill import Standstill
 
@@ -51,11 +49,8 @@ def _commands() -> type[Provider]:
     return ActionCommands
 
 
-class UnstuckApp(App[None], inherit_bindings=False):
-    """Shows one run. The core does not know that it is there; when it dies, the run goes on without a screen.
-
-    What breaks it is its ``failure``, to be told in a line: a terminal is no place for a page of locals.
-    """
+class UnstuckApp(SteadyApp, inherit_bindings=False):
+    """Shows one run. The core does not know that it is there; when it dies, the run goes on without a screen."""
 
     # A screen's own way back comes before, wherever there is one.
     BINDINGS = [*bindings_of("app"), Binding("escape", "clear", show=False)]  # noqa: RUF012
@@ -66,8 +61,6 @@ class UnstuckApp(App[None], inherit_bindings=False):
 
     def __init__(self, view: RunView, settings: ScreenSettings | None = None) -> None:
         super().__init__()
-        self.failure: Exception | None = None
-        self._has_dropped = False
         self.view = view
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
@@ -96,26 +89,6 @@ class UnstuckApp(App[None], inherit_bindings=False):
     def is_lent(self) -> bool:
         """Whether another program has the terminal."""
         return self.asker.hands.is_out
-
-    def _handle_exception(self, error: Exception) -> None:
-        self.failure = self.failure or error
-        super()._handle_exception(error)
-
-    def _print_error_renderables(self) -> None:
-        self._exit_renderables.clear()
-
-    @contextmanager
-    def batch_update(self) -> Iterator[None]:
-        """Change many widgets at once; what was to be drawn meanwhile, which Textual drops for good, is drawn then."""
-        with super().batch_update():
-            yield
-        if self._has_dropped and not self._batch_count:
-            self._has_dropped = False
-            self.refresh()
-
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        self._has_dropped = self._has_dropped or (renderable is not None and self._batch_count > 0)
-        super()._display(screen, renderable)
 
     async def _recover(self, standstill: Standstill) -> None:
         """Let the person decide what becomes of a run that was cut off; whoever does not is asked again next time."""
@@ -219,22 +192,24 @@ class UnstuckApp(App[None], inherit_bindings=False):
         self.theme = self._themes[(now + 1) % len(self._themes)]
 
     def copy_to_clipboard(self, text: str) -> None:
-        self._clipboard = text
+        self.keep_copied(text)
         self.write(clipboard(text, in_tmux=bool(os.environ.get("TMUX"))))
 
     # --- what reaches a person who looks elsewhere -------------------------------------------------------------------
 
     def write(self, sequence: str) -> None:
         """Send ``sequence`` to the terminal, also while another program has it."""
-        if isinstance(self._driver, TerminalDriver):
-            self._driver.pass_on(sequence)
-        elif self._driver is not None:
-            self._driver.write(sequence)
+        driver = driver_of(self)
+        if isinstance(driver, TerminalDriver):
+            driver.pass_on(sequence)
+        elif driver is not None:
+            driver.write(sequence)
 
     def retitle(self, text: str) -> None:
         """Let the terminal's title be ``text`` until the screen is left; empty: its own."""
-        if isinstance(self._driver, TerminalDriver):
-            self._driver.show_title(text)
+        driver = driver_of(self)
+        if isinstance(driver, TerminalDriver):
+            driver.show_title(text)
 
     def run_beside(self, words: tuple[str, ...]) -> None:
         """Run a program for a notification; that it does not work is said."""

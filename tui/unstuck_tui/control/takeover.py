@@ -26,6 +26,7 @@ from unstuck_tui.render.amounts import span
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
+from unstuck_tui.textual_internals import driver_of
 
 __all__ = ["Hands"]
 
@@ -91,7 +92,7 @@ class Hands:
             self._app.exit()
 
     def _terminal(self) -> TerminalDriver:
-        driver = self._app._driver
+        driver = driver_of(self._app)
         if not isinstance(driver, TerminalDriver):
             raise UsageError("this terminal cannot be handed over")
         return driver

@@ -17,6 +17,7 @@ from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Jump, Option, Program, Question, question_text, to_answer
 from unstuck_tui.keys.actions import key_of, spoken
+from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.inputs import LineField, LinesField
 
 __all__ = ["GateDialog"]
@@ -61,7 +62,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         self._overtaken = ""
         for option in question.options:
             if option.keys:
-                self._bindings.bind(option.keys, f"choose('{option.name}')", option.label, show=False)
+                bind_keys(self, option.keys, f"choose('{option.name}')", option.label)
 
     def compose_reading(self) -> ComposeResult:
         question = self.question

@@ -81,9 +81,9 @@ def _names(id: str, text: str) -> Iterator[str]:
 
 
 def _named(character: str) -> str:
-    from textual.keys import _character_to_key
+    from unstuck_tui.textual_internals import key_name
 
-    return _character_to_key(character)
+    return key_name(character)
 
 
 def _is_name(key: str) -> bool:

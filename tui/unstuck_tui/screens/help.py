@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from unstuck_tui.keys.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
-from unstuck_tui.widgets.minimum_size import SteadyScreen
+from unstuck_tui.textual_internals import SteadyScreen
 
 __all__ = ["HelpScreen"]
 

@@ -50,7 +50,7 @@ class Scrubber(Lines):
     def __init__(self, run: PastRun, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._run = run
-        self._begin = self._width = 0
+        self._begin = self._bar_width = 0
         self.speed = 1
         self.plays = False
 
@@ -60,13 +60,13 @@ class Scrubber(Lines):
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         run = self._run
         time = time_of_day(iso(run.clock.now()), seconds=True)
-        cells, self._begin, self._width = scrubber_cells(
+        cells, self._begin, self._bar_width = scrubber_cells(
             run.index, run.seq, time=time, speed=self.speed, plays=self.plays, width=width
         )
         return cells
 
     def on_click(self, event: events.Click) -> None:
-        share = place_at(event.x, self._begin, self._width)
+        share = place_at(event.x, self._begin, self._bar_width)
         if share is not None:
             self.post_message(self.Pointed(self._run.index.at(share)))
 

@@ -23,13 +23,13 @@ from typing import IO
 from rich.cells import cell_len
 from textual import events
 from textual.app import App
-from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from unstuck.text import sanitise
 from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
 from unstuck_tui.terminal.handoff import LEFT_ON, Loan
 from unstuck_tui.terminal.input import Incoming
+from unstuck_tui.textual_internals import RedirectedDriver
 
 __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
 
@@ -140,7 +140,7 @@ class Outlet:
             self._caught_up()
 
 
-class TerminalDriver(LinuxDriver):
+class TerminalDriver(RedirectedDriver):
     """Textual's driver, which closes the screen when its terminal is gone and draws it anew after a stall."""
 
     def __init__(
@@ -166,7 +166,7 @@ class TerminalDriver(LinuxDriver):
         self._repaint = later(lambda: app.refresh(repaint=True, layout=True))
         self._leave = later(app.exit)
         self._outlet = Outlet(sys.__stderr__, lost=self._leave, caught_up=self._repaint)
-        self._file = self._outlet  # type: ignore[assignment]
+        self.redirect(self._outlet)
 
     def run_input_thread(self) -> None:
         """Pass on what is typed, until the screen is left or the terminal is gone."""

@@ -7,12 +7,12 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from itertools import chain
 
-from textual._xterm_parser import XTermParser
 from textual.constants import DISABLE_KITTY_KEY
 from textual.events import Paste
 from textual.message import Message
 
 from unstuck.text import sanitise
+from unstuck_tui.textual_internals import XTermParser
 
 __all__ = ["Incoming"]
 

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from textual import events
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
 
 from unstuck.contract import ANSWER_LIMIT
+from unstuck_tui.textual_internals import PasteInput, PasteTextArea
 
 __all__ = ["LineField", "LinesField"]
 
 
-class LineField(Input):
+class LineField(PasteInput):
     """One line; what is pasted as several becomes one, and nothing of it is left out."""
 
     # A cursor that blinks would wake the screen twice a second, for as long as somebody thinks about an answer.
     cursor_blink = reactive(False)
 
-    def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default().stop()
-        text = event.text.strip("\n").replace("\n", " ").replace("\t", " ")
-        super()._on_paste(events.Paste(_fitting(self, text, len(self.value))))
+    def pasted(self, text: str) -> str:
+        return _fitting(self, text.strip("\n").replace("\n", " ").replace("\t", " "), len(self.value))
 
 
-class LinesField(TextArea):
+class LinesField(PasteTextArea):
     """Several lines."""
 
     cursor_blink = reactive(False)
 
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default().stop()
-        await super()._on_paste(events.Paste(_fitting(self, event.text, len(self.text))))
+    def pasted(self, text: str) -> str:
+        return _fitting(self, text, len(self.text))
 
 
 def _fitting(field: Widget, text: str, held: int) -> str:

@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
-from textual.screen import Screen, ScreenResultType
+from textual.screen import ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
 
 from unstuck_tui.runs.run_view import meanwhile
+from unstuck_tui.textual_internals import SteadyScreen
 
-__all__ = ["MINIMUM", "FittingScreen", "SmallNotice", "SteadyScreen", "is_below"]
+__all__ = ["MINIMUM", "FittingScreen", "SmallNotice", "is_below"]
 
 MINIMUM = Size(60, 16)
 
@@ -42,44 +42,6 @@ class SmallNotice(Static):
         if told != self._told:
             self._told = told
             self.update(Content(told))
-
-
-class SteadyScreen(Screen[ScreenResultType]):
-    """A screen that takes no size which the terminal has no more.
-
-    Textual tells a screen of each size once more when it has been laid out for it. Of two sizes on their way at once
-    each would bring up the other for ever, and in that time nothing else in this process comes to its turn.
-    """
-
-    @property
-    def is_current(self) -> bool:
-        """Whether some of it can be seen: nothing but dialogs lies over it.
-
-        Textual takes whatever is next to the top for seen, and draws all of the top with every change below it.
-        """
-        stack = self.app.screen_stack
-        return self in stack and all(screen.is_modal for screen in stack[stack.index(self) + 1 :])
-
-    def _compositor_refresh(self) -> None:
-        """What changes below a dialog is drawn once: Textual would draw all of the screen with whatever comes next."""
-        required = self._repaint_required
-        super()._compositor_refresh()
-        self._repaint_required = required
-
-    def check_message_enabled(self, message: Message) -> bool:
-        if isinstance(message, events.Resize) and message.size != self.app.size:
-            return False
-        return super().check_message_enabled(message)
-
-    def _screen_resized(self, size: Size) -> None:
-        """Textual lays all out anew for the size that it has just been laid out for, at each start and dialog."""
-        if self.outer_size != size:
-            super()._screen_resized(size)
-
-    def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Textual styles each widget anew, also at the first time, when all have just been styled."""
-        if not self.stack_updates:
-            event.refresh_styles = False
 
 
 class FittingScreen(SteadyScreen[ScreenResultType]):
