@@ -14,7 +14,7 @@ from unstuck.escalation.climb import Climb
 from unstuck.record.envelope import Record
 from unstuck.record.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
-from unstuck_tui.render.printed.events import lines_of, said_of, summary
+from unstuck_tui.render.printed.events import event_text, lines_of, summary
 
 NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 # Events that are the record's own business: whatever they say is said by a line before or after them.
@@ -145,7 +145,7 @@ def test_what_a_question_or_an_answer_says_is_said_again_only_in_a_list(changes:
     event = event.model_copy(update={"line": 10, **changes})
     assert lines(event) == ()
     envelope = {"seq": 7, "time": "2026-11-20T20:14:09.123Z", "mono": 1, "run": "r", "actor": "policy", "task": "web"}
-    assert said_of(Record(event=event, name="directive_issued", **envelope)) == line  # type: ignore[arg-type]
+    assert event_text(Record(event=event, name="directive_issued", **envelope)) == line  # type: ignore[arg-type]
 
 
 def test_a_wait_for_a_quota_is_said_in_hours() -> None:

@@ -16,7 +16,7 @@ from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 from unstuck_tui.render.printed.events import event_line
-from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line, load_words, shown
+from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line, load_words, row_lines
 from unstuck_tui.render.tasks.detail import failure_lines
 
 LOAD: dict[str, Any] = {
@@ -55,7 +55,7 @@ def test_a_timeline_of_a_task() -> None:
             ATTEMPT | {"check": "", "how": "timed_out", "headline": ""},
         ],
     }  # fmt: skip
-    assert shown(row) == [
+    assert row_lines(row) == [
         "  web                  succeeded   human     3 attempts",
         "    used: 1200 tokens (first 1200 tokens)",
         "    14:24:00  first       ✗ assert 401 == 200  (1m 02s)",
@@ -67,7 +67,7 @@ def test_a_timeline_of_a_task() -> None:
         "    14:24:00  retry 1     ▷ timed out · raw body  (1m 02s)  chk-20261121-142410",
     ]
     long = row | {"timeline": [ATTEMPT] * 100}
-    assert (len(shown(long)), shown(long)[2]) == (43, "    … 60 earlier (--json has all of it)")
+    assert (len(row_lines(long)), row_lines(long)[2]) == (43, "    … 60 earlier (--json has all of it)")
 
 
 def test_what_was_asked_of_people() -> None:
@@ -87,7 +87,7 @@ def test_a_run_of_several_days_says_each() -> None:
     row = {"run": "r", "exit_reason": "", "state": "parked", "started": "2026-11-21T14:20:00.000Z", "tokens": 0}
     row |= {"cost": 1.5, "seconds": 3.0, "budget": {"time": 60.0}, "load": LOAD}  # type: ignore[dict-item]
     row["days"] = {"2026-11-21": LOAD, "2026-11-22": NOTHING, "2026-11-23": LOAD}  # type: ignore[assignment]
-    lines = shown(row)
+    lines = row_lines(row)
     assert lines[:2] == [
         "run r  parked  started 2026-11-21T14:20:00.000Z",
         "  used: cost 1.5, 3 s of work; budget: time 60 s",

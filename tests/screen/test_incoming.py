@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from textual import events
 
-from unstuck_tui.terminal.input import Incoming
+from unstuck_tui.terminal.input import TerminalInput
 
 
 def read(*chunks: bytes) -> list[str]:
     """The keys that were pressed, and what was pasted in brackets."""
-    incoming, found = Incoming(), []
+    incoming, found = TerminalInput(), []
     for chunk in chunks:
         for message in incoming.read(chunk):
             if isinstance(message, events.Key):

@@ -14,7 +14,7 @@ from unstuck.record import events as e
 from unstuck.record.journal import read_records
 from unstuck.record.state import RunRow, State
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.notifications.notifier import MUTED_S, Muted, run_program, title_of, words_of
+from unstuck_tui.notifications.notifier import MUTED_S, MuteList, run_program, title_of, words_of
 from unstuck_tui.terminal.escapes import clipboard, notification
 
 
@@ -37,7 +37,7 @@ def test_the_title_says_what_needs_you(run: RunRow, asked: int, said: str) -> No
 def test_what_is_muted_is_said_and_for_how_long() -> None:
     """For an hour, then for good, then not any more; one task by its name, several by the first, everything as such."""
     now = 100.0
-    muted = Muted(lambda: now)
+    muted = MuteList(lambda: now)
     assert muted.said == ""
     muted.turn(["web"])
     assert (muted.said, muted("web"), muted("cart")) == ("muted: web 60m", True, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from unstuck_tui.screens.frame_timer import FRAME_S, Pace
+from unstuck_tui.screens.frame_timer import FRAME_S, FrameTimer
 
 
 class Timer:
@@ -22,7 +22,7 @@ class Time:
     def __init__(self) -> None:
         self.now, self.timers, self.drawn, self.full = 0.0, list[Timer](), list[float](), list[float]()
         loop: Any = self
-        self.pace = Pace(self._draw, loop)
+        self.pace = FrameTimer(self._draw, loop)
 
     def _draw(self, is_full: bool) -> None:
         self.drawn.append(self.now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unstuck_tui.notifications.alarms import HUSH_S, SETTLED_S, Alarm, Page, Pager
+from unstuck_tui.notifications.alarms import HUSH_S, SETTLED_S, Alarm, AlarmRegister, Notification
 
 WEB = Alarm("web", "stuck 1", "stuck after 3 retries: no key")
 CART = Alarm("cart", "question 2", "Which port?")
@@ -14,9 +14,9 @@ class Watch:
     """A pager that is looked at once a second."""
 
     def __init__(self, *, is_away: bool = True, muted: Iterable[str] = ()) -> None:
-        self.pager, self.now = Pager(), 0.0
+        self.pager, self.now = AlarmRegister(), 0.0
         self.is_away, self.muted, self.over = is_away, set(muted), ""
-        self.told: list[Page] = []
+        self.told: list[Notification] = []
         self.see()
 
     def see(self, *alarms: Alarm, seconds: float = 0.0) -> list[str]:
@@ -103,7 +103,7 @@ def test_what_was_over_before_it_went_out_is_not_told() -> None:
 
 def test_what_is_there_already_when_one_begins_to_look_is_no_news() -> None:
     """Opening the screen of a run with open questions tells of nothing."""
-    pager = Pager()
+    pager = AlarmRegister()
     looked = [
         pager.look([WEB], "", now=float(second), is_away=True, is_muted=lambda task: False) for second in range(100)
     ]

@@ -13,9 +13,9 @@ from unstuck.record.journal import read_records
 from unstuck.record.state import State, dump
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex, indexed, last_of, next_of
-from unstuck_tui.runs.replay.moments import Film
+from unstuck_tui.runs.replay.moments import MomentCache
 from unstuck_tui.runs.replay.player import AT_ONCE, PAUSE_S, Player
-from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def told(history: History, state: State) -> dict[str, object]:
 def test_every_moment_is_as_it_was(log: Path) -> None:
     """Forwards, backwards or from one end to the other: the moment shown is what the log tells up to there."""
     index = indexed(log)
-    film = Film(index, every=7, most=4)
+    film = MomentCache(index, every=7, most=4)
     seen, history = State(), History()
     for record in read_records(log):
         fold(seen, record)
@@ -57,7 +57,7 @@ def test_every_moment_is_as_it_was(log: Path) -> None:
 def test_a_moment_is_near_one_that_is_kept(log: Path) -> None:
     """However long a run is, few of its moments are kept, and none is far from one of them."""
     index = indexed(log)
-    film = Film(index, every=2, most=5)
+    film = MomentCache(index, every=2, most=5)
     film.moment(len(index))
     kept = [moment.seq for moment in film._kept]
     assert len(kept) <= 5
@@ -107,7 +107,7 @@ def test_an_empty_log_and_none(tmp_path: Path) -> None:
     """A run that never began is shown empty; one that is not there is an error that says so."""
     empty = tmp_path / "empty.jsonl"
     empty.touch()
-    run = PastRun(indexed(empty))
+    run = ReplayedRun(indexed(empty))
     assert run.seq == 0
     assert run.state.tasks == {}
     with pytest.raises(RecordError):
@@ -117,7 +117,7 @@ def test_an_empty_log_and_none(tmp_path: Path) -> None:
 async def test_what_comes_next_comes_record_by_record(log: Path) -> None:
     """A step on tells of each record as it came then; a leap back tells that everything is another."""
     index = indexed(log)
-    run = PastRun(index)
+    run = ReplayedRun(index)
     seen: list[int] = []
     turns: list[int] = []
     run.follow(lambda record: seen.append(record.seq), lambda: None)
@@ -137,7 +137,7 @@ async def test_what_comes_next_comes_record_by_record(log: Path) -> None:
 async def test_nothing_can_be_done_to_the_past(log: Path) -> None:
     """No answer, no stop and no other wish has an effect on a run that is over."""
     before = log.read_bytes()
-    run = PastRun(indexed(log))
+    run = ReplayedRun(indexed(log))
     for wish in (run.answer("g1", Answer(choice="skip")), run.stop("now"), run.keep_open("g1")):
         with pytest.raises(UnstuckError, match="replay"):
             await wish
@@ -161,7 +161,7 @@ def ticking() -> Ticking:
 async def test_time_passes_as_it_did(log: Path, ticking: Ticking) -> None:
     """At its own speed a record comes when it came then, and no pause is longer than two seconds."""
     index = indexed(log)
-    run = PastRun(index)
+    run = ReplayedRun(index)
     player = Player(run, ticking)
     player.begin()
     pause = next(seq for seq in range(1, len(index)) if index.time_of(seq + 1) - index.time_of(seq) > 60)
@@ -181,7 +181,7 @@ async def test_a_flood_is_shown_in_portions_and_the_end_is_the_end(
     """Of many records in one moment no more come at once than a frame can show; after the last one it stands still."""
     index = indexed(flood_log)
     assert isinstance(index, LogIndex)
-    run = PastRun(index)
+    run = ReplayedRun(index)
     player = Player(run, ticking)
     await run.go_to(0)
     ticking.time = 100.0

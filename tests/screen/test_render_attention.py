@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from unstuck.contract import Gate, Task
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
-from unstuck_tui.notifications.notifier import Muted
+from unstuck_tui.notifications.notifier import MuteList
 from unstuck_tui.render.attention import attention_cells, attentions
 from unstuck_tui.render.header import header_line
 
@@ -55,7 +55,7 @@ def test_the_header_fits(width: int, cost: float) -> None:
 @pytest.mark.parametrize("width", range(60, 160, 7))
 def test_what_is_muted_leaves_room_for_what_needs_the_person(width: int) -> None:
     """However long the name of a muted task, the counts and the time stay in the line; so does how a run ended."""
-    muted = Muted(lambda: 0.0)
+    muted = MuteList(lambda: 0.0)
     muted.turn(["a-very-long-name-of-a-task.with_dots_" * 2, "b"])
     said = header(width, muted=muted.said)
     assert cell_len(said) <= width

@@ -16,7 +16,7 @@ from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import indexed
-from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.replay import ReplayScreen, Scrubber
 
@@ -24,7 +24,7 @@ from unstuck_tui.screens.replay import ReplayScreen, Scrubber
 class Player:
     """A person before a replay."""
 
-    def __init__(self, app: ReplayApp, pilot: Pilot[None], run: PastRun) -> None:
+    def __init__(self, app: ReplayApp, pilot: Pilot[None], run: ReplayedRun) -> None:
         self.app, self.pilot, self.run = app, pilot, run
 
     @property
@@ -59,7 +59,7 @@ class Player:
 
 @asynccontextmanager
 async def replaying(log: Path, size: tuple[int, int] = (120, 30)) -> AsyncIterator[Player]:
-    run = PastRun(indexed(log))
+    run = ReplayedRun(indexed(log))
     app = ReplayApp(run)
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()

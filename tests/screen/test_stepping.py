@@ -14,9 +14,9 @@ from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command import CommandAgent, CommandSpec
-from unstuck_tui.dialogs.batch_questions import outcome
+from unstuck_tui.dialogs.batch_questions import decision_outcome
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.dialogs.question_dialog import GateDialog
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.widgets.task_table import TaskTable
 
 SCRIPT = """
@@ -53,7 +53,7 @@ def place(stage: Any) -> Path:
 
 async def asked(stage: Any) -> None:
     """A dialog has come up and takes keys."""
-    await become(lambda: isinstance(stage.app.screen, GateDialog))
+    await become(lambda: isinstance(stage.app.screen, QuestionDialog))
     clock = stage.story.clock
     await clock.slept_until(clock.monotonic() + QUIET_S)  # it may just have come, and not wait yet
     await clock.advance(QUIET_S)
@@ -206,7 +206,7 @@ async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing:
 @pytest.mark.parametrize("why", ["it has ended", "web: it has ended"])
 def test_what_is_refused_names_its_task_once(why: str) -> None:
     """Whoever says why it is not possible, the task's name stands before it, and not twice."""
-    assert outcome(Answer(choice="skip"), [], [("web", why)]) == "skip: nothing was done\nweb: it has ended"
+    assert decision_outcome(Answer(choice="skip"), [], [("web", why)]) == "skip: nothing was done\nweb: it has ended"
 
 
 async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Any) -> None:

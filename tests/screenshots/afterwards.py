@@ -20,7 +20,7 @@ from unstuck.workspace.project import Project
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.log.index import indexed
-from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["cut_off", "past_screens", "recovery_screens"]
@@ -28,7 +28,7 @@ __all__ = ["cut_off", "past_screens", "recovery_screens"]
 
 async def past_screens(place: Project, run: str) -> None:
     """The run at its first failure, and what deleting it would destroy."""
-    async with showing(ReplayApp(PastRun(indexed(place.runs / run / LOG_NAME), place))) as pilot:
+    async with showing(ReplayApp(ReplayedRun(indexed(place.runs / run / LOG_NAME), place))) as pilot:
         await press(pilot, "replay.failure")
         await shot(pilot, "replay")
         await press(pilot, "view.browse", "browse.deletion", "deletion.look")

@@ -18,10 +18,10 @@ from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.settings.models import Settings
-from unstuck_tui.control.question_controller import Asker
+from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.dialogs.question_dialog import GateDialog
-from unstuck_tui.dialogs.quit import LeavingDialog
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
+from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.runs.tracker import Tracker
@@ -37,7 +37,7 @@ class Bare(App[None]):
         super().__init__()
         self.view = LiveRun(supervisor)
         self.tracker = Tracker.of(self.view)
-        self.asker = Asker(self, self.tracker, self.view)
+        self.asker = QuestionController(self, self.tracker, self.view)
 
     def compose(self) -> Any:
         yield Input(id="field", disabled=True)
@@ -163,13 +163,13 @@ class World:
         return self.supervisor.state.open_gates()[0].id
 
     @property
-    def dialog(self) -> GateDialog:
-        assert isinstance(self.app.screen, GateDialog)
+    def dialog(self) -> QuestionDialog:
+        assert isinstance(self.app.screen, QuestionDialog)
         return self.app.screen
 
     @property
     def is_asking(self) -> bool:
-        return isinstance(self.app.screen, GateDialog)
+        return isinstance(self.app.screen, QuestionDialog)
 
     async def awake(self) -> None:
         """The dialog is there, and its first 300 ms are over."""
@@ -213,7 +213,7 @@ class World:
         """What the `quit` key does, and the first 300 ms."""
         self.app.asker.leave()
         await self.pilot.pause()
-        assert isinstance(self.app.screen, LeavingDialog)
+        assert isinstance(self.app.screen, QuitDialog)
         await self.awake()
 
     async def reopen(self, task: str = "") -> None:

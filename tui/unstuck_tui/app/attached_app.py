@@ -9,13 +9,13 @@ from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.followed_run import LOOK_S, FollowedRun
 
-__all__ = ["SecondApp"]
+__all__ = ["AttachedApp"]
 
 _HOLDER_EVERY = 5
 _OVER = ("ended", "parked")
 
 
-class SecondApp(UnstuckApp):
+class AttachedApp(UnstuckApp):
     """The main screen on a followed run. Leaving it changes nothing."""
 
     def __init__(self, view: FollowedRun, settings: ScreenSettings | None = None) -> None:

@@ -20,21 +20,21 @@ from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.streams import discard
 
-__all__ = ["Showing", "shown_alone"]
+__all__ = ["ScreenHost", "show_alone"]
 
 _SUSPENDING = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 
 
-class Lines(Protocol):
+class LinePrinter(Protocol):
     """What prints the run as lines while no screen shows it."""
 
     is_quiet: bool
 
 
-class Showing:
+class ScreenHost:
     """Shows a run while it goes on. ``lines`` is quiet as long as the screen is there."""
 
-    def __init__(self, lines: Lines, settings: ScreenSettings | None = None) -> None:
+    def __init__(self, lines: LinePrinter, settings: ScreenSettings | None = None) -> None:
         self._lines, self._settings = lines, settings
         self._app: UnstuckApp | None = None
 
@@ -96,7 +96,7 @@ async def _run(app: UnstuckApp) -> Exception | None:
     return app.failure
 
 
-async def shown_alone(app: UnstuckApp) -> None:
+async def show_alone(app: UnstuckApp) -> None:
     """Show what no run in this process stands behind, until the person leaves or a signal comes.
 
     Raises UnstuckError where the screen fails.

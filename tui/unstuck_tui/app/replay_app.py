@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.screens.replay import ReplayScreen
 
@@ -14,7 +14,7 @@ __all__ = ["ReplayApp"]
 class ReplayApp(UnstuckApp):
     """The same app on a run of the past."""
 
-    def __init__(self, run: PastRun, settings: ScreenSettings | None = None) -> None:
+    def __init__(self, run: ReplayedRun, settings: ScreenSettings | None = None) -> None:
         super().__init__(run, settings)
         self._run = run
 

@@ -16,10 +16,10 @@ from textual.widgets import Input, TextArea
 
 from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.control.clipboard import copy
-from unstuck_tui.control.question_controller import Asker
-from unstuck_tui.dialogs.question_dialog import GateDialog
+from unstuck_tui.control.question_controller import QuestionController
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.notifications.notifier import Outward, run_program
+from unstuck_tui.notifications.notifier import Notifier, run_program
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.main import MainScreen
@@ -64,8 +64,8 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         self.view = view
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
-        self.asker = Asker(self, self.tracker, view, pops=self.settings.dialogs == "pop")
-        self.outward = Outward(self, self.tracker, view, self.settings, is_out=lambda: self.asker.hands.is_out)
+        self.asker = QuestionController(self, self.tracker, view, pops=self.settings.dialogs == "pop")
+        self.outward = Notifier(self, self.tracker, view, self.settings, is_out=lambda: self.asker.hands.is_out)
         self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
         self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
 
@@ -219,8 +219,8 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
 
         self.run_worker(run(), group="notifications")
 
-    @on(GateDialog.Copied)
-    def _copied(self, event: GateDialog.Copied) -> None:
+    @on(QuestionDialog.Copied)
+    def _copied(self, event: QuestionDialog.Copied) -> None:
         copy(self, event.text, self.view.log.parent)
 
     def action_help(self) -> None:

@@ -20,12 +20,12 @@ from unstuck_tui.terminal.streams import can_show
 if TYPE_CHECKING:
     from unstuck_tui.runs.followed_run import FollowedRun
 
-__all__ = ["second_screen"]
+__all__ = ["attach"]
 
 _OVER = ("ended", "parked")
 
 
-async def second_screen(
+async def attach(
     place: Project, live: Holder, output: Output, options: Mapping[str, Any], given: Sequence[str]
 ) -> RunResult:
     """Follow the live run until it is left or, without a screen, until it is over or nobody works it any more.
@@ -44,12 +44,12 @@ async def second_screen(
     run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
         return await _lines(run, output, whole=bool(options["as_json"]))
-    from unstuck_tui.app.attached_app import SecondApp
-    from unstuck_tui.app.host import shown_alone
+    from unstuck_tui.app.attached_app import AttachedApp
+    from unstuck_tui.app.host import show_alone
     from unstuck_tui.keys.preferences import preferences
 
-    app = SecondApp(run, preferences(os.environ))
-    await shown_alone(app)
+    app = AttachedApp(run, preferences(os.environ))
+    await show_alone(app)
     if app.trouble is not None:
         raise app.trouble
     return RunResult(exit_reason="left", exit_code=0)

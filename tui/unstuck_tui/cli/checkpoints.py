@@ -25,7 +25,7 @@ from unstuck.workspace.checkpoints import (
 )
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.printed.restore import PLANNED, plan_said, under_way_said
+from unstuck_tui.render.printed.restore import PLANNED, plan_text, under_way_text
 
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
@@ -203,10 +203,10 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
     if as_json:
         print_json(rows)
     else:
-        echo(plan_said(plan.checkpoint, one_line(str(root)), [row["status"] for row in rows]))
+        echo(plan_text(plan.checkpoint, one_line(str(root)), [row["status"] for row in rows]))
         _print_changes(rows)
         if plan.under_way:
-            echo(f"  {under_way_said(plan.under_way)}")
+            echo(f"  {under_way_text(plan.under_way)}")
     if not plan.changes:
         return True
     if yes:

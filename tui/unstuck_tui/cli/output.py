@@ -33,10 +33,10 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
     """The screen, where one is wanted and there is a terminal to show it on. Raises SettingsError."""
     if options["headless"] or options.get("plain") or options["as_json"] or not can_show(dict(environ)):
         return None
-    from unstuck_tui.app.host import Showing
+    from unstuck_tui.app.host import ScreenHost
     from unstuck_tui.keys.preferences import preferences
 
-    return Showing(output, preferences(environ))
+    return ScreenHost(output, preferences(environ))
 
 
 class Output:

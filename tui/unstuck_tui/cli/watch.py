@@ -17,7 +17,7 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.ending import RunResult, result_of
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import locate
-from unstuck_tui.cli.attached import second_screen
+from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
@@ -49,7 +49,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     place, limits = await locate(directory), limits_in(options["budget"])
     if (live := live_run(place)) is not None:
         given = [name for name in ("answers", "budget") if options[name]] + (["verify"] if verify else [])
-        return await second_screen(place, live, output, options, given)
+        return await attach(place, live, output, options, given)
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)
     async with watch(

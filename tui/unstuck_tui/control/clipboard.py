@@ -10,19 +10,19 @@ from textual.app import App
 
 from unstuck.text import one_line
 
-__all__ = ["COPIED_NAME", "copy", "take_along"]
+__all__ = ["COPIED_NAME", "copy", "copy_and_save"]
 
 COPIED_NAME = "copied.txt"
 
 
 def copy(app: App[None], text: str, folder: Path) -> None:
     """Copy ``text``, and say where it is for those whose terminal does not take it."""
-    file = take_along(app, text, folder)
+    file = copy_and_save(app, text, folder)
     where = f"also in {file}" if file else f"no file could be written in {folder}"
     app.notify(f"Copied: {one_line(text, 60)} ({where})", timeout=10, markup=False)
 
 
-def take_along(app: App[Any], text: str, folder: Path) -> str:
+def copy_and_save(app: App[Any], text: str, folder: Path) -> str:
     """Copy ``text``; returns the file in ``folder`` in which it stands as well, empty where it cannot be written."""
     app.copy_to_clipboard(text)
     file = folder / COPIED_NAME

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from textual.app import App
 
 from unstuck.errors import UsageError
-from unstuck_tui.control.clipboard import take_along
+from unstuck_tui.control.clipboard import copy_and_save
 from unstuck_tui.runs.run_view import RunView
 
-__all__ = ["Place", "command_for", "editor", "has_window", "located", "opened", "waited_for"]
+__all__ = ["Place", "command_for", "editor", "has_window", "locate", "open_place", "waited_for"]
 
 _LINES = re.compile(r":(\d{1,9})(?::\d{1,9})?$")
 _COLON = frozenset({"hx", "helix", "subl", "zed"})
@@ -40,7 +40,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}" if self.line else str(self.file)
 
 
-def located(folders: Sequence[Path], location: str) -> Place | None:
+def locate(folders: Sequence[Path], location: str) -> Place | None:
     """The file that ``location`` (``file:line``) means in the work tree round one of ``folders``; None outside of it.
 
     The text comes from an agent's output: a way out of the tree, by ``..`` or a link, leads nowhere. Blocks.
@@ -103,7 +103,7 @@ def has_window(command: Sequence[str]) -> bool:
     return Path(command[0]).name in _WAITS
 
 
-async def opened(
+async def open_place(
     app: App[Any],
     view: RunView,
     place: Place,
@@ -149,5 +149,5 @@ def _start(command: Sequence[str]) -> None:
 
 def _copied(app: App[Any], view: RunView, place: Place, why: str) -> str:
     """Copy the place; a terminal may ignore that, so it stands in a file, too."""
-    file = take_along(app, str(place), view.log.parent)
+    file = copy_and_save(app, str(place), view.log.parent)
     return f"{why}: {place} is copied, and stands in {file}." if file else f"{why}: {place} is copied."

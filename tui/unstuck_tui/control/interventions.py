@@ -9,21 +9,21 @@ from textual.app import App
 
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
-from unstuck_tui.control.question_controller import Asker
-from unstuck_tui.dialogs.batch_questions import deciding, outcome
-from unstuck_tui.dialogs.question_dialog import GateDialog
+from unstuck_tui.control.question_controller import QuestionController
+from unstuck_tui.dialogs.batch_questions import decision_outcome, decision_question
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.questions import ByHand, Jump
 from unstuck_tui.render.labels import named
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["Stepping"]
+__all__ = ["Interventions"]
 
 
-class Stepping:
+class Interventions:
     """Tell it for which tasks; what cannot be done is said, for each of them."""
 
-    def __init__(self, app: App[None], view: RunView, asker: Asker) -> None:
+    def __init__(self, app: App[None], view: RunView, asker: QuestionController) -> None:
         self._app, self._view, self._asker = app, view, asker
         self._is_deciding = False
         self._number = count()
@@ -63,8 +63,8 @@ class Stepping:
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:
-            question = deciding(self._view.state, tasks)
-            dialog = GateDialog(question, clock=self._view.clock, drafts=self._asker.drafts)
+            question = decision_question(self._view.state, tasks)
+            dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._asker.drafts)
             answer = await self._app.push_screen_wait(dialog)
         finally:
             self._is_deciding = False
@@ -92,4 +92,4 @@ class Stepping:
             except UnstuckError as error:
                 refused.append((task, str(error)))
         severity = "warning" if refused else "information"
-        self._app.notify(outcome(answer, done, refused), severity=severity, timeout=10, markup=False)  # type: ignore[arg-type]
+        self._app.notify(decision_outcome(answer, done, refused), severity=severity, timeout=10, markup=False)  # type: ignore[arg-type]

@@ -15,15 +15,15 @@ from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.record.state import GateRow
 from unstuck.supervision.standstill import Standstill
 from unstuck.text import one_line
-from unstuck_tui.control.takeover import Hands
+from unstuck_tui.control.takeover import Takeover
 from unstuck_tui.dialogs.batch_questions import shared_question
 from unstuck_tui.dialogs.confirm import ConfirmDialog
-from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, keep, stranded
+from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
 from unstuck_tui.dialogs.gate_questions import question_of
-from unstuck_tui.dialogs.question_dialog import GateDialog
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.questions import ByHand, Jump, Program
-from unstuck_tui.dialogs.quit import LeavingDialog
-from unstuck_tui.dialogs.takeover import BackDialog
+from unstuck_tui.dialogs.quit import QuitDialog
+from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import time_of_day
 from unstuck_tui.render.labels import ACTORS, asked_about, named
@@ -31,7 +31,7 @@ from unstuck_tui.runs.run_view import RunView, agents_at_work
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["POPS", "TYPING_S", "Asker", "Asking", "next_to_answer"]
+__all__ = ["POPS", "TYPING_S", "PopUpChoice", "QuestionController", "next_to_answer"]
 
 POPS = "stuck"
 """The one kind of question that comes up by itself: nothing else says that everything has been tried."""
@@ -43,7 +43,7 @@ _ONE_BY_ONE = "Files are handed over one task at a time: choose it on the main s
 
 
 @dataclass(slots=True)
-class Asking:
+class PopUpChoice:
     """Decides about each gate once, in the first frame that shows it.
 
     Only that of a task that is stuck comes up. A question that may not come up then never does later: nobody would
@@ -73,21 +73,21 @@ def next_to_answer(gates: Sequence[GateRow], task: str = "", *, sending: Collect
     return next(iter(own or [row.id for row in rows]), "")
 
 
-class Asker:
+class QuestionController:
     """Tell it of every key and every frame. ``pops``: whether a question may come up by itself."""
 
     def __init__(self, app: App[None], tracker: Tracker, view: RunView, *, pops: bool = True) -> None:
         self._app, self._tracker, self._view = app, tracker, view
         self._unsent = view.log.parent / UNSENT_NAME
-        self._asking, self._pops = Asking(), pops
+        self._asking, self._pops = PopUpChoice(), pops
         self._last_key: float | None = None
         self._gates = tracker.gates
         self.drafts: Drafts = {}
         self._sending: set[str] = set()
         self._is_asking = self._is_leaving = False
-        self._shown: GateDialog | None = None
-        self._leaving: LeavingDialog | None = None
-        self.hands = Hands(app, tracker, view, self.drafts)
+        self._shown: QuestionDialog | None = None
+        self._leaving: QuitDialog | None = None
+        self.hands = Takeover(app, tracker, view, self.drafts)
 
     def key(self) -> None:
         """The person has pressed a key."""
@@ -201,7 +201,9 @@ class Asker:
 
     async def _shared_answer(self, rows: Sequence[GateRow]) -> Answer | None:
         question = shared_question(self._tracker.state, rows)
-        answer = await self._app.push_screen_wait(GateDialog(question, clock=self._tracker.clock, drafts=self.drafts))
+        answer = await self._app.push_screen_wait(
+            QuestionDialog(question, clock=self._tracker.clock, drafts=self.drafts)
+        )
         if not isinstance(answer, Answer):
             if answer is not None:
                 self._app.notify(_ONE_BY_ONE, severity="warning", timeout=10, markup=False)
@@ -266,7 +268,7 @@ class Asker:
 
     async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | None:
         question = question_of(self._tracker.state, row)
-        self._shown = GateDialog(question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble)
+        self._shown = QuestionDialog(question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble)
         try:
             return await self._app.push_screen_wait(self._shown)
         finally:
@@ -294,7 +296,7 @@ class Asker:
         if self._view.is_past or self._view.is_elsewhere or not agents_at_work(state):
             self._app.exit()
             return
-        self._leaving = LeavingDialog(state, clock=self._tracker.clock)
+        self._leaving = QuitDialog(state, clock=self._tracker.clock)
         try:
             decided = await self._app.push_screen_wait(self._leaving)
         finally:
@@ -330,8 +332,10 @@ class Asker:
 
     def _put_down_stranded(self) -> None:
         """Nothing will be asked about a task that has ended: what was written for it goes where it can be found."""
-        writing = {screen.about for screen in self._app.screen_stack if isinstance(screen, GateDialog | BackDialog)}
-        for task in {task for task, _ in stranded(self._tracker.state, self.drafts)} - writing:
+        writing = {
+            screen.about for screen in self._app.screen_stack if isinstance(screen, QuestionDialog | TakeoverDialog)
+        }
+        for task in {task for task, _ in drafts_of_ended(self._tracker.state, self.drafts)} - writing:
             self._tell(task, "has ended.", self.put_down(task))
 
     def forget(self, about: str) -> None:
@@ -347,7 +351,7 @@ class Asker:
         for about in left:
             del self.drafts[about]
         try:
-            keep(self._unsent, left)
+            save(self._unsent, left)
         except OSError as problem:
             words = one_line(" / ".join(left.values()), 1_000)
             return f"What you wrote and did not send cannot be kept ({problem.strerror or problem}): {words}"

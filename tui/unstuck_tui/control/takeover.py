@@ -18,22 +18,22 @@ from unstuck.errors import UsageError
 from unstuck.escalation.prompts import by_hand
 from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
-from unstuck_tui.control.external_editor import command_for, editor, located, waited_for
+from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Program
-from unstuck_tui.dialogs.takeover import BackDialog
+from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.render.amounts import span
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.textual_internals import driver_of
 
-__all__ = ["Hands"]
+__all__ = ["Takeover"]
 
 _NAMED = 4
 
 
-class Hands:
+class Takeover:
     """Hands a work tree over and takes it back; ``is_out`` meanwhile.
 
     ``is_over``: the screen has nothing to show any more and goes when the person is back.
@@ -68,7 +68,7 @@ class Hands:
                 self._app.notify(said, severity="warning", timeout=20, markup=False)
                 return None
             notes += self._meanwhile(asked)
-            dialog = BackDialog(handed, back, notes, self._drafts, clock=self._tracker.clock)
+            dialog = TakeoverDialog(handed, back, notes, self._drafts, clock=self._tracker.clock)
             chosen = await self._app.push_screen_wait(dialog)
             if chosen is None:
                 return None
@@ -129,7 +129,7 @@ class Hands:
             return [self._environ.get("SHELL") or "/bin/sh"]
         row = self._tracker.state.tasks.get(handed.task)
         location = row.diagnosis.signature.location if row is not None and row.diagnosis is not None else ""
-        place = await asyncio.to_thread(located, [handed.folder], location) if location else None
+        place = await asyncio.to_thread(locate, [handed.folder], location) if location else None
         return waited_for(command_for(self._environ, place) if place is not None else editor(self._environ))
 
     def _meanwhile(self, before: set[str]) -> list[str]:

@@ -10,11 +10,11 @@ from unstuck.record.state import GateRow, State
 from unstuck.supervision.possible import RUNGS, why_not
 from unstuck.text import one_line
 from unstuck_tui.dialogs.gate_questions import question_of
-from unstuck_tui.dialogs.questions import Jump, Option, Question, Takes
+from unstuck_tui.dialogs.questions import AnswerOption, Jump, Question, Takes
 from unstuck_tui.keys.actions import actions_of, keys_now, spoken
 from unstuck_tui.render.labels import named, word_of
 
-__all__ = ["deciding", "outcome", "shared_question"]
+__all__ = ["decision_outcome", "decision_question", "shared_question"]
 
 _NAMED = 6
 _CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")
@@ -36,7 +36,7 @@ def shared_question(state: State, rows: Sequence[GateRow]) -> Question:
     )
 
 
-def _common(option: Option, questions: Sequence[Question]) -> Option | None:
+def _common(option: AnswerOption, questions: Sequence[Question]) -> AnswerOption | None:
     """``option`` where every question has it, and refused where one refuses it."""
     touched = f"in all {len(questions)} tasks" if option.touches else ""
     for question in questions:
@@ -48,11 +48,11 @@ def _common(option: Option, questions: Sequence[Question]) -> Option | None:
     return replace(option, touches=touched)
 
 
-def _sense(option: Option) -> tuple[object, ...]:
+def _sense(option: AnswerOption) -> tuple[object, ...]:
     return option.name, option.choice, option.text, option.takes, option.scope, option.number
 
 
-def deciding(state: State, tasks: Sequence[str]) -> Question:
+def decision_question(state: State, tasks: Sequence[str]) -> Question:
     """The question what becomes of ``tasks``; it stands in no record, only its answers do.
 
     What none of them can be told is refused, with the reason; where they have several, with whose it is.
@@ -73,7 +73,7 @@ def deciding(state: State, tasks: Sequence[str]) -> Question:
     )
 
 
-def _options(state: State, tasks: Sequence[str]) -> list[Option]:
+def _options(state: State, tasks: Sequence[str]) -> list[AnswerOption]:
     options = []
     for action in actions_of("decide"):
         name = action.id.partition(".")[2]
@@ -82,7 +82,7 @@ def _options(state: State, tasks: Sequence[str]) -> list[Option]:
         reasons = [why_not(state, state.tasks[task], level or choice) for task in tasks]  # type: ignore[arg-type]
         fits = sum(not reason for reason in reasons)
         options.append(
-            Option(
+            AnswerOption(
                 name=name,
                 key=spoken(action.id),
                 keys=keys_now(action),
@@ -107,7 +107,7 @@ def _reason(tasks: Sequence[str], reasons: Sequence[str]) -> str:
     return "; ".join(f"{one_line(task)}: {reason}" for reason, task in first.items())
 
 
-def outcome(decided: Answer | Jump, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:
+def decision_outcome(decided: Answer | Jump, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:
     """What came of ``decided``, in a line or two."""
     if isinstance(decided, Jump):
         spoken = {"first": "begin again", "human": "ask"}.get(decided.level, decided.level)

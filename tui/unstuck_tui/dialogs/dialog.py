@@ -19,7 +19,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
-from unstuck_tui.dialogs.questions import Listed
+from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
@@ -34,7 +34,7 @@ _LEAST = 3
 _LOW = 30
 _READING_SHARE = 0.34
 Result = TypeVar("Result")
-Choice = TypeVar("Choice", bound=Listed)
+Choice = TypeVar("Choice", bound=Option)
 
 
 class Choices(OptionList):
@@ -252,7 +252,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
 
 
-def _line(choice: Listed, keys: int, width: int) -> Table:
+def _line(choice: Option, keys: int, width: int) -> Table:
     """Key, name and what it would touch, each in a column of its own; a name without more takes all the room."""
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
     row.add_column(width=max(1, keys))
@@ -268,7 +268,7 @@ def _line(choice: Listed, keys: int, width: int) -> Table:
     return row
 
 
-def _widest(choices: Sequence[Listed]) -> int:
+def _widest(choices: Sequence[Option]) -> int:
     return min(
         _LABEL, max((cell_len(choice.label) for choice in choices if choice.touches or choice.refused), default=0)
     )

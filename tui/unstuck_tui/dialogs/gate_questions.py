@@ -11,7 +11,7 @@ from unstuck.record.state import GateRow, State
 from unstuck.supervision.gates import effect_of
 from unstuck.supervision.touching import fallout
 from unstuck.text import admit, one_line
-from unstuck_tui.dialogs.questions import Option, Question, Scope, Takes
+from unstuck_tui.dialogs.questions import AnswerOption, Question, Scope, Takes
 from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import time_of_day
@@ -199,7 +199,7 @@ def _used(tokens: object) -> str:
 # --- what can be done ------------------------------------------------------------------------------------------------
 
 
-def _options(state: State, row: GateRow) -> Iterable[Option]:
+def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
     gate = row.gate
     if gate.type == "question":
         yield from _offered(gate)
@@ -209,7 +209,7 @@ def _options(state: State, row: GateRow) -> Iterable[Option]:
         choice, scope = _meaning(name)
         if gate.type in _VARIED and choice not in gate.choices and not _why_not(gate, choice):
             continue  # an agent that is still at work is another question than one that is not
-        yield Option(
+        yield AnswerOption(
             name=name,
             key=spoken(action.id),
             keys=keys_now(action),
@@ -228,11 +228,11 @@ def _does(gate: Gate, choice: str) -> str:
     return _said(answers.get(choice)) if isinstance(answers, Mapping) else ""
 
 
-def _offered(gate: Gate) -> Iterable[Option]:
+def _offered(gate: Gate) -> Iterable[AnswerOption]:
     """The options that came with a question; those after the ninth have no key and are chosen by cursor."""
     for number, option in enumerate(_each(gate.context.get("options"), limit=300), 1):
         key = str(number) if number < 10 else ""
-        yield Option(
+        yield AnswerOption(
             name=f"option_{number}",
             key=key,
             keys=key,
@@ -243,7 +243,7 @@ def _offered(gate: Gate) -> Iterable[Option]:
         )
 
 
-def _learnt(gate: Gate) -> Iterable[Option]:
+def _learnt(gate: Gate) -> Iterable[AnswerOption]:
     """What a person said to this very failure before, if it helped: once more, or from now on by itself."""
     before = gate.context.get("learnt")
     if not isinstance(before, dict) or before.get("outcome") != "worked":
@@ -253,7 +253,7 @@ def _learnt(gate: Gate) -> Iterable[Option]:
         return
     again: Choice = "show_me" if choice == "show_me" else "retry"
     touches = f"{_spoken(choice)}: {one_line(text, 200)}"
-    yield Option(
+    yield AnswerOption(
         name="as_before",
         key="0",
         keys="0",
@@ -262,7 +262,7 @@ def _learnt(gate: Gate) -> Iterable[Option]:
         choice=again,
         text=text,
     )
-    yield Option(
+    yield AnswerOption(
         name="always",
         key="9",
         keys="9",

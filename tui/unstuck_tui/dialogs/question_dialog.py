@@ -15,12 +15,12 @@ from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.dialogs.questions import ByHand, Jump, Option, Program, Question, question_text, to_answer
+from unstuck_tui.dialogs.questions import AnswerOption, ByHand, Jump, Program, Question, question_text, to_answer
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.inputs import LineField, LinesField
 
-__all__ = ["GateDialog"]
+__all__ = ["QuestionDialog"]
 
 _HOW_MUCH = {
     "lines": "What should the agent do?",
@@ -32,7 +32,7 @@ _HOW_MUCH = {
 }
 
 
-class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
+class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
     """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
@@ -45,12 +45,12 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         text: str
 
     DEFAULT_CSS = """
-    GateDialog {
+    QuestionDialog {
         #line, #lines { display: none; border: tall $border-blurred; }
         #lines { height: 7; }
     }
-    GateDialog.-short #lines { height: 5; }
-    GateDialog.-typing #choices { display: none; }
+    QuestionDialog.-short #lines { height: 5; }
+    QuestionDialog.-typing #choices { display: none; }
     """
 
     def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
@@ -58,7 +58,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         super().__init__(question.title, question.options, clock=clock, hint=question.leaving + self._by_hand)
         self.question, self.about = question, question.about
         self._drafts, self._before = drafts, trouble
-        self._chosen: Option | None = None
+        self._chosen: AnswerOption | None = None
         self._overtaken = ""
         for option in question.options:
             if option.keys:
@@ -88,7 +88,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         """Whether a text is being written."""
         return self._chosen is not None
 
-    def chosen(self, choice: Option) -> None:
+    def chosen(self, choice: AnswerOption) -> None:
         if choice.jump is not None:
             self.finish(Jump(choice.jump))
         elif choice.takes:
@@ -96,7 +96,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         else:
             self._answer(choice, "")
 
-    def _write(self, option: Option) -> None:
+    def _write(self, option: AnswerOption) -> None:
         """Open the field that ``option`` needs, with what was begun before."""
         self._chosen = option
         self.add_class("-typing")
@@ -180,7 +180,7 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         self._keep()
         self.finish(None)
 
-    def _answer(self, option: Option, text: str) -> None:
+    def _answer(self, option: AnswerOption, text: str) -> None:
         if self._overtaken:
             self._leave()
             return
@@ -202,11 +202,11 @@ class GateDialog(Dialog[Answer | ByHand | Jump, Option]):
         if self._chosen is not None:
             self._drafts[self._draft(self._chosen)] = self._typed()
 
-    def _draft(self, option: Option) -> tuple[str, str]:
+    def _draft(self, option: AnswerOption) -> tuple[str, str]:
         return self.about, option.name
 
 
-def _is_shown(option: Option) -> bool:
+def _is_shown(option: AnswerOption) -> bool:
     """Whether it can as well be done as written."""
     return option.choice == "show_me" and option.takes == "lines" and not option.refused
 

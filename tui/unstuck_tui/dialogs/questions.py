@@ -12,7 +12,7 @@ from unstuck.supervision.gates import check_answer, effect_of
 from unstuck.supervision.possible import NextRung
 from unstuck.text import admit, one_line
 
-__all__ = ["ByHand", "Jump", "Listed", "Option", "Program", "Question", "Takes", "question_text", "to_answer"]
+__all__ = ["AnswerOption", "ByHand", "Jump", "Option", "Program", "Question", "Takes", "question_text", "to_answer"]
 
 Program = Literal["shell", "editor"]
 Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost"]
@@ -20,7 +20,7 @@ Scope = Literal["once", "pattern", "task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Option:
     """A choice by its ``name``: its ``key`` as people write it, what it ``touches``; ``refused``: why it cannot be."""
 
     name: str
@@ -31,7 +31,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option(Listed):
+class AnswerOption(Option):
     """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` on the ladder.
 
     ``keys`` are those that choose it, with a comma between.
@@ -70,7 +70,7 @@ class Question:
     problem: str
     where: str
     facts: tuple[tuple[str, str], ...]
-    options: tuple[Option, ...]
+    options: tuple[AnswerOption, ...]
     leaving: str
 
 
@@ -83,7 +83,7 @@ def question_text(question: Question) -> str:
     return "\n".join(line for line in lines if line.strip())
 
 
-def to_answer(gate: Gate, option: Option, text: str) -> Answer:
+def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
     """The answer that ``option`` and what was typed for it make. Raises AnswerRefused with a line for the person."""
     if option.refused:
         raise AnswerRefused(option.refused)

@@ -12,18 +12,18 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.record.state import State
 from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.dialogs.questions import Listed
+from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.runs.run_view import agents_at_work
 
-__all__ = ["Leaving", "LeavingDialog"]
+__all__ = ["QuitChoice", "QuitDialog"]
 
-Leaving = Literal["stop", "leave", "stay"]
+QuitChoice = Literal["stop", "leave", "stay"]
 
 _NAMED = 6
 
 
-class LeavingDialog(Dialog[Leaving, Listed]):
+class QuitDialog(Dialog[QuitChoice, Option]):
     """Stop all, leave them at work, or stay. Whoever wants to leave can, however small the terminal is."""
 
     BINDINGS = bindings_of("quit")
@@ -32,7 +32,7 @@ class LeavingDialog(Dialog[Leaving, Listed]):
     def __init__(self, state: State, *, clock: Clock) -> None:
         self._at_stake = at_stake(state)
         choices = [
-            Listed(name=action.id.partition(".")[2], key=spoken(action.id), label=action.label, touches=action.help)
+            Option(name=action.id.partition(".")[2], key=spoken(action.id), label=action.label, touches=action.help)
             for action in actions_of("quit")
         ]
         super().__init__("Leave the screen?", choices, clock=clock, hint=f"{spoken('dialog.back')} stays")
@@ -47,8 +47,8 @@ class LeavingDialog(Dialog[Leaving, Listed]):
             for line in self.query("#at-stake").results(Static):
                 line.update(Content(self._at_stake))
 
-    def chosen(self, choice: Listed) -> None:
-        decided: dict[str, Leaving] = {"stop": "stop", "leave": "leave"}
+    def chosen(self, choice: Option) -> None:
+        decided: dict[str, QuitChoice] = {"stop": "stop", "leave": "leave"}
         self.finish(decided.get(choice.name, "stay"))
 
 

@@ -15,12 +15,12 @@ from unstuck.supervision.hands import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.dialogs.questions import Listed
+from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField
 
-__all__ = ["WHY_LIMIT", "BackDialog", "Said"]
+__all__ = ["WHY_LIMIT", "Said", "TakeoverDialog"]
 
 WHY_LIMIT = 4_000
 _DIFF_LINES = 400
@@ -29,7 +29,7 @@ _WHY = "why"
 Said = tuple[Literal["tell", "again"], str]
 
 
-class BackDialog(Dialog[Said, Listed]):
+class TakeoverDialog(Dialog[Said, Option]):
     """Returns what to do, with the words for the agent; None where the question stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``notes`` are lines about it.
@@ -37,9 +37,9 @@ class BackDialog(Dialog[Said, Listed]):
 
     BINDINGS = bindings_of("hands")
     DEFAULT_CSS = """
-    BackDialog #line { display: none; border: tall $border-blurred; }
-    BackDialog.-typing #line { display: block; }
-    BackDialog.-typing #choices { display: none; }
+    TakeoverDialog #line { display: none; border: tall $border-blurred; }
+    TakeoverDialog.-typing #line { display: block; }
+    TakeoverDialog.-typing #choices { display: none; }
     """
 
     def __init__(self, handed: Handed, back: Back, notes: Sequence[str], drafts: Drafts, *, clock: Clock) -> None:
@@ -50,7 +50,7 @@ class BackDialog(Dialog[Said, Listed]):
             "again": "you go on working in its files",
         }
         choices = [
-            Listed(name=name, key=spoken(action.id), label=action.label, touches=does[name])
+            Option(name=name, key=spoken(action.id), label=action.label, touches=does[name])
             for action in actions_of("hands")
             if (name := action.id.partition(".")[2])
         ]
@@ -76,7 +76,7 @@ class BackDialog(Dialog[Said, Listed]):
     def compose_fields(self) -> ComposeResult:
         yield LineField(placeholder="Why, in a line", id="line")
 
-    def chosen(self, choice: Listed) -> None:
+    def chosen(self, choice: Option) -> None:
         if choice.name == "again":
             self.finish(("again", ""))
             return

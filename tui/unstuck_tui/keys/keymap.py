@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from unstuck_tui.keys.actions import ACTIONS, Action, Area, spoken
 
-__all__ = ["KeysProblem", "checked_keys"]
+__all__ = ["KeysProblem", "check_keys"]
 
 _NAMED = frozenset((
     "enter", "escape", "tab", "space", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown", "up",
@@ -37,7 +37,7 @@ class KeysProblem(ValueError):
         super().__init__(problem)
 
 
-def checked_keys(keys: Mapping[str, str]) -> dict[str, str]:
+def check_keys(keys: Mapping[str, str]) -> dict[str, str]:
     """The keys of these actions in Textual's names, with a comma between them. Raises KeysProblem."""
     known = {action.id: action for action in ACTIONS}
     for id in keys:

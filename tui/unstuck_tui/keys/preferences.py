@@ -10,7 +10,7 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.reading import line_of
 from unstuck.settings.screen import ScreenSettings
 from unstuck_tui.keys.actions import remap
-from unstuck_tui.keys.keymap import KeysProblem, checked_keys
+from unstuck_tui.keys.keymap import KeysProblem, check_keys
 
 __all__ = ["preferences"]
 
@@ -23,7 +23,7 @@ def preferences(environ: Mapping[str, str], user_file: Path | None = None) -> Sc
     file = user_file or default_user_file()
     settings = load_settings(None, user_file=file, environ=environ, overrides={})
     try:
-        keys = checked_keys(settings.keys)
+        keys = check_keys(settings.keys)
     except KeysProblem as problem:
         raise SettingsError(_source(problem.id, file, environ), f"keys.{problem.id}", str(problem)) from None
     remap(keys)

@@ -13,9 +13,19 @@ from typing import Literal
 
 from unstuck.record.state import GateRow, State
 from unstuck_tui.render.labels import asked_about, ended_as
-from unstuck_tui.render.printed.events import broken
+from unstuck_tui.render.printed.events import broken_check
 
-__all__ = ["GATHER_S", "HUSH_S", "PACE_S", "SETTLED_S", "Alarm", "Page", "Pager", "alarms_of", "run_over"]
+__all__ = [
+    "GATHER_S",
+    "HUSH_S",
+    "PACE_S",
+    "SETTLED_S",
+    "Alarm",
+    "AlarmRegister",
+    "Notification",
+    "alarms_of",
+    "run_over",
+]
 
 GATHER_S = 1.0
 """What comes within this time is told at once."""
@@ -44,7 +54,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Notification:
     """One notification; ``tasks`` are those it is about."""
 
     kind: Kind
@@ -56,7 +66,7 @@ def alarms_of(state: State, gates: Iterable[GateRow]) -> tuple[Alarm, ...]:
     """What needs a person now. Time that is nearly up does not."""
     found = [_of_gate(state, row) for row in gates]
     if state.run.state == "blocked" and not any(not alarm.task for alarm in found):
-        found.append(Alarm("", "blocked", broken(state.run.blocked)))
+        found.append(Alarm("", "blocked", broken_check(state.run.blocked)))
     return tuple(found)
 
 
@@ -87,7 +97,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class Pager:
+class AlarmRegister:
     """Call :meth:`look` at least once a second."""
 
     _known: dict[Key, _Known] = field(default_factory=dict)
@@ -98,7 +108,7 @@ class Pager:
 
     def look(
         self, alarms: Iterable[Alarm], over: str, *, now: float, is_away: bool, is_muted: Callable[[str], bool]
-    ) -> list[Page]:
+    ) -> list[Notification]:
         """What has to be told now. ``over`` says how the run ended, ``is_muted`` whether a task (or "") is silent.
 
         Somebody who is there sees what happens, and is not told of it later. What there is at the first look has not
@@ -153,7 +163,7 @@ class Pager:
             self._since = now
         self._waiting.append(what)
 
-    def _send(self, now: float) -> list[Page]:
+    def _send(self, now: float) -> list[Notification]:
         early = self._last is not None and now < self._last + PACE_S
         if not self._waiting or now < self._since + GATHER_S or early:
             return []
@@ -163,13 +173,15 @@ class Pager:
         return [_page(kind, alarms) for kind, alarms in by_kind if alarms]
 
 
-def _page(kind: Kind, alarms: list[Alarm]) -> Page:
+def _page(kind: Kind, alarms: list[Alarm]) -> Notification:
     tasks = tuple(dict.fromkeys(alarm.task for alarm in alarms if alarm.task))
     if kind == "run":
-        return Page(kind, tasks, f"the run is over: {alarms[-1].text}")
+        return Notification(kind, tasks, f"the run is over: {alarms[-1].text}")
     if len(alarms) == 1:
         name = alarms[0].task or "the run"
-        return Page(kind, tasks, f"{name} needs you: {alarms[0].text}" if kind == "needs_you" else f"resolved: {name}")
+        return Notification(
+            kind, tasks, f"{name} needs you: {alarms[0].text}" if kind == "needs_you" else f"resolved: {name}"
+        )
     names = list(dict.fromkeys(alarm.task or "the run" for alarm in alarms))
     named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    return Page(kind, tasks, f"{len(names)} need you: {named}" if kind == "needs_you" else f"resolved: {named}")
+    return Notification(kind, tasks, f"{len(names)} need you: {named}" if kind == "needs_you" else f"resolved: {named}")

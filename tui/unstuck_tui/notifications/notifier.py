@@ -13,13 +13,13 @@ from typing import Protocol
 from unstuck.record.state import State
 from unstuck.settings.screen import ScreenSettings
 from unstuck.text import one_line
-from unstuck_tui.notifications.alarms import Alarm, Page, Pager, alarms_of, run_over
+from unstuck_tui.notifications.alarms import Alarm, AlarmRegister, Notification, alarms_of, run_over
 from unstuck_tui.render.format import fit, width_of
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.escapes import notification
 
-__all__ = ["ALONE_S", "MUTED_S", "Hand", "Muted", "Outward", "run_program", "title_of", "words_of"]
+__all__ = ["ALONE_S", "MUTED_S", "MuteList", "NotificationOutlet", "Notifier", "run_program", "title_of", "words_of"]
 
 ALONE_S = 60.0
 """Where the terminal does not say whether it is focused, whoever presses no key for so long is taken for away."""
@@ -31,7 +31,7 @@ _LONGEST = 200
 _NAMED = 20
 
 
-class Hand(Protocol):
+class NotificationOutlet(Protocol):
     """How the app reaches the terminal and its person."""
 
     def write(self, sequence: str) -> None:
@@ -44,7 +44,7 @@ class Hand(Protocol):
         """Run this program beside everything else."""
 
 
-class Muted:
+class MuteList:
     """Of which tasks no notifications go out; of all of them, and of the run, where everything is muted.
 
     For :data:`MUTED_S` at first, and then for good: who mutes one thing for an hour is not to miss the next for a day.
@@ -90,12 +90,12 @@ class Muted:
         return "" if left == inf else f" {max(1, ceil(left / 60))}m"
 
 
-class Outward:
+class Notifier:
     """Look at it every frame, and tell it of every key and of what the terminal says about its focus."""
 
     def __init__(
         self,
-        hand: Hand,
+        hand: NotificationOutlet,
         tracker: Tracker,
         view: RunView,
         settings: ScreenSettings,
@@ -106,14 +106,14 @@ class Outward:
         self._is_out = is_out
         self._hand, self._tracker, self._view, self._settings = hand, tracker, view, settings
         self._in_tmux = bool(environ.get("TMUX"))
-        self._pager = Pager()
+        self._pager = AlarmRegister()
         self._alarms: tuple[Alarm, ...] = ()
         self._alarms_of: object = None
         self._title = ""
         self._number = 0
         self._is_focused: bool | None = None
         self._last_key = tracker.clock.monotonic()
-        self.muted = Muted(tracker.clock.monotonic)
+        self.muted = MuteList(tracker.clock.monotonic)
 
     def key(self) -> None:
         """The person has pressed a key."""
@@ -156,7 +156,7 @@ class Outward:
             self._title = title
             self._hand.retitle(title)
 
-    def _send(self, page: Page) -> None:
+    def _send(self, page: Notification) -> None:
         self._number += 1
         text = one_line(page.text, _LONGEST)
         if self._settings.notify == "command":

@@ -12,7 +12,7 @@ from unstuck.record.state import GateRow, State, TaskRow
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import Cell, clock, fit
 from unstuck_tui.render.labels import Tone, question_words
-from unstuck_tui.render.printed.events import broken
+from unstuck_tui.render.printed.events import broken_check
 from unstuck_tui.render.tasks.table import time_left
 
 __all__ = ["Attention", "attention_cells", "attentions"]
@@ -56,7 +56,7 @@ def attentions(
     if held:
         found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad", asked))
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
-        issue = broken(state.run.blocked)
+        issue = broken_check(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
         found.append(Attention("run", "‖", issue, then, "bad"))
     due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]

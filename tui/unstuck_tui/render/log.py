@@ -9,7 +9,7 @@ from unstuck.record.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.format import Cell, fit, laid_out, pieces, time_of_day
 from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.printed.events import event_line, said_of
+from unstuck_tui.render.printed.events import event_line, event_text
 
 __all__ = ["record_cells", "record_lines", "record_text", "title_cells"]
 
@@ -46,14 +46,14 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
         Cell(start, "quiet"),
         Cell(task),
         Cell(event, _tone(record)),
-        Cell(fit(said_of(record) or _fields(record), room), "quiet"),
+        Cell(fit(event_text(record) or _fields(record), room), "quiet"),
     )
 
 
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
     """What it says comes first; the event is named where it says nothing."""
     start = f"{record.seq:>5} {_time(record.time)} "
-    said = said_of(record) or f"{record.name} {_fields(record)}"
+    said = event_text(record) or f"{record.name} {_fields(record)}"
     room = max(0, width - len(start) - _SLIM_TASK - 2)
     return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(said, room), _tone(record))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from math import inf
 
-__all__ = ["FRAME_S", "Pace"]
+__all__ = ["FRAME_S", "FrameTimer"]
 
 FRAME_S = 0.2
 """The least time between two drawings."""
@@ -17,7 +17,7 @@ _FULL_S = 0.8
 _LATER_S = 0.25
 
 
-class Pace:
+class FrameTimer:
     """Calls ``draw``, saying whether a second has passed since everything was drawn, clocks and all.
 
     What changes now and then is drawn with the clocks: to paint once costs half of twice. So a drawing that comes late

@@ -18,7 +18,7 @@ from unstuck_tui.render.log import record_lines, record_text, title_cells
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.runs.run_view import RunView
-from unstuck_tui.widgets.detail import Page
+from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
@@ -81,7 +81,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield _Title(self)
         yield self._list
-        yield Page(from_end=False, id="record")
+        yield TextPane(from_end=False, id="record")
         yield LineField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
@@ -208,7 +208,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     def _show_record(self) -> None:
         if not self.is_whole:
             return
-        page = self.query_one("#record", Page)
+        page = self.query_one("#record", TextPane)
         width = page.room
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), anew=True)
 

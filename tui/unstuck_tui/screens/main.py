@@ -11,24 +11,24 @@ from textual.geometry import Size
 from textual.widgets import Input
 
 from unstuck_tui.control.clipboard import copy
-from unstuck_tui.control.interventions import Stepping
-from unstuck_tui.control.question_controller import Asker
+from unstuck_tui.control.interventions import Interventions
+from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.questions import Program, question_text
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.notifications.notifier import Outward
+from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.tasks.detail import failure_text
 from unstuck_tui.render.tasks.table import NARROW
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
-from unstuck_tui.screens.frame_timer import Pace
+from unstuck_tui.screens.frame_timer import FrameTimer
 from unstuck_tui.widgets.attention import AttentionList
-from unstuck_tui.widgets.detail import Detail, Page
+from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
-from unstuck_tui.widgets.task_table import Heading, TaskTable
+from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
 __all__ = ["MainScreen"]
@@ -64,7 +64,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     }
     """
 
-    def __init__(self, view: RunView, tracker: Tracker, asker: Asker, outward: Outward) -> None:
+    def __init__(self, view: RunView, tracker: Tracker, asker: QuestionController, outward: Notifier) -> None:
         super().__init__()
         self._view, self._tracker, self._asker, self._outward = view, tracker, asker, outward
         self._missed = Changes()
@@ -73,7 +73,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield RunHeader(self._tracker, muted=lambda: self._outward.muted.said, id="header")
         yield AttentionList(self._tracker, id="attention")
-        yield Heading(self._table, id="heading")
+        yield TableHeading(self._table, id="heading")
         yield self._table
         yield Detail(self._tracker, self._view, id="detail")
         yield from self.compose_more()
@@ -88,9 +88,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield from ()
 
     async def on_mount(self) -> None:
-        self._stepping = Stepping(self.app, self._view, self._asker)
+        self._stepping = Interventions(self.app, self._view, self._asker)
         loop = asyncio.get_running_loop()
-        self._pace = Pace(lambda is_full: self.call_next(self._draw, is_full), loop)
+        self._pace = FrameTimer(lambda is_full: self.call_next(self._draw, is_full), loop)
         self._tracker.wake = self._pace.wake
         start(self, "looking back", self._look_back)
         self.call_after_refresh(self.frame)
@@ -190,7 +190,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     @on(TaskTable.Arranged)
     def _arranged(self) -> None:
-        self.query_one(Heading).refresh()
+        self.query_one(TableHeading).refresh()
         self._share_out(self.size)
 
     @on(AttentionList.Pointed)
@@ -214,7 +214,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             self.add_class("-opened")
             self.query_one(Detail).select(self._table.selected)
-            self.set_focus(self.query_one("#pages > .-shown", Page))
+            self.set_focus(self.query_one("#pages > .-shown", TextPane))
 
     def action_page(self, name: str) -> None:
         """Show another page about the task."""

@@ -14,7 +14,7 @@ from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.labels import word_of
 from unstuck_tui.render.tasks.plan_graph import about_lines
 from unstuck_tui.runs.tracker import Tracker
-from unstuck_tui.widgets.detail import Page
+from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
@@ -66,7 +66,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield _Title(self)
         yield self._list
-        yield Page(from_end=False, id="about")
+        yield TextPane(from_end=False, id="about")
         yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
@@ -110,7 +110,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         """What there is to say about the task: where somebody reads on, they are left where they are."""
         if not self.is_whole:
             return
-        page, task = self.query_one("#about", Page), self._list.selected
+        page, task = self.query_one("#about", TextPane), self._list.selected
         if task:
             anew, self._told, state = task != self._told, task, self._tracker.state
             page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=anew)

@@ -12,14 +12,14 @@ from textual.widgets import Input
 
 from unstuck.clock import iso
 from unstuck.errors import RecordError
-from unstuck_tui.control.question_controller import Asker
+from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.keys.actions import Area, bindings_of
-from unstuck_tui.notifications.notifier import Outward
+from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.format import Cell, time_of_day
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import last_of, next_of
 from unstuck_tui.runs.replay.player import Player
-from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
@@ -47,7 +47,7 @@ class Scrubber(Lines):
             self.seq = seq
             super().__init__()
 
-    def __init__(self, run: PastRun, *, id: str | None = None) -> None:
+    def __init__(self, run: ReplayedRun, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._run = run
         self._begin = self._bar_width = 0
@@ -78,7 +78,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     OWN: ClassVar[tuple[Area, ...]] = ("replay", "main")
     BINDINGS = [*bindings_of("replay"), *bindings_of("main")]  # noqa: RUF012
 
-    def __init__(self, run: PastRun, tracker: Tracker, asker: Asker, outward: Outward) -> None:
+    def __init__(self, run: ReplayedRun, tracker: Tracker, asker: QuestionController, outward: Notifier) -> None:
         super().__init__(run, tracker, asker, outward)
         self._run = run
         self._scrubber = Scrubber(run, id="scrubber")

@@ -27,8 +27,8 @@ from textual.message import Message
 
 from unstuck.text import sanitise
 from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
-from unstuck_tui.terminal.handoff import LEFT_ON, Loan
-from unstuck_tui.terminal.input import Incoming
+from unstuck_tui.terminal.handoff import LEFT_ON, Handoff
+from unstuck_tui.terminal.input import TerminalInput
 from unstuck_tui.textual_internals import RedirectedDriver
 
 __all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
@@ -149,7 +149,7 @@ class TerminalDriver(RedirectedDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         loop = asyncio.get_running_loop()
         self._is_suspended = self._is_away = False
-        self._loan: Loan | None = None
+        self._loan: Handoff | None = None
         self._title = self._title_of_screen = ""
         self._end, self._ending = os.pipe()
 
@@ -170,7 +170,7 @@ class TerminalDriver(RedirectedDriver):
 
     def run_input_thread(self) -> None:
         """Pass on what is typed, until the screen is left or the terminal is gone."""
-        incoming, looks = Incoming(), 0
+        incoming, looks = TerminalInput(), 0
         while True:
             # Only what has just come may have to be looked at again: an escape that nothing followed.
             ready = select([self.fileno, self._end], [], [], INPUT_S if looks else None)[0]
@@ -260,7 +260,7 @@ class TerminalDriver(RedirectedDriver):
             with self.no_automatic_restart():
                 self.pass_on(said)
                 self._outlet.drain()
-                self._loan = Loan(command, folder, environ)
+                self._loan = Handoff(command, folder, environ)
                 code = await self._loan.ended()
         except asyncio.CancelledError:
             self._recall()  # the screen is being left

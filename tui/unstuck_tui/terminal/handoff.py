@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
-__all__ = ["LEFT_ON", "Loan"]
+__all__ = ["LEFT_ON", "Handoff"]
 
 LEFT_ON = (
     "\x1b[?1l\x1b>\x1b[4l\x1b[r\x1b(B\x0f\x1b[0m\x1b[>4m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l"
@@ -34,7 +34,7 @@ done"""
 """
 
 
-class Loan:
+class Handoff:
     """Lends the terminal to ``command`` in ``folder``. Raises OSError where that cannot be started, or it is not ours.
 
     It has to be ours until then, with its own modes.

@@ -14,7 +14,7 @@ from textual.message import Message
 from unstuck.text import sanitise
 from unstuck_tui.textual_internals import XTermParser
 
-__all__ = ["Incoming"]
+__all__ = ["TerminalInput"]
 
 _ESCAPE, _FOR_ESCAPE = "\x1b", "\ufdd0"
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
@@ -24,7 +24,7 @@ _AS_KEY = "[27u"
 """What makes of an escape the escape key, as terminals do that tell every key apart."""
 
 
-class Incoming:
+class TerminalInput:
     """Bytes in, messages out.
 
     Textual's own reader ends the screen at the first byte that is no UTF-8 and at a report it cannot calculate with,

@@ -33,20 +33,20 @@ from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["Detail", "Page"]
+__all__ = ["Detail", "TextPane"]
 
 _TAIL = 16_384
 _PAGES = ("timeline", "ladder", "changes")
 
 
-class Page(Lines, can_focus=True):
+class TextPane(Lines, can_focus=True):
     """Lines to scroll through. One that is read ``from_end`` follows what is added, until somebody scrolls back."""
 
     AREA = "detail"
     BINDINGS = bindings_of("detail")
     DEFAULT_CSS = """
-    Page { height: 1fr; }
-    Page:focus { background: $boost; }
+    TextPane { height: 1fr; }
+    TextPane:focus { background: $boost; }
     """
 
     def __init__(self, *, from_end: bool = True, id: str | None = None, classes: str | None = None) -> None:
@@ -127,8 +127,8 @@ class Detail(Vertical):
     Detail > #story-title { height: 1; text-style: bold; }
     Detail > #story { height: 1fr; layout: horizontal; }
     Detail #pages { width: 1fr; }
-    Detail #pages > Page { display: none; }
-    Detail #pages > Page.-shown { display: block; }
+    Detail #pages > TextPane { display: none; }
+    Detail #pages > TextPane.-shown { display: block; }
     Detail #facts { width: 1fr; border-left: solid $foreground 30%; }
     Detail #failure { height: auto; max-height: 60%; }
     Detail #output { border-top: dashed $foreground 30%; }
@@ -148,12 +148,12 @@ class Detail(Vertical):
         yield Static(id="story-title", markup=False)
         with Container(id="story"):
             with Container(id="pages"):
-                yield Page(id="timeline", classes="-shown")
-                yield Page(id="ladder", from_end=False)
-                yield Page(id="changes", from_end=False)
+                yield TextPane(id="timeline", classes="-shown")
+                yield TextPane(id="ladder", from_end=False)
+                yield TextPane(id="changes", from_end=False)
             with Vertical(id="facts"):
-                yield Page(id="failure", from_end=False)
-                yield Page(id="output")
+                yield TextPane(id="failure", from_end=False)
+                yield TextPane(id="output")
 
     @property
     def _row(self) -> TaskRow | None:
@@ -173,7 +173,7 @@ class Detail(Vertical):
         self._read()
         self._compare()
 
-    def turn_page(self, name: str) -> Page:
+    def turn_page(self, name: str) -> TextPane:
         """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; what has changed is looked up anew."""
         self._page = name
         for other in _PAGES:
@@ -181,7 +181,7 @@ class Detail(Vertical):
         # How wide it is, and whether it is in view at all, shows only once it has its place.
         self.call_after_refresh(self._turned)
         self._compare()
-        return self.query_one(f"#{name}", Page)
+        return self.query_one(f"#{name}", TextPane)
 
     def _turned(self) -> None:
         self.draw()
@@ -212,7 +212,7 @@ class Detail(Vertical):
         names = page_names(_PAGES, self._page, max(width - cell_len(told), 16)) if row is not None else ""
         title = fit(told, max(1, width - cell_len(names))) + names
         self.query_one("#story-title", Static).update(Content(title), layout=False)
-        page, failure, output = (self.query_one(f"#{name}", Page) for name in (self._page, "failure", "output"))
+        page, failure, output = (self.query_one(f"#{name}", TextPane) for name in (self._page, "failure", "output"))
         if row is None:
             for one in (page, failure, output):
                 one.fill((), anew=True)

@@ -17,7 +17,7 @@ from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, t
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 
-__all__ = ["Heading", "TaskTable"]
+__all__ = ["TableHeading", "TaskTable"]
 
 _NAME_LIMIT = 100
 
@@ -237,11 +237,11 @@ class TaskTable(Lines, can_focus=True):
                 await self.run_action("screen.open")
 
 
-class Heading(Lines):
+class TableHeading(Lines):
     """One line: the names of the columns, the order, and what is hidden by the filter."""
 
     DEFAULT_CSS = """
-    Heading { height: 1; background: $boost; overflow: hidden; }
+    TableHeading { height: 1; background: $boost; overflow: hidden; }
     """
 
     def __init__(self, table: TaskTable, *, id: str | None = None) -> None:

@@ -10,7 +10,7 @@ from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit, time_of_day
 from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.printed.restore import plan_said, under_way_said
+from unstuck_tui.render.printed.restore import plan_text, under_way_text
 from unstuck_tui.render.tasks.detail import changes_lines
 
 __all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "comparing_lines", "coverage", "diff_lines", "plan_words"]
@@ -87,9 +87,9 @@ def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> lis
 
 def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width: int = 96) -> list[str]:
     """What a restore would do, line by line."""
-    lines = [plan_said(id, tree, [str(row["status"]) for row in changes])]
+    lines = [plan_text(id, tree, [str(row["status"]) for row in changes])]
     if under_way:
-        lines.append(under_way_said(under_way))
+        lines.append(under_way_text(under_way))
     lines += ["".join(cell.text for cell in _change(row, width)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
 

@@ -12,7 +12,7 @@ from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.labels import ACTORS, receipt_words
 
-__all__ = ["broken", "event_line", "lines_of", "no_room", "said_of", "summary"]
+__all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "summary"]
 
 _WIDTH = 160
 _SETUP_LINES = 5
@@ -59,10 +59,10 @@ def event_line(record: Record) -> str:
     """``record`` in one line, whatever it is: number, time, who, which task, which event, and what it says."""
     task = one_line(record.task, _NAME_WIDTH) or "-"
     start = f"{record.seq:>6}  {one_line(record.time[11:19])}  {record.actor:<6}  {task:<16}  "
-    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(said_of(record), _WIDTH)}".rstrip()
+    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(event_text(record), _WIDTH)}".rstrip()
 
 
-def said_of(record: Record) -> str:
+def event_text(record: Record) -> str:
     """What ``record`` says, without when and about what; empty for an event that only the record needs."""
     said = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
     return (said if isinstance(said, str) else next(iter(said), "")).strip()
@@ -305,7 +305,7 @@ _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = 
 }
 
 
-def broken(issue: str) -> str:
+def broken_check(issue: str) -> str:
     """What keeps every task from starting, in words."""
     return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
 
@@ -387,7 +387,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunsRemoved: lambda event, record: f"{_plural(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
     e.WorkflowFailed: _workflow_failed,
     e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
-    e.InfrastructureBlocked: lambda event, record: f"! blocked: {broken(event.issue)}",
+    e.InfrastructureBlocked: lambda event, record: f"! blocked: {broken_check(event.issue)}",
     e.RemediationDispatched: lambda event, record: f"  remediation {event.attempt}: {event.issue}",
     e.RemediationFailed: lambda event, record: f"  remediation {event.attempt} failed: {event.issue}",
     e.InfrastructureRestored: lambda event, record: (

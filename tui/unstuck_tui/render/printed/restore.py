@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["PLANNED", "plan_said", "under_way_said"]
+__all__ = ["PLANNED", "plan_text", "under_way_text"]
 
 PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
 """What becomes of a file, by what a plan says of it."""
 _OF_MANY = {word: kind for kind, word in PLANNED.items()}
 
 
-def plan_said(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
+def plan_text(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
     """What a restore of ``checkpoint`` does in ``tree``; ``becomes`` is what becomes of each file."""
     said = [
         f"1 file {word}" if count == 1 else f"{count} files {_OF_MANY.get(word, word)}"
@@ -21,6 +21,6 @@ def plan_said(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
     return f"{checkpoint} sets back in {tree}: {', '.join(said) or 'nothing, the files are the same'}"
 
 
-def under_way_said(what: str) -> str:
+def under_way_text(what: str) -> str:
     """What is said of ``what`` git is in the middle of, such as ``a rebase``."""
     return f"{what} is under way here: only files are set back, it stays as it is"

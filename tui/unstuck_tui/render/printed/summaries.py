@@ -9,7 +9,7 @@ from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.labels import ACTORS
 
-__all__ = ["FAILURES_HEAD", "failure_line", "load_words", "shown", "used_words"]
+__all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
 
 Row = Mapping[str, Any]
 _MOST = 40
@@ -17,7 +17,7 @@ _CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "none": "~"}
 _STATES = {"interrupted": "↯", "ended": "▷"}
 
 
-def shown(row: Row) -> list[str]:
+def row_lines(row: Row) -> list[str]:
     """The lines of one row of ``show``."""
     if "run" in row:
         return _run(row)

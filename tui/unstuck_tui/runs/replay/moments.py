@@ -10,7 +10,7 @@ from unstuck.record.state import State, copied
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex
 
-__all__ = ["Film", "Moment"]
+__all__ = ["Moment", "MomentCache"]
 
 EVERY = 2_000
 MOST = 64
@@ -24,7 +24,7 @@ class Moment(NamedTuple):
     history: History
 
 
-class Film:
+class MomentCache:
     """Keeps at most ``most`` moments of a log, so that no other is further away than a part of it."""
 
     def __init__(self, index: LogIndex, *, every: int = EVERY, most: int = MOST) -> None:

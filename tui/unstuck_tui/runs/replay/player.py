@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from unstuck_tui.runs.replay.replayed_run import PastRun
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 
 __all__ = ["Player"]
 
@@ -16,7 +16,7 @@ AT_ONCE = 150
 class Player:
     """Moves a run on by the time that has passed since it was last asked to; ``now`` is a monotonic clock."""
 
-    def __init__(self, run: PastRun, now: Callable[[], float] = monotonic) -> None:
+    def __init__(self, run: ReplayedRun, now: Callable[[], float] = monotonic) -> None:
         self._run, self._now = run, now
         self._last = now()
 

@@ -20,19 +20,19 @@ from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex
-from unstuck_tui.runs.replay.moments import Film, Moment
+from unstuck_tui.runs.replay.moments import Moment, MomentCache
 from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
-__all__ = ["PAST", "PastClock", "PastRun"]
+__all__ = ["PAST", "ReplayClock", "ReplayedRun"]
 
 PAST = "This is a replay: it shows what was, and nothing can be changed in it."
 _STEPS = 200
 
 
-class PastClock:
+class ReplayClock:
     """The time of the moment that is shown. ``ahead`` seconds have gone by since its last record."""
 
-    def __init__(self, run: PastRun) -> None:
+    def __init__(self, run: ReplayedRun) -> None:
         self._run = run
         self.ahead = 0.0
 
@@ -49,7 +49,7 @@ class PastClock:
         raise NotImplementedError("nobody waits in the past")
 
 
-class PastRun:
+class ReplayedRun:
     """A finished or dead run; ``go_to`` shows another moment of it. It begins where its first attempt does.
 
     Who follows its records goes on with the ``history`` of the last turn.
@@ -65,8 +65,8 @@ class PastRun:
 
     def __init__(self, index: LogIndex, place: Project | None = None) -> None:
         self.index, self.place = index, place
-        self.clock = PastClock(self)
-        self._film = Film(index)
+        self.clock = ReplayClock(self)
+        self._film = MomentCache(index)
         self._moment = self._film.moment(index.begun or len(index))
         settings = Settings.thaw(self.state.run.settings)
         self.rules = rules_of(settings)

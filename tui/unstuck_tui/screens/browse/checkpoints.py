@@ -25,7 +25,7 @@ from unstuck_tui.render.browse.checkpoints import (
 )
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.printed.restore import PLANNED
-from unstuck_tui.screens.browse.tab import Tab, World
+from unstuck_tui.screens.browse.tab import Tab, TabContext
 
 __all__ = ["CheckpointsTab"]
 
@@ -41,7 +41,7 @@ class CheckpointsTab(Tab[Row]):
     would: ClassVar[str] = "The files are saved before anything risky: to look at, and to go back to."
     columns = COLUMNS
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TabContext) -> None:
         super().__init__(world)
         self._marked: tuple[str, ...] = ()
         self._rungs: dict[str, str] = {}

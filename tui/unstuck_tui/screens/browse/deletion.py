@@ -17,7 +17,7 @@ from unstuck_tui.render.browse.columns import field_lines
 from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
-from unstuck_tui.screens.browse.tab import Tab, World, beside
+from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
 __all__ = ["DeletionTab"]
 
@@ -33,7 +33,7 @@ class DeletionTab(Tab[Row]):
     would: ClassVar[str] = "Every run, with what deleting it would destroy."
     columns = RUNS
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TabContext) -> None:
         super().__init__(world)
         self._live = ""
         self._stock: dict[str, Inventory] = {}
@@ -92,12 +92,12 @@ class DeletionTab(Tab[Row]):
             return
         if await self.world.screen.agreed(f"Delete {run}?", said, "Delete it", typed=inventory.name):
             place, environ = self.world.place, self.world.environ
-            done = await beside(destroy(place, environ, inventory, lose=lose))
+            done = await in_thread_loop(destroy(place, environ, inventory, lose=lose))
             self.world.screen.tell("\n".join(receipt_lines(done)), trouble=bool(done.left))
             self.world.screen.again()
 
     async def _take(self, run: str) -> Inventory:
-        found = await beside(take_stock(self.world.place, self.world.environ, run))
+        found = await in_thread_loop(take_stock(self.world.place, self.world.environ, run))
         self._stock[run] = found.inventory
         return found.inventory
 

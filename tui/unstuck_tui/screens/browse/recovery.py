@@ -13,7 +13,7 @@ from unstuck.supervision.reconstruction import TaskRecovery
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_cells, cut_off_in
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.screens.browse.tab import Tab, World, beside
+from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
 __all__ = ["RecoveryTab"]
 
@@ -28,7 +28,7 @@ class RecoveryTab(Tab[CutOff]):
     would: ClassVar[str] = "The tasks of a run that was cut off: what was at work, and how one goes on."
     columns = CUT_OFF
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TabContext) -> None:
         super().__init__(world)
         self._left: dict[str, TaskRecovery] = {}
 
@@ -48,7 +48,7 @@ class RecoveryTab(Tab[CutOff]):
     async def do_look(self, row: CutOff) -> None:
         """Look at what its run has left; nothing is run and nothing decided."""
         settings = await self.world.settings()
-        facts = await beside(what_is_left(self.world.place, row.run, settings, self.world.environ))
+        facts = await in_thread_loop(what_is_left(self.world.place, row.run, settings, self.world.environ))
         self._left |= {f"{row.run} {task.task}": task for task in facts.tasks}
         if facts.of(row.task) is None:
             self.world.screen.tell(f"No attempt of {row.task} was at work: it goes on by itself.")

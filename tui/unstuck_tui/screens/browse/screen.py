@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
-from unstuck_tui.control.question_controller import Asker
+from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines
@@ -27,8 +27,8 @@ from unstuck_tui.screens.browse.memory import MemoryTab
 from unstuck_tui.screens.browse.recovery import RecoveryTab
 from unstuck_tui.screens.browse.rows_list import RowsHeading, RowsList
 from unstuck_tui.screens.browse.signatures import SignaturesTab
-from unstuck_tui.screens.browse.tab import Tab, World
-from unstuck_tui.widgets.detail import Page
+from unstuck_tui.screens.browse.tab import Tab, TabContext
+from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
@@ -87,10 +87,10 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
     """
 
-    def __init__(self, view: RunView, asker: Asker) -> None:
+    def __init__(self, view: RunView, asker: QuestionController) -> None:
         super().__init__()
         self._view, self._asker = view, asker
-        world = World(view=view, environ=dict(os.environ), screen=self)
+        world = TabContext(view=view, environ=dict(os.environ), screen=self)
         self._all = tuple(tab(world) for tab in _TABS)
         self._list = RowsList(self._all[0], id="rows")
         self._reading: set[str] = set()
@@ -103,7 +103,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         yield _Tabs(self._list)
         yield RowsHeading(self._list)
         yield self._list
-        yield Page(from_end=False, id="about")
+        yield TextPane(from_end=False, id="about")
         yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
@@ -163,7 +163,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         """What is known of the row: where somebody reads on, they are left where they are."""
         if not self.is_whole:
             return
-        page, tab = self.query_one("#about", Page), self._tab
+        page, tab = self.query_one("#about", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         anew, self._told = anew or told != self._told, told
         row, width = tab.row, page.room
@@ -180,7 +180,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     def scroll_to_next(self, begin: str) -> None:
         """To the next line about the row that begins so, and from the last to the first."""
-        page = self.query_one("#about", Page)
+        page = self.query_one("#about", TextPane)
         page.scroll_to_next(begin)
 
     # --- what the person does ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from unstuck.record.load import seconds_of
 from unstuck.record.state import State
 from unstuck.runs.alike import groups_of
 from unstuck.runs.failures import learnt_in, rows_of
-from unstuck_tui.control.external_editor import located, opened
+from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
     COLUMNS,
@@ -24,7 +24,7 @@ from unstuck_tui.render.browse.signatures import (
 )
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
-from unstuck_tui.screens.browse.tab import Tab, World
+from unstuck_tui.screens.browse.tab import Tab, TabContext
 
 __all__ = ["SignaturesTab", "listed"]
 
@@ -38,7 +38,7 @@ class SignaturesTab(Tab[Failure]):
     columns = COLUMNS
     follows = True
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TabContext) -> None:
         super().__init__(world)
         self._occurrences = Occurrences(world.view.log)
 
@@ -74,14 +74,14 @@ class SignaturesTab(Tab[Failure]):
 
     async def do_edit(self, row: Failure) -> None:
         """Open its place in an editor, or copy it."""
-        place = await asyncio.to_thread(located, self._trees(row), str(row.row["location"] or ""))
+        place = await asyncio.to_thread(locate, self._trees(row), str(row.row["location"] or ""))
         if place is None:
             where = row.row["location"]
             said = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
             self.world.screen.tell(said, trouble=True)
             return
         screen = self.world.screen
-        screen.tell(await opened(screen.app, self.world.view, place, self.world.environ, screen.lend))
+        screen.tell(await open_place(screen.app, self.world.view, place, self.world.environ, screen.lend))
 
     def _trees(self, row: Failure) -> list[Path]:
         """Where its tasks work, the last one first."""

@@ -18,18 +18,18 @@ from unstuck_tui.render.browse.columns import Column, heading_cells
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.run_view import RunView
 
-__all__ = ["Shows", "Tab", "World", "beside"]
+__all__ = ["Tab", "TabContext", "TabHost", "in_thread_loop"]
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 
-async def beside(work: Coroutine[Any, Any, Result]) -> Result:
+async def in_thread_loop(work: Coroutine[Any, Any, Result]) -> Result:
     """Do ``work`` in a thread, in a loop of its own: it looks at files by the thousand."""
     return await asyncio.to_thread(asyncio.run, work)
 
 
-class Shows(Protocol):
+class TabHost(Protocol):
     """The screen, as its tabs know it."""
 
     @property
@@ -59,12 +59,12 @@ class Shows(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class TabContext:
     """The run that is looked at, its environment, and the screen."""
 
     view: RunView
     environ: Mapping[str, str]
-    screen: Shows
+    screen: TabHost
 
     @property
     def place(self) -> Project:
@@ -96,7 +96,7 @@ class Tab(Generic[Row]):
     columns: ClassVar[Sequence[Column]]
     follows: ClassVar[bool] = False
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: TabContext) -> None:
         self.world = world
         self.rows: Sequence[Row] = ()
         self.cursor = 0
