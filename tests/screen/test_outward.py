@@ -38,27 +38,27 @@ def test_what_is_muted_is_said_and_for_how_long() -> None:
     """For an hour, then for good, then not any more; one task by its name, several by the first, everything as such."""
     now = 100.0
     muted = MuteList(lambda: now)
-    assert muted.said == ""
-    muted.turn(["web"])
-    assert (muted.said, muted("web"), muted("cart")) == ("muted: web 60m", True, False)
-    muted.turn(["cart", "web"])
-    assert muted.said == "muted: cart +1 60m"
-    muted.turn(["cart", "web"])
-    assert muted.said == "muted: cart +1"
+    assert muted.summary == ""
+    muted.cycle(["web"])
+    assert (muted.summary, muted("web"), muted("cart")) == ("muted: web 60m", True, False)
+    muted.cycle(["cart", "web"])
+    assert muted.summary == "muted: cart +1 60m"
+    muted.cycle(["cart", "web"])
+    assert muted.summary == "muted: cart +1"
     now += MUTED_S * 10
     assert muted("web")
-    muted.turn(["cart", "web"])
-    assert (muted.said, muted("web")) == ("", False)
-    muted.turn_everything()
+    muted.cycle(["cart", "web"])
+    assert (muted.summary, muted("web")) == ("", False)
+    muted.cycle_all()
     now += MUTED_S - 90
-    assert (muted.said, muted("cart"), muted("")) == ("muted 2m", True, True)
+    assert (muted.summary, muted("cart"), muted("")) == ("muted 2m", True, True)
     now += 90
-    assert (muted.said, muted("cart"), muted("")) == ("", False, False)
-    muted.turn_everything()
-    muted.turn_everything()
-    assert muted.said == "muted"
-    muted.turn_everything()
-    assert muted.said == ""
+    assert (muted.summary, muted("cart"), muted("")) == ("", False, False)
+    muted.cycle_all()
+    muted.cycle_all()
+    assert muted.summary == "muted"
+    muted.cycle_all()
+    assert muted.summary == ""
 
 
 def test_the_text_is_one_argument() -> None:

@@ -56,12 +56,12 @@ def test_the_header_fits(width: int, cost: float) -> None:
 def test_what_is_muted_leaves_room_for_what_needs_the_person(width: int) -> None:
     """However long the name of a muted task, the counts and the time stay in the line; so does how a run ended."""
     muted = MuteList(lambda: 0.0)
-    muted.turn(["a-very-long-name-of-a-task.with_dots_" * 2, "b"])
-    said = header(width, muted=muted.said)
+    muted.cycle(["a-very-long-name-of-a-task.with_dots_" * 2, "b"])
+    said = header(width, muted=muted.summary)
     assert cell_len(said) <= width
     assert ("! 1 needs you" if width > 60 else "! 1 ") in said
     assert "12:41  muted: a-" in said
-    assert "muted: a-very-long-name-of… +1 60m" in muted.said or width < 80
+    assert "muted: a-very-long-name-of… +1 60m" in muted.summary or width < 80
     assert "12:41  ended" in header(width, state="ended", exit_reason="incomplete")
     assert "! 1" in header(width, state="ended", exit_reason="incomplete")
 

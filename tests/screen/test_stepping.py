@@ -152,7 +152,7 @@ async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Any
         assert await written_for("G") == ""
         assert await written_for("g") == "raw"
         file = stage.story.core.folder / "unsent.txt"
-        assert str(file) in stage.app.asker.put_down()
+        assert str(file) in stage.app.questions.save_unsent()
         assert file.read_text() == "--- one, retry\nraw\n\n"
 
 

@@ -37,7 +37,7 @@ class Bare(App[None]):
         super().__init__()
         self.view = LiveRun(supervisor)
         self.tracker = Tracker.of(self.view)
-        self.asker = QuestionController(self, self.tracker, self.view)
+        self.questions = QuestionController(self, self.tracker, self.view)
 
     def compose(self) -> Any:
         yield Input(id="field", disabled=True)
@@ -48,11 +48,11 @@ class Bare(App[None]):
 
     def frame(self) -> None:
         self.tracker.take()
-        self.asker.frame()
+        self.questions.frame()
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self.asker.key()
+            self.questions.key()
         await super().on_event(event)
 
 
@@ -155,7 +155,7 @@ class World:
         await self.pilot.pause()
         newest = self.supervisor.state.open_gates()[-1]
         if not self.is_asking and newest.gate.type != "stuck":
-            self.app.asker.ask(newest.id)
+            self.app.questions.ask(newest.id)
             await self.pilot.pause()
 
     @property
@@ -211,14 +211,14 @@ class World:
 
     async def leaves(self) -> None:
         """What the `quit` key does, and the first 300 ms."""
-        self.app.asker.leave()
+        self.app.questions.leave()
         await self.pilot.pause()
         assert isinstance(self.app.screen, QuitDialog)
         await self.awake()
 
     async def reopen(self, task: str = "") -> None:
         """What the `answer` key does, and the first 300 ms."""
-        self.app.asker.ask_next(task)
+        self.app.questions.ask_next(task)
         await self.pilot.pause()
         await self.awake()
 

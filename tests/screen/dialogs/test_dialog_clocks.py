@@ -113,7 +113,7 @@ async def test_keys_that_come_at_once_stop_the_timer_once(opening: Opening) -> N
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             for _ in range(3):
-                world.app.asker.key()
+                world.app.questions.key()
             gate = world.gate
             await world.until(lambda: world.supervisor.state.gates[gate].gate.acts_at is None)
             gc.collect()

@@ -221,6 +221,6 @@ async def test_whoever_types_is_not_interrupted(opening: Opening) -> None:
         await world.until(lambda: len(world.supervisor.state.open_gates()) == 3)
         await world.pilot.pause()
         assert not world.is_asking
-        world.app.asker.ask_next("two")
+        world.app.questions.ask_next("two")
         await world.pilot.pause()
         assert world.dialog.question.gate.task == "two"

@@ -44,7 +44,7 @@ class AttachedApp(UnstuckApp):
         """Say once when the run's process has gone, and once when there is one again."""
         live = await asyncio.to_thread(lambda: self._followed.is_live)
         if live:
-            await self._followed.hear()
+            await self._followed.refresh_held()
         if live == self._was_live:
             return
         self._was_live = live

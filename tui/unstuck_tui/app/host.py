@@ -77,7 +77,7 @@ class ScreenHost:
         supervisor.unwatched()
         if failure is not None:
             _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
-        if unsent := app.asker.put_down():
+        if unsent := app.questions.save_unsent():
             _say(unsent)
         if app.view.goes_on:
             _say(
@@ -106,7 +106,7 @@ async def show_alone(app: UnstuckApp) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
     failure = await _run(app)
-    if unsent := app.asker.put_down():
+    if unsent := app.questions.save_unsent():
         _say(unsent)
     if failure is not None:
         raise UnstuckError(f"the screen failed: {_named(failure)}")

@@ -19,4 +19,4 @@ class ReplayApp(UnstuckApp):
         self._run = run
 
     def get_default_screen(self) -> MainScreen:
-        return ReplayScreen(self._run, self.tracker, self.asker, self.outward)
+        return ReplayScreen(self._run, self.tracker, self.questions, self.notifier)

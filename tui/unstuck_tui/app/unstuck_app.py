@@ -64,8 +64,10 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         self.view = view
         self.settings = settings or ScreenSettings()
         self.tracker = Tracker.of(view)
-        self.asker = QuestionController(self, self.tracker, view, pops=self.settings.dialogs == "pop")
-        self.outward = Notifier(self, self.tracker, view, self.settings, is_out=lambda: self.asker.hands.is_out)
+        self.questions = QuestionController(self, self.tracker, view, pops=self.settings.dialogs == "pop")
+        self.notifier = Notifier(
+            self, self.tracker, view, self.settings, in_takeover=lambda: self.questions.takeover.is_active
+        )
         self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
         self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
 
@@ -76,19 +78,19 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
 
     def get_default_screen(self) -> MainScreen:
         """What is shown first; Textual's own, below it, would be styled and laid out with it."""
-        return MainScreen(self.view, self.tracker, self.asker, self.outward)
+        return MainScreen(self.view, self.tracker, self.questions, self.notifier)
 
     def over(self) -> None:
         """Nothing is left to be shown: leave, once the person is back from another program in this terminal."""
         if self.is_lent:
-            self.asker.hands.is_over = True
+            self.questions.takeover.leaves_when_back = True
         else:
             self.exit()
 
     @property
     def is_lent(self) -> bool:
         """Whether another program has the terminal."""
-        return self.asker.hands.is_out
+        return self.questions.takeover.is_active
 
     async def _recover(self, standstill: Standstill) -> None:
         """Let the person decide what becomes of a run that was cut off; whoever does not is asked again next time."""
@@ -103,14 +105,14 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
     async def on_event(self, event: events.Event) -> None:
         """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
         if isinstance(event, events.AppFocus | events.AppBlur):
-            self.outward.focus(isinstance(event, events.AppFocus))
+            self.notifier.focus(isinstance(event, events.AppFocus))
         if isinstance(event, events.Key) and not event.is_forwarded:
             if self._is_two_keys(event):
                 await self.on_event(events.Key("escape", "\x1b"))
                 await self.on_event(events.Key(event.character or "", event.character))
                 return
-            self.asker.key()
-            self.outward.key()
+            self.questions.key()
+            self.notifier.key()
             if await self._acts_on(event):
                 return
         await super().on_event(event)
@@ -167,7 +169,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         if standstill is not None and not standstill.is_over:
             self.exit()  # nothing has begun yet
         else:
-            self.asker.leave()
+            self.questions.leave()
 
     def action_clear(self) -> None:
         """Take away what was said in passing: on a small screen it covers much of what it is about."""
@@ -205,13 +207,13 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         elif driver is not None:
             driver.write(sequence)
 
-    def retitle(self, text: str) -> None:
+    def set_title(self, text: str) -> None:
         """Let the terminal's title be ``text`` until the screen is left; empty: its own."""
         driver = driver_of(self)
         if isinstance(driver, TerminalDriver):
             driver.show_title(text)
 
-    def run_beside(self, words: tuple[str, ...]) -> None:
+    def run_notify_command(self, words: tuple[str, ...]) -> None:
         """Run a program for a notification; that it does not work is said."""
 
         async def run() -> None:

@@ -23,8 +23,8 @@ __all__ = ["Interventions"]
 class Interventions:
     """Tell it for which tasks; what cannot be done is said, for each of them."""
 
-    def __init__(self, app: App[None], view: RunView, asker: QuestionController) -> None:
-        self._app, self._view, self._asker = app, view, asker
+    def __init__(self, app: App[None], view: RunView, questions: QuestionController) -> None:
+        self._app, self._view, self._questions = app, view, questions
         self._is_deciding = False
         self._number = count()
 
@@ -57,25 +57,25 @@ class Interventions:
             said = "\n".join(named(task, why) for task, why in refused[:6])
             self._app.notify(said, severity="warning", timeout=10, markup=False)
         if len(tasks) == len(gates) == 1:
-            self._asker.ask(gates[0])
+            self._questions.ask(gates[0])
         elif gates:
             self._app.notify(f"{len(gates)} stand still and wait for you.", markup=False)
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:
             question = decision_question(self._view.state, tasks)
-            dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._asker.drafts)
+            dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._questions.drafts)
             answer = await self._app.push_screen_wait(dialog)
         finally:
             self._is_deciding = False
         if isinstance(answer, ByHand):
             if len(tasks) == 1:
-                self._asker.show_how(tasks[0], answer.program)
+                self._questions.show_how(tasks[0], answer.program)
             else:
                 said = "Files are handed over one task at a time: select it, without marks."
                 self._app.notify(said, severity="warning", timeout=10, markup=False)
         elif answer is not None:
-            self._asker.forget(question.about)
+            self._questions.forget(question.about)
             decided()
             await self._answer(tasks, answer)
 

@@ -87,7 +87,7 @@ class QuestionController:
         self._is_asking = self._is_leaving = False
         self._shown: QuestionDialog | None = None
         self._leaving: QuitDialog | None = None
-        self.hands = Takeover(app, tracker, view, self.drafts)
+        self.takeover = Takeover(app, tracker, view, self.drafts)
 
     def key(self) -> None:
         """The person has pressed a key."""
@@ -106,11 +106,11 @@ class QuestionController:
 
     def frame(self) -> None:
         """The state may have changed: close what is answered, and ask what has just opened."""
-        if self._view.is_past or self.hands.is_out:
+        if self._view.is_past or self.takeover.is_active:
             return
         self._close_answered()
         self._follow_leaving()
-        self._put_down_stranded()
+        self._save_drafts_of_ended()
         gate = self._asking.to_pop(
             self._tracker.open_gates(),
             now=self._tracker.clock.monotonic(),
@@ -120,10 +120,10 @@ class QuestionController:
         if gate and self._pops:
             self.ask(gate)
         elif self._gates is not self._tracker.gates:
-            self._say_what_is_asked({row.id for row in self._gates})
+            self._announce({row.id for row in self._gates})
         self._gates = self._tracker.gates
 
-    def _say_what_is_asked(self, known: Set[str]) -> None:
+    def _announce(self, known: Set[str]) -> None:
         """On a screen without the list of questions those that are new are said in passing."""
         if getattr(self._app.screen, "HAS_QUESTIONS", True):
             return
@@ -170,7 +170,7 @@ class QuestionController:
 
     async def _by_hand(self, task: str, program: Program) -> tuple[str, Answer] | None:
         try:
-            return await self.hands.show(task, program)
+            return await self.takeover.show(task, program)
         except UnstuckError as error:
             self._app.notify(named(task, str(error)), severity="warning", timeout=10, markup=False)
             return None
@@ -330,20 +330,20 @@ class QuestionController:
             dialog.finish("stay")
             self._app.notify("No agent is at work any more.", markup=False)
 
-    def _put_down_stranded(self) -> None:
+    def _save_drafts_of_ended(self) -> None:
         """Nothing will be asked about a task that has ended: what was written for it goes where it can be found."""
         writing = {
             screen.about for screen in self._app.screen_stack if isinstance(screen, QuestionDialog | TakeoverDialog)
         }
         for task in {task for task, _ in drafts_of_ended(self._tracker.state, self.drafts)} - writing:
-            self._tell(task, "has ended.", self.put_down(task))
+            self._tell(task, "has ended.", self.save_unsent(task))
 
     def forget(self, about: str) -> None:
         """What was written about this has been sent."""
         for draft in [draft for draft in self.drafts if draft[0] == about]:
             del self.drafts[draft]
 
-    def put_down(self, task: str | None = None) -> str:
+    def save_unsent(self, task: str | None = None) -> str:
         """Keep the words that were written for ``task``, or for all of them, and never sent; says where they are."""
         left = {about: text for about, text in self.drafts.items() if task in (None, about[0]) and text.strip()}
         if not left:

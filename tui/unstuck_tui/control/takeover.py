@@ -34,9 +34,9 @@ _NAMED = 4
 
 
 class Takeover:
-    """Hands a work tree over and takes it back; ``is_out`` meanwhile.
+    """Hands a work tree over and takes it back; ``is_active`` meanwhile.
 
-    ``is_over``: the screen has nothing to show any more and goes when the person is back.
+    ``leaves_when_back``: the screen has nothing to show any more and goes when the person is back.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Takeover:
         self._app, self._tracker, self._view, self._environ = app, tracker, view, environ
         self._drafts = drafts
         self._returning: set[asyncio.Task[Back]] = set()
-        self.is_out = self.is_over = False
+        self.is_active = self.leaves_when_back = False
 
     async def show(self, task: str, program: Program) -> tuple[str, Answer] | None:
         """Let the person work in the files of ``task``: the question that is answered so and its answer.
@@ -59,7 +59,7 @@ class Takeover:
             handed = await self._view.hand_over(task)
             asked = {row.id for row in self._tracker.open_gates()}
             back, notes = await self._lent(driver, handed, program)
-            if self.is_over:
+            if self.leaves_when_back:
                 self._app.exit()
                 return None
             row = self._tracker.state.gates.get(handed.gate)
@@ -83,12 +83,12 @@ class Takeover:
         Raises OSError where it cannot be started, UsageError where there is no terminal to be had.
         """
         driver = self._terminal()
-        self.is_out = True
+        self.is_active = True
         try:
-            await driver.lend(command, folder=folder, environ=self._environ, said="")
+            await driver.lend(command, folder=folder, environ=self._environ, notice="")
         finally:
-            self.is_out = False
-        if self.is_over:
+            self.is_active = False
+        if self.leaves_when_back:
             self._app.exit()
 
     def _terminal(self) -> TerminalDriver:
@@ -102,11 +102,11 @@ class Takeover:
         notes: list[str] = []
         command: list[str] = []
         began = self._tracker.clock.monotonic()
-        self.is_out = True
+        self.is_active = True
         try:
             command = await self._command(handed, program)
-            said = _said(handed, command[0], program)
-            code = await driver.lend(command, folder=handed.folder, environ=self._environ, said=said)
+            notice = _notice(handed, command[0], program)
+            code = await driver.lend(command, folder=handed.folder, environ=self._environ, notice=notice)
             if code:
                 lasted = span(self._tracker.clock.monotonic() - began)
                 how = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
@@ -120,7 +120,7 @@ class Takeover:
             returning.add_done_callback(self._returning.discard)
             raise
         finally:
-            self.is_out = False
+            self.is_active = False
         return await self._view.give_back(handed), notes
 
     async def _command(self, handed: Handed, program: Program) -> list[str]:
@@ -140,7 +140,7 @@ class Takeover:
         return [f"{', '.join(tasks[:_NAMED])}{more} {'needs' if len(tasks) == 1 else 'need'} you since then"]
 
 
-def _said(handed: Handed, command: str, program: Program) -> str:
+def _notice(handed: Handed, command: str, program: Program) -> str:
     """What stands in the terminal before the program does."""
     meanwhile = {
         "held": "Its agent waits in its next call.",

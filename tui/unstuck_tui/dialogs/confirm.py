@@ -53,7 +53,7 @@ class ConfirmDialog(Dialog[bool, Option]):
         else:
             self.add_class("-typing")
             self.set_focus(self.query_one("#line", Input))
-            self.say(f"Type {self._typed} and press enter · {_leaves()}")
+            self.show_hint(f"Type {self._typed} and press enter · {_leaves()}")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -146,17 +146,17 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self.set_class(height < _LOW, "-short")
 
     async def _wake(self) -> None:
-        await self._come_to()
-        self.say(self._hint)
+        await self._accept_keys()
+        self.show_hint(self._hint)
 
-    def doze(self) -> None:
+    def ignore_keys(self) -> None:
         """Take no key for a moment again: what lay over this has closed, and one on its way was meant for that."""
         if self.is_awake:
             self.is_awake = False
             self.query_one("#hint").visible = False
-            start(self, "wake", self._come_to)
+            start(self, "wake", self._accept_keys)
 
-    async def _come_to(self) -> None:
+    async def _accept_keys(self) -> None:
         await self._clock.sleep(QUIET_S)
         self.is_awake = self.query_one("#hint").visible = True
 
@@ -188,7 +188,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         wanted = min(reading.virtual_size.height, max(_LEAST, int(self.size.height * _READING_SHARE)))
         choices.styles.max_height = max(_LEAST, self.size.height - _FRAME - others - wanted)
 
-    def say(self, hint: str) -> None:
+    def show_hint(self, hint: str) -> None:
         """Another line below the choices."""
         self.query_one("#hint", Static).update(Content(hint))
         self.call_after_refresh(self.fit_reading)
@@ -230,7 +230,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self._is_over = True
             for below in self.app.screen_stack[-2:-1]:
                 if isinstance(below, Dialog):
-                    below.doze()
+                    below.ignore_keys()
             self.dismiss(result)
 
     def action_back(self) -> None:

@@ -113,7 +113,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
             line.placeholder = _HOW_MUCH[option.takes]
             line.display = True
             self.set_focus(line)
-        self.say(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if _is_shown(option) else ""))
+        self.show_hint(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if _is_shown(option) else ""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._written(event)
@@ -147,7 +147,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
         self.remove_class("-typing")
         self.query_one("#lines").display = self.query_one("#line").display = False
         self.complain("")
-        self.say(self.question.leaving + self._by_hand)
+        self.show_hint(self.question.leaving + self._by_hand)
         self.set_focus(self.query_one(Choices))
 
     def action_copy(self) -> None:

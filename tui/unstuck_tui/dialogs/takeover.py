@@ -20,16 +20,16 @@ from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField
 
-__all__ = ["WHY_LIMIT", "Said", "TakeoverDialog"]
+__all__ = ["WHY_LIMIT", "TakeoverAnswer", "TakeoverDialog"]
 
 WHY_LIMIT = 4_000
 _DIFF_LINES = 400
 _WIDTH = 100
 _WHY = "why"
-Said = tuple[Literal["tell", "again"], str]
+TakeoverAnswer = tuple[Literal["tell", "again"], str]
 
 
-class TakeoverDialog(Dialog[Said, Option]):
+class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
     """Returns what to do, with the words for the agent; None where the question stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``notes`` are lines about it.
@@ -84,7 +84,7 @@ class TakeoverDialog(Dialog[Said, Option]):
         line = self.query_one("#line", Input)
         line.value = self._drafts.get((self.about, _WHY), "")
         self.set_focus(line)
-        self.say(f"enter sends · {spoken('dialog.back')} back to the choices, your text is kept")
+        self.show_hint(f"enter sends · {spoken('dialog.back')} back to the choices, your text is kept")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -114,7 +114,7 @@ class TakeoverDialog(Dialog[Said, Option]):
             return
         self.remove_class("-typing")
         self.complain("")
-        self.say(self._leaving)
+        self.show_hint(self._leaving)
         self.set_focus(self.query_one("#choices"))
 
 

@@ -37,10 +37,10 @@ class NotificationOutlet(Protocol):
     def write(self, sequence: str) -> None:
         """Send ``sequence`` to the terminal."""
 
-    def retitle(self, text: str) -> None:
+    def set_title(self, text: str) -> None:
         """Let the terminal's title be ``text`` until the screen is left."""
 
-    def run_beside(self, words: tuple[str, ...]) -> None:
+    def run_notify_command(self, words: tuple[str, ...]) -> None:
         """Run this program beside everything else."""
 
 
@@ -60,7 +60,7 @@ class MuteList:
     def _is_muted(self, what: str) -> bool:
         return self._until.get(what, 0.0) > self._now()
 
-    def turn(self, tasks: Sequence[str]) -> None:
+    def cycle(self, tasks: Sequence[str]) -> None:
         """Mute ``tasks``: for a while, the second time for good, the third time not any more."""
         if not all(map(self._is_muted, tasks)):
             until = self._now() + MUTED_S
@@ -70,12 +70,12 @@ class MuteList:
             until = 0.0
         self._until.update(dict.fromkeys(tasks, until))
 
-    def turn_everything(self) -> None:
+    def cycle_all(self) -> None:
         """The same with everything."""
-        self.turn([_EVERYTHING])
+        self.cycle([_EVERYTHING])
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """What is muted, in a few words, and for how long; empty where nothing is."""
         muted = sorted(what for what in self._until if self._is_muted(what))
         if not muted:
@@ -95,18 +95,18 @@ class Notifier:
 
     def __init__(
         self,
-        hand: NotificationOutlet,
+        outlet: NotificationOutlet,
         tracker: Tracker,
         view: RunView,
         settings: ScreenSettings,
         *,
-        is_out: Callable[[], bool] = lambda: False,
+        in_takeover: Callable[[], bool] = lambda: False,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._is_out = is_out
-        self._hand, self._tracker, self._view, self._settings = hand, tracker, view, settings
+        self._in_takeover = in_takeover
+        self._outlet, self._tracker, self._view, self._settings = outlet, tracker, view, settings
         self._in_tmux = bool(environ.get("TMUX"))
-        self._pager = AlarmRegister()
+        self._register = AlarmRegister()
         self._alarms: tuple[Alarm, ...] = ()
         self._alarms_of: object = None
         self._title = ""
@@ -128,7 +128,7 @@ class Notifier:
     @property
     def is_away(self) -> bool:
         """Whether the person looks elsewhere, also at another program in this terminal."""
-        if self._is_out():
+        if self._in_takeover():
             return True
         if self._is_focused is None:
             return self._tracker.clock.monotonic() - self._last_key >= ALONE_S
@@ -147,14 +147,16 @@ class Notifier:
             # Words are looked for once per question: there may be thousands, and a frame every second.
             self._alarms, self._alarms_of = alarms_of(state, self._tracker.gates), about
         now = self._tracker.clock.monotonic()
-        for page in self._pager.look(self._alarms, run_over(state), now=now, is_away=self.is_away, is_muted=self.muted):
+        for page in self._register.look(
+            self._alarms, run_over(state), now=now, is_away=self.is_away, is_muted=self.muted
+        ):
             self._send(page)
 
     def _show_title(self) -> None:
         title = title_of(self._tracker.state, len(self._tracker.gates)) if self._settings.title else ""
         if title != self._title:
             self._title = title
-            self._hand.retitle(title)
+            self._outlet.set_title(title)
 
     def _send(self, page: Notification) -> None:
         self._number += 1
@@ -162,9 +164,9 @@ class Notifier:
         if self._settings.notify == "command":
             if not self._settings.notify_command:
                 return
-            self._hand.run_beside(words_of(self._settings.notify_command, text))
+            self._outlet.run_notify_command(words_of(self._settings.notify_command, text))
         else:
-            self._hand.write(notification(self._settings.notify, text, number=self._number, in_tmux=self._in_tmux))
+            self._outlet.write(notification(self._settings.notify, text, number=self._number, in_tmux=self._in_tmux))
         self._view.notified(page.kind, self._settings.notify, page.tasks, text)
 
 

@@ -85,7 +85,7 @@ class FollowedRun:
                 see(record)
         return len(new)
 
-    async def hear(self) -> None:
+    async def refresh_held(self) -> None:
         """Ask whether the run can be recorded for the moment: that is in no record."""
         held = ""
         try:
@@ -107,16 +107,16 @@ class FollowedRun:
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
-        return await self._said(answer_message(gate, answer))
+        return await self._request(answer_message(gate, answer))
 
     async def hold(self, task: str) -> str:
-        return str((await self._said({"do": "hold", "task": task})).get("gate") or "")
+        return str((await self._request({"do": "hold", "task": task})).get("gate") or "")
 
     async def step_in(self, task: str, answer: Answer) -> object:
-        return await self._said({**answer_message("", answer), "do": "step", "task": task})
+        return await self._request({**answer_message("", answer), "do": "step", "task": task})
 
     async def choose_rung(self, task: str, level: NextRung) -> None:
-        await self._said({"do": "rung", "task": task, "level": level})
+        await self._request({"do": "rung", "task": task, "level": level})
 
     async def hand_over(self, task: str) -> Handed:
         raise UnstuckError("this is a second screen: a work tree is handed over where the run is worked")
@@ -125,7 +125,7 @@ class FollowedRun:
         raise UnstuckError("this is a second screen: nothing was handed over here")
 
     async def keep_open(self, gate: str) -> object:
-        return await self._said({"do": "keep", "gate": gate})
+        return await self._request({"do": "keep", "gate": gate})
 
     async def stop(self, reason: str) -> object:
         raise UnstuckError("this is a second screen: the run is stopped where it is worked")
@@ -133,7 +133,7 @@ class FollowedRun:
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         """Not recorded: the log belongs to the process that works the run."""
 
-    async def _said(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, message: dict[str, Any]) -> dict[str, Any]:
         try:
             reply = await self._ask(message)
         except ChannelError:

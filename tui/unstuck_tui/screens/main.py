@@ -64,14 +64,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     }
     """
 
-    def __init__(self, view: RunView, tracker: Tracker, asker: QuestionController, outward: Notifier) -> None:
+    def __init__(self, view: RunView, tracker: Tracker, questions: QuestionController, notifier: Notifier) -> None:
         super().__init__()
-        self._view, self._tracker, self._asker, self._outward = view, tracker, asker, outward
+        self._view, self._tracker, self._questions, self._notifier = view, tracker, questions, notifier
         self._missed = Changes()
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
-        yield RunHeader(self._tracker, muted=lambda: self._outward.muted.said, id="header")
+        yield RunHeader(self._tracker, muted=lambda: self._notifier.muted.summary, id="header")
         yield AttentionList(self._tracker, id="attention")
         yield TableHeading(self._table, id="heading")
         yield self._table
@@ -88,10 +88,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield from ()
 
     async def on_mount(self) -> None:
-        self._stepping = Interventions(self.app, self._view, self._asker)
+        self._interventions = Interventions(self.app, self._view, self._questions)
         loop = asyncio.get_running_loop()
-        self._pace = FrameTimer(lambda is_full: self.call_next(self._draw, is_full), loop)
-        self._tracker.wake = self._pace.wake
+        self._timer = FrameTimer(lambda is_full: self.call_next(self._draw, is_full), loop)
+        self._tracker.wake = self._timer.wake
         start(self, "looking back", self._look_back)
         self.call_after_refresh(self.frame)
 
@@ -103,7 +103,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self._table.refresh()
 
     def on_unmount(self) -> None:
-        self._pace.close()
+        self._timer.close()
 
     def _draw(self, is_full: bool) -> None:
         if not self.query(RunHeader):
@@ -117,7 +117,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Show what has changed since the last frame."""
         if (changes := self._taken()) is not None:
             self._show(changes)
-        self._tell_others()
+        self._update_others()
 
     def tick(self) -> None:
         """A second has passed: show what has changed, and every clock."""
@@ -126,14 +126,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
-        self._tell_others()
+        self._update_others()
 
-    def _tell_others(self) -> None:
+    def _update_others(self) -> None:
         """What does not stand on this screen follows the run, too."""
-        self._asker.frame()
-        self._outward.frame()
+        self._questions.frame()
+        self._notifier.frame()
         if isinstance(top := self.app.screen, FittingScreen) and top.is_small and top.is_whole:
-            top.tell_small()
+            top.update_notice()
 
     def _taken(self) -> Changes | None:
         """What is to be drawn; None while nothing of this screen is in view: it is kept until something is."""
@@ -151,7 +151,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._table.show(changes)
         self.query_one(RunHeader).show()
         attention = self.query_one(AttentionList)
-        if changes.gates or changes.rows or changes.waits or attention.tells_of(changes.tasks):
+        if changes.gates or changes.rows or changes.waits or attention.mentions(changes.tasks):
             attention.show()
         self.query_one(Detail).show(changes)
 
@@ -199,15 +199,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     @on(AttentionList.Chosen)
     def _chosen(self, event: AttentionList.Chosen) -> None:
-        self._asker.ask(event.gate)
+        self._questions.ask(event.gate)
 
     def action_answer(self) -> None:
         """Answer the question under the cursor, or the one that has waited longest."""
         attention = self.query_one(AttentionList)
         if attention.has_focus and attention.gate:
-            self._asker.ask(attention.gate)
+            self._questions.ask(attention.gate)
         else:
-            self._asker.ask_next(self._table.selected)
+            self._questions.ask_next(self._table.selected)
 
     def action_open(self) -> None:
         """Show the task under the cursor. At once: the focus must be there before the next key is."""
@@ -224,18 +224,18 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_hold(self) -> None:
         """Let agents at work stand still."""
-        self._stepping.hold(self._table.chosen)
+        self._interventions.hold(self._table.chosen)
 
     def action_decide(self) -> None:
         """More time, another approach, skip and the like."""
-        self._stepping.decide(self._table.chosen, self._table.unmark)
+        self._interventions.decide(self._table.chosen, self._table.unmark)
 
     def action_by_hand(self, program: Program) -> None:
         """Work in the selected task's files oneself."""
         if self._view.is_past:
             self.app.notify("This is a replay: nothing can be changed in it.", markup=False)
         elif self._table.selected:
-            self._asker.show_how(self._table.selected, program)
+            self._questions.show_how(self._table.selected, program)
 
     def action_log(self) -> None:
         """Every record of the run."""
@@ -267,20 +267,20 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_mute(self) -> None:
         """No notifications of these tasks for an hour, then for good, then all of them again."""
-        self._outward.muted.turn(self._table.chosen)
+        self._notifier.muted.cycle(self._table.chosen)
         self._table.unmark()
         self.query_one(RunHeader).show()
 
     def action_mute_all(self) -> None:
         """No notifications at all for an hour, then for good, then all of them again."""
-        self._outward.muted.turn_everything()
+        self._notifier.muted.cycle_all()
         self.query_one(RunHeader).show()
 
     def action_browse(self) -> None:
         """Failures, checkpoints, memory, and runs."""
         from unstuck_tui.screens.browse.screen import BrowseScreen
 
-        self.app.push_screen(BrowseScreen(self._view, self._asker))
+        self.app.push_screen(BrowseScreen(self._view, self._questions))
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself, and the marks last."""

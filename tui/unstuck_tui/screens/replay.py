@@ -78,8 +78,8 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     OWN: ClassVar[tuple[Area, ...]] = ("replay", "main")
     BINDINGS = [*bindings_of("replay"), *bindings_of("main")]  # noqa: RUF012
 
-    def __init__(self, run: ReplayedRun, tracker: Tracker, asker: QuestionController, outward: Notifier) -> None:
-        super().__init__(run, tracker, asker, outward)
+    def __init__(self, run: ReplayedRun, tracker: Tracker, questions: QuestionController, notifier: Notifier) -> None:
+        super().__init__(run, tracker, questions, notifier)
         self._run = run
         self._scrubber = Scrubber(run, id="scrubber")
         self._player = Player(run)

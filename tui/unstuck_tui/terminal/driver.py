@@ -149,7 +149,7 @@ class TerminalDriver(RedirectedDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         loop = asyncio.get_running_loop()
         self._is_suspended = self._is_away = False
-        self._loan: Handoff | None = None
+        self._handoff: Handoff | None = None
         self._title = self._title_of_screen = ""
         self._end, self._ending = os.pipe()
 
@@ -170,7 +170,7 @@ class TerminalDriver(RedirectedDriver):
 
     def run_input_thread(self) -> None:
         """Pass on what is typed, until the screen is left or the terminal is gone."""
-        incoming, looks = TerminalInput(), 0
+        terminal_input, looks = TerminalInput(), 0
         while True:
             # Only what has just come may have to be looked at again: an escape that nothing followed.
             ready = select([self.fileno, self._end], [], [], INPUT_S if looks else None)[0]
@@ -182,7 +182,7 @@ class TerminalDriver(RedirectedDriver):
                 if not data:
                     self._leave()
                     return
-            for message in incoming.read(data):
+            for message in terminal_input.read(data):
                 self.process_message(message)
 
     def disable_input(self) -> None:
@@ -248,9 +248,9 @@ class TerminalDriver(RedirectedDriver):
     @property
     def is_lent(self) -> bool:
         """Whether a program has the terminal."""
-        return self._loan is not None
+        return self._handoff is not None
 
-    async def lend(self, command: Sequence[str], *, folder: Path, environ: Mapping[str, str], said: str) -> int:
+    async def lend(self, command: Sequence[str], *, folder: Path, environ: Mapping[str, str], notice: str) -> int:
         """Let a program have the terminal until it ends, after a word about it; what goes on here goes on.
 
         Its exit code, or minus the signal that ended it. Raises OSError where it cannot be started.
@@ -258,33 +258,33 @@ class TerminalDriver(RedirectedDriver):
         self.suspend_application_mode()
         try:
             with self.no_automatic_restart():
-                self.pass_on(said)
+                self.pass_on(notice)
                 self._outlet.drain()
-                self._loan = Handoff(command, folder, environ)
-                code = await self._loan.ended()
+                self._handoff = Handoff(command, folder, environ)
+                code = await self._handoff.ended()
         except asyncio.CancelledError:
             self._recall()  # the screen is being left
             raise
         except termios.error as problem:
-            self._take_again()
+            self._resume_after_loan()
             raise OSError(*problem.args) from None
         except OSError:
-            self._take_again()
+            self._resume_after_loan()
             raise
         # The keys of its own that it had are given back by itself, unless it was killed; there may be others' below.
-        self._take_again("\x1b[<u" if code < 0 else "")
+        self._resume_after_loan("\x1b[<u" if code < 0 else "")
         return code
 
     def _recall(self) -> None:
-        if self._loan is not None:
-            self._loan.recall()
-            self._loan = None
+        if self._handoff is not None:
+            self._handoff.recall()
+            self._handoff = None
             self.pass_on(LEFT_ON)
 
-    def _take_again(self, first: str = "") -> None:
-        if self._loan is not None:
-            self._loan.take_back()
-            self._loan = None
+    def _resume_after_loan(self, first: str = "") -> None:
+        if self._handoff is not None:
+            self._handoff.take_back()
+            self._handoff = None
             self.pass_on(first + LEFT_ON)
         self.resume_application_mode()
         try:

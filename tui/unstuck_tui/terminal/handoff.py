@@ -92,9 +92,9 @@ class Handoff:
                 self._child.returncode = os.waitstatus_to_exitcode(status)
                 return self._child.returncode
             time.sleep(_STOPPED_S)  # so that one that stops again and again takes no processor
-            self._let_go_on()
+            self._continue_child()
 
-    def _let_go_on(self) -> None:
+    def _continue_child(self) -> None:
         if self._is_back:
             return
         with suppress(OSError), _unstopped():

@@ -91,7 +91,7 @@ class AttentionList(Lines, can_focus=True):
             self.resized()
         self.refresh()
 
-    def tells_of(self, tasks: Set[str]) -> bool:
+    def mentions(self, tasks: Set[str]) -> bool:
         """Whether one of these tasks is told of."""
         return any(item.task in tasks for item in self._items)
 

@@ -33,7 +33,7 @@ class SmallNotice(Static):
 
     _told = ""
 
-    def tell(self, size: Size, needed: Size, meanwhile: str) -> None:
+    def show_sizes(self, size: Size, needed: Size, meanwhile: str) -> None:
         """Name both sizes; ``meanwhile`` is a sentence. Told the same again, nothing is drawn."""
         told = (
             f"This terminal has {size.width}x{size.height} cells.\n"
@@ -78,14 +78,14 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         self.set_class(small, "-small")
         if small != was_small:
             self.refresh_bindings()
-        self.tell_small()
+        self.update_notice()
         if not small and self._focused_before is not None:
             self.call_after_refresh(self._focus_again)
 
-    def tell_small(self) -> None:
+    def update_notice(self) -> None:
         """Let the notice say what is true now."""
         view = getattr(self.app, "view", None)
-        self.query_one(SmallNotice).tell(self.app.size, self.LEAST, meanwhile(view) if view is not None else "")
+        self.query_one(SmallNotice).show_sizes(self.app.size, self.LEAST, meanwhile(view) if view is not None else "")
 
     def _focus_again(self) -> None:
         before = self._focused_before

@@ -66,8 +66,8 @@ class ReplayedRun:
     def __init__(self, index: LogIndex, place: Project | None = None) -> None:
         self.index, self.place = index, place
         self.clock = ReplayClock(self)
-        self._film = MomentCache(index)
-        self._moment = self._film.moment(index.begun or len(index))
+        self._moments = MomentCache(index)
+        self._moment = self._moments.moment(index.begun or len(index))
         settings = Settings.thaw(self.state.run.settings)
         self.rules = rules_of(settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, settings.window_size)
@@ -112,7 +112,7 @@ class ReplayedRun:
             if self.seq <= seq <= self.seq + _STEPS:
                 self._step(seq)
             else:
-                self._moment = await asyncio.to_thread(self._film.moment, seq)
+                self._moment = await asyncio.to_thread(self._moments.moment, seq)
                 self.turned()
 
     def _step(self, seq: int) -> None:

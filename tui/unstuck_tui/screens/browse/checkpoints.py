@@ -41,8 +41,8 @@ class CheckpointsTab(Tab[Row]):
     would: ClassVar[str] = "The files are saved before anything risky: to look at, and to go back to."
     columns = COLUMNS
 
-    def __init__(self, world: TabContext) -> None:
-        super().__init__(world)
+    def __init__(self, context: TabContext) -> None:
+        super().__init__(context)
         self._marked: tuple[str, ...] = ()
         self._rungs: dict[str, str] = {}
         self._compared: tuple[str, Sequence[Row], str] | None = None
@@ -52,8 +52,8 @@ class CheckpointsTab(Tab[Row]):
         return str(row["id"])
 
     async def read(self) -> Sequence[Row]:
-        place = self.world.place
-        attempts = self.world.view.state.attempts.values()
+        place = self.context.place
+        attempts = self.context.view.state.attempts.values()
         self._rungs = {attempt.checkpoint: attempt.guidance.level for attempt in attempts if attempt.checkpoint}
         found = await find_checkpoints(place.home, place.repository)
         self.note = await asyncio.to_thread(_cut_off, place, await last_restored(place.home, place.repository))
@@ -86,7 +86,7 @@ class CheckpointsTab(Tab[Row]):
         id = str(row["id"])
         others = tuple(other for other in self._marked if other != id)
         self._marked = others if id in self._marked else (*others, id)[-2:]
-        self.world.screen.redraw()
+        self.context.screen.redraw()
 
     async def do_diff(self, row: Row) -> None:
         """Compare the marked two, or this one with the files as they are now."""
@@ -99,32 +99,32 @@ class CheckpointsTab(Tab[Row]):
         said = f"{first} up to {other}" if other else f"{first} up to now"
         work = asyncio.ensure_future(self._compare(said, chosen[0], first, other))
         self._comparing = said, work
-        self.world.screen.redraw()
+        self.context.screen.redraw()
         try:
             await asyncio.wait((work,))
         finally:
             work.cancel()
         if not work.cancelled():
             self._comparing = None
-            self.world.screen.redraw()
+            self.context.screen.redraw()
             work.result()
 
     async def _compare(self, said: str, row: Row, first: str, other: str | None) -> None:
         if other is None and not row["root"].is_dir():
             raise UsageError("its tree is gone, as that of a task that is done: mark two of its checkpoints instead")
-        store = store_of(self.world.place, row["root"], await self.world.settings(), gone=True)
+        store = store_of(self.context.place, row["root"], await self.context.settings(), gone=True)
         changes = await store.changed(first, other)
         self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
 
     def do_next(self, row: Row) -> None:
         """To the next file of what was compared."""
-        self.world.screen.scroll_to_next("  diff --git ")
+        self.context.screen.scroll_to_next("  diff --git ")
 
     async def do_restore(self, row: Row) -> None:
         """Set the files back to it: its plan first, then a yes."""
         store, settings = await self._store(row)
         id, root = str(row["id"]), row["root"]
-        async with kept_free(self.world.place, root):
+        async with kept_free(self.context.place, root):
             plan = await store.plan(id)
         if await self._agreed(plan, root, settings, f"Restore {id}?"):
             await self._set_back(root, partial(store.restore, id, run=_BY_HAND, plan=plan))
@@ -135,7 +135,7 @@ class CheckpointsTab(Tab[Row]):
         root, last = row["root"], store.last_restore()
         if last is None:
             raise UsageError("no restore was done in this tree, so there is none to take back")
-        async with kept_free(self.world.place, root):
+        async with kept_free(self.context.place, root):
             plan = await store.plan(last.safety, paths=last.paths)
         whose = last.run or (await store.get(last.safety)).run
         by_hand = "" if whose == _BY_HAND else f"It was run {whose} that went back, not a person."
@@ -144,28 +144,28 @@ class CheckpointsTab(Tab[Row]):
 
     async def _set_back(self, root: Path, restored: Callable[[], Awaitable[Restored]]) -> None:
         """Do what was agreed to while nobody works there; the store refuses what would be another plan by now."""
-        async with kept_free(self.world.place, root):
+        async with kept_free(self.context.place, root):
             done = await restored()
-        self.world.screen.tell(_receipt(done))
-        self.world.screen.again()
+        self.context.screen.report(_receipt(done))
+        self.context.screen.reload()
 
     async def _agreed(self, plan: Plan, root: Path, settings: Settings, title: str, warning: str = "") -> bool:
         rows = [change_row(change, PLANNED) for change in plan.changes]
         said = plan_words(plan.checkpoint, one_line(str(root)), rows, plan.under_way)
         if not plan.changes:
-            self.world.screen.tell("Nothing to do: the files are the same.")
+            self.context.screen.report("Nothing to do: the files are the same.")
             return False
         much = not plan.is_within(settings.restore_share)
         # Before the files, which may fill the screen.
         said[1:1] = [f"That is much of a tree with {plan.files} files."] if much else []
         said += [warning] if warning else []
-        return await self.world.screen.agreed(
+        return await self.context.screen.confirm(
             title, said, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
         )
 
     async def _store(self, row: Row) -> tuple[CheckpointStore, Settings]:
-        settings = await self.world.settings()
-        return store_of(self.world.place, row["root"], settings), settings
+        settings = await self.context.settings()
+        return store_of(self.context.place, row["root"], settings), settings
 
 
 def _cut_off(place: Project, root: Path | None) -> str:

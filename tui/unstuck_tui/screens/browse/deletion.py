@@ -33,8 +33,8 @@ class DeletionTab(Tab[Row]):
     would: ClassVar[str] = "Every run, with what deleting it would destroy."
     columns = RUNS
 
-    def __init__(self, world: TabContext) -> None:
-        super().__init__(world)
+    def __init__(self, context: TabContext) -> None:
+        super().__init__(context)
         self._live = ""
         self._stock: dict[str, Inventory] = {}
 
@@ -43,7 +43,7 @@ class DeletionTab(Tab[Row]):
 
     async def read(self) -> Sequence[Row]:
         self._stock.clear()
-        rows, self._live = await asyncio.to_thread(_read, self.world.place)
+        rows, self._live = await asyncio.to_thread(_read, self.context.place)
         return rows
 
     def cells(self, row: Row, width: int) -> Sequence[Cell]:
@@ -61,7 +61,7 @@ class DeletionTab(Tab[Row]):
 
     def _refused(self, run: str) -> str:
         """Why this run cannot be deleted from here; empty where it can."""
-        if run == self.world.view.state.run.id:
+        if run == self.context.view.state.run.id:
             return "it is the run on this screen: leave it, then unstuck delete " + run
         if self._live:
             at_work = "it" if run == self._live else f"run {self._live}"
@@ -73,31 +73,31 @@ class DeletionTab(Tab[Row]):
     async def do_look(self, row: Row) -> None:
         """Take stock of what would go."""
         await self._take(self.key(row))
-        self.world.screen.redraw()
+        self.context.screen.redraw()
 
     async def do_delete(self, row: Row) -> None:
         """Delete the run: what would go first, the loss of work on its own, then the name typed."""
         run = self.key(row)
-        self._live = await asyncio.to_thread(_live_in, self.world.place)
+        self._live = await asyncio.to_thread(_live_in, self.context.place)
         inventory = await self._take(run)
-        self.world.screen.redraw()
+        self.context.screen.redraw()
         if refused := self._refused(run):
-            self.world.screen.tell(f"{run} cannot be deleted now: {refused}", trouble=True)
+            self.context.screen.report(f"{run} cannot be deleted now: {refused}", trouble=True)
             return
-        refuse(inventory, self.world.environ, lose=True)
+        refuse(inventory, self.context.environ, lose=True)
         lose, said = bool(inventory.holding), list(inventory_lines(inventory))
-        if lose and not await self.world.screen.agreed(
+        if lose and not await self.context.screen.confirm(
             f"Lose work of {run}?", said, "Lose it", typed="lose", hint="some of it exists nowhere else"
         ):
             return
-        if await self.world.screen.agreed(f"Delete {run}?", said, "Delete it", typed=inventory.name):
-            place, environ = self.world.place, self.world.environ
+        if await self.context.screen.confirm(f"Delete {run}?", said, "Delete it", typed=inventory.name):
+            place, environ = self.context.place, self.context.environ
             done = await in_thread_loop(destroy(place, environ, inventory, lose=lose))
-            self.world.screen.tell("\n".join(receipt_lines(done)), trouble=bool(done.left))
-            self.world.screen.again()
+            self.context.screen.report("\n".join(receipt_lines(done)), trouble=bool(done.left))
+            self.context.screen.reload()
 
     async def _take(self, run: str) -> Inventory:
-        found = await in_thread_loop(take_stock(self.world.place, self.world.environ, run))
+        found = await in_thread_loop(take_stock(self.context.place, self.context.environ, run))
         self._stock[run] = found.inventory
         return found.inventory
 

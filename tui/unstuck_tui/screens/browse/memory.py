@@ -30,7 +30,7 @@ class MemoryTab(Tab[Row]):
         return str(row["memory"])
 
     async def read(self) -> Sequence[Row]:
-        place = self.world.place
+        place = self.context.place
         return await asyncio.to_thread(lambda: list(memory_rows(memory_of(place)))[::-1])
 
     def cells(self, row: Row, width: int) -> Sequence[Cell]:
@@ -44,21 +44,21 @@ class MemoryTab(Tab[Row]):
     async def do_forget(self, row: Row) -> None:
         """Forget it, after a question."""
         said = [f"{row['kind']}: {one_line(said_in(row), 500)}", f"about {row['signature']}"]
-        if not await self.world.screen.agreed("Forget this?", said, "Forget it", hint="also in a run at work"):
+        if not await self.context.screen.confirm("Forget this?", said, "Forget it", hint="also in a run at work"):
             return
-        place, id = self.world.place, self.key(row)
+        place, id = self.context.place, self.key(row)
 
         def forget() -> None:
             memory = memory_of(place)
             memory.forget([entry.id for entry in found(memory, [id])])
 
         await asyncio.to_thread(forget)
-        self.world.screen.tell(f"Forgotten: {row['kind']} {id}.")
-        self.world.screen.again()
+        self.context.screen.report(f"Forgotten: {row['kind']} {id}.")
+        self.context.screen.reload()
 
     async def do_promote(self, row: Row) -> None:
         """Make an answer a rule."""
-        place, id = self.world.place, self.key(row)
+        place, id = self.context.place, self.key(row)
 
         def promote() -> str:
             memory = memory_of(place)
@@ -66,5 +66,5 @@ class MemoryTab(Tab[Row]):
             return made_rule(memory, answer, SystemClock().now()).note
 
         note = await asyncio.to_thread(promote)
-        self.world.screen.tell(f"From now on agents are told by themselves: {one_line(note, 200)}")
-        self.world.screen.again()
+        self.context.screen.report(f"From now on agents are told by themselves: {one_line(note, 200)}")
+        self.context.screen.reload()

@@ -28,8 +28,8 @@ class RecoveryTab(Tab[CutOff]):
     would: ClassVar[str] = "The tasks of a run that was cut off: what was at work, and how one goes on."
     columns = CUT_OFF
 
-    def __init__(self, world: TabContext) -> None:
-        super().__init__(world)
+    def __init__(self, context: TabContext) -> None:
+        super().__init__(context)
         self._left: dict[str, TaskRecovery] = {}
 
     def key(self, row: CutOff) -> str:
@@ -37,7 +37,7 @@ class RecoveryTab(Tab[CutOff]):
 
     async def read(self) -> Sequence[CutOff]:
         self._left.clear()
-        return await asyncio.to_thread(_read, self.world.place)
+        return await asyncio.to_thread(_read, self.context.place)
 
     def cells(self, row: CutOff, width: int) -> Sequence[Cell]:
         return cut_off_cells(row, width)
@@ -47,12 +47,12 @@ class RecoveryTab(Tab[CutOff]):
 
     async def do_look(self, row: CutOff) -> None:
         """Look at what its run has left; nothing is run and nothing decided."""
-        settings = await self.world.settings()
-        facts = await in_thread_loop(what_is_left(self.world.place, row.run, settings, self.world.environ))
+        settings = await self.context.settings()
+        facts = await in_thread_loop(what_is_left(self.context.place, row.run, settings, self.context.environ))
         self._left |= {f"{row.run} {task.task}": task for task in facts.tasks}
         if facts.of(row.task) is None:
-            self.world.screen.tell(f"No attempt of {row.task} was at work: it goes on by itself.")
-        self.world.screen.redraw()
+            self.context.screen.report(f"No attempt of {row.task} was at work: it goes on by itself.")
+        self.context.screen.redraw()
 
 
 def _read(place: Project) -> list[CutOff]:

@@ -87,11 +87,11 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
     """
 
-    def __init__(self, view: RunView, asker: QuestionController) -> None:
+    def __init__(self, view: RunView, questions: QuestionController) -> None:
         super().__init__()
-        self._view, self._asker = view, asker
-        world = TabContext(view=view, environ=dict(os.environ), screen=self)
-        self._all = tuple(tab(world) for tab in _TABS)
+        self._view, self._questions = view, questions
+        context = TabContext(view=view, environ=dict(os.environ), screen=self)
+        self._all = tuple(tab(context) for tab in _TABS)
         self._list = RowsList(self._all[0], id="rows")
         self._reading: set[str] = set()
         self._outdated: set[str] = set()
@@ -109,7 +109,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self._list.focus()
-        self.again()
+        self.reload()
         if not self._view.is_past:
             self.set_interval(_TICK_S, self.tick)
 
@@ -117,7 +117,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         """Some seconds have passed: look again where the run has gone on and the tab tells of it."""
         tab = self._tab
         if self.is_current and tab.follows and self._seen != self._view.state.seq and tab.name not in self._reading:
-            self.again()
+            self.reload()
 
     @property
     def _tab(self) -> Tab[Any]:
@@ -125,7 +125,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
-    def again(self) -> None:
+    def reload(self) -> None:
         """Read the shown tab anew; where it is just being read, once more after that."""
         tab = self._tab
         self._outdated.add(tab.name)
@@ -146,7 +146,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
             self.refresh_bindings()
             self._tell_about()
         if tab is self._tab and (tab.name in self._outdated or not tab.is_whole):
-            self.again()
+            self.reload()
 
     def redraw(self) -> None:
         """Show what is known by now, from its begin."""
@@ -197,21 +197,21 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.redraw()
         self.refresh_bindings()
         self.set_focus(self._list)
-        self.again()
+        self.reload()
 
     def action_again(self) -> None:
         """Read everything anew."""
-        self.again()
+        self.reload()
 
     async def action_act(self, tab: str, name: str) -> None:
         """Do what the shown tab can do with the row under its cursor."""
         do = getattr(self._tab, f"do_{name}")
         if self._tab.row is None:
-            self.tell("There is no row to do it with.")
+            self.report("There is no row to do it with.")
         elif not inspect.iscoroutinefunction(do):
             do(self._tab.row)
         elif self._is_acting:
-            self.tell("Something is being done still.")
+            self.report("Something is being done still.")
         else:
             self._is_acting = True
             # The app does it, and nothing takes its place: leaving the screen must not cut off a restore.
@@ -222,7 +222,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         try:
             await do(row)
         except (OSError, UnstuckError) as problem:
-            self.tell(str(problem), trouble=True)
+            self.report(str(problem), trouble=True)
         finally:
             self._is_acting = False
 
@@ -233,17 +233,17 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         else:
             self.dismiss()
 
-    def tell(self, said: str, *, trouble: bool = False) -> None:
+    def report(self, said: str, *, trouble: bool = False) -> None:
         """Say something in passing."""
         self.app.notify(said, severity="warning" if trouble else "information", timeout=12, markup=False)
 
-    async def agreed(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
+    async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
         """Whether the person says yes to this; where ``typed`` is given, by typing it.
 
         Nobody who has left meanwhile is called back: what is typed elsewhere by then was meant for that.
         """
         if not self.is_whole:
-            self.tell(f"{title} You had left before that could be asked: nothing is changed.", trouble=True)
+            self.report(f"{title} You had left before that could be asked: nothing is changed.", trouble=True)
             return False
         # In a replay it is the person's time that passes, not the run's.
         clock = SystemClock() if self._view.is_past else self._view.clock
@@ -253,8 +253,8 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     async def lend(self, command: Sequence[str], folder: Path) -> None:
         """Let ``command`` have the terminal until it ends."""
-        await self._asker.hands.lend(command, folder)
+        await self._questions.takeover.lend(command, folder)
 
     async def answer_all(self, gates: Sequence[str]) -> None:
         """Give these gates one answer, as the person chooses it."""
-        await self._asker.ask_all(gates)
+        await self._questions.ask_all(gates)

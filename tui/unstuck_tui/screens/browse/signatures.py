@@ -38,15 +38,15 @@ class SignaturesTab(Tab[Failure]):
     columns = COLUMNS
     follows = True
 
-    def __init__(self, world: TabContext) -> None:
-        super().__init__(world)
-        self._occurrences = Occurrences(world.view.log)
+    def __init__(self, context: TabContext) -> None:
+        super().__init__(context)
+        self._occurrences = Occurrences(context.view.log)
 
     def key(self, row: Failure) -> str:
         return row.identity
 
     async def read(self) -> Sequence[Failure]:
-        view = self.world.view
+        view = self.context.view
         state = view.state
         seen = tuple(state.signatures.values())
         found = await asyncio.to_thread(self._occurrences.look)
@@ -70,7 +70,7 @@ class SignaturesTab(Tab[Failure]):
         """The occurrences, in the log."""
         from unstuck_tui.screens.log import LogScreen
 
-        self.world.screen.app.push_screen(LogScreen(self.world.view, words=f"failure:{row.identity}"))
+        self.context.screen.app.push_screen(LogScreen(self.context.view, words=f"failure:{row.identity}"))
 
     async def do_edit(self, row: Failure) -> None:
         """Open its place in an editor, or copy it."""
@@ -78,24 +78,24 @@ class SignaturesTab(Tab[Failure]):
         if place is None:
             where = row.row["location"]
             said = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
-            self.world.screen.tell(said, trouble=True)
+            self.context.screen.report(said, trouble=True)
             return
-        screen = self.world.screen
-        screen.tell(await open_place(screen.app, self.world.view, place, self.world.environ, screen.lend))
+        screen = self.context.screen
+        screen.report(await open_place(screen.app, self.context.view, place, self.context.environ, screen.lend))
 
     def _trees(self, row: Failure) -> list[Path]:
         """Where its tasks work, the last one first."""
-        state = self.world.view.state
+        state = self.context.view.state
         attempts = (state.attempts.get(one.attempt) for one in row.occurrences)
         return list(dict.fromkeys(Path(one.guidance.workdir) for one in attempts if one is not None))
 
     async def do_answer(self, row: Failure) -> None:
         """One answer for all open questions about it."""
-        gates = gates_about(self.world.view.state, row.identity)
+        gates = gates_about(self.context.view.state, row.identity)
         if gates:
-            await self.world.screen.answer_all(gates)
+            await self.context.screen.answer_all(gates)
         else:
-            self.world.screen.tell("Nobody asks about this failure now.")
+            self.context.screen.report("Nobody asks about this failure now.")
 
 
 def _agents(state: State) -> dict[str, str]:

@@ -36,16 +36,16 @@ class TabHost(Protocol):
     def app(self) -> App[Any]:
         """The app."""
 
-    def tell(self, said: str, *, trouble: bool = False) -> None:
+    def report(self, said: str, *, trouble: bool = False) -> None:
         """Say something in passing."""
 
-    def again(self) -> None:
+    def reload(self) -> None:
         """What the tab shows has changed: read its rows anew."""
 
     def redraw(self) -> None:
         """What the tab shows about its row has changed."""
 
-    async def agreed(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
+    async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
         """Whether the person says yes to this; where ``typed`` is given, by typing it."""
 
     async def answer_all(self, gates: Sequence[str]) -> None:
@@ -96,8 +96,8 @@ class Tab(Generic[Row]):
     columns: ClassVar[Sequence[Column]]
     follows: ClassVar[bool] = False
 
-    def __init__(self, world: TabContext) -> None:
-        self.world = world
+    def __init__(self, context: TabContext) -> None:
+        self.context = context
         self.rows: Sequence[Row] = ()
         self.cursor = 0
         self.is_read, self.is_whole = False, True
