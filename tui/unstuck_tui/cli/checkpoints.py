@@ -215,8 +215,8 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
         raise UsageError("nothing was changed: this needs a person's yes, or --yes")
     if plan.is_within(settings.restore_share):
         return click.confirm("Set them back?")
-    said = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
-    return bool(said.strip().lower() == "yes")
+    text = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
+    return bool(text.strip().lower() == "yes")
 
 
 def _print_changes(rows: Iterable[dict[str, Any]]) -> None:

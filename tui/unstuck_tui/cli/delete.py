@@ -56,8 +56,8 @@ def _agreed(inventory: Inventory, environ: dict[str, str], typed: str | None, lo
     refuse(inventory, environ, lose=lose or may_ask)
     if may_ask:
         if inventory.holding and not lose:
-            said = click.prompt("Some of it exists nowhere else. Type lose to lose it", default="no")
-            if said.strip().lower() != "lose":
+            text = click.prompt("Some of it exists nowhere else. Type lose to lose it", default="no")
+            if text.strip().lower() != "lose":
                 raise UsageError("nothing was deleted")
             lose = True
         typed = click.prompt(f"Type {inventory.name} to delete it", default="", show_default=False)

@@ -44,30 +44,30 @@ def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
 
 def _rows(found: Diagnosis) -> list[tuple[str, str]]:
     """What is known, a row each; what the output did not say is left out, but for the place."""
-    signature, said = found.signature, found.signature.metadata
+    signature, fields = found.signature, found.signature.metadata
     kinds = f"{found.failure_type.value}   category {found.category.value}   cause {found.cause.value}"
-    about = [one_line(part, ROW) for part in signature.subject.split("\n") if part and part != said.get("test")]
+    about = [one_line(part, ROW) for part in signature.subject.split("\n") if part and part != fields.get("test")]
     rows = [
         ("headline", str(found.headline)),
         ("type", signature.error_type.value),
         ("where", signature.location or "not said"),
-        ("in", said.get("function", "")),
-        ("test", one_line(said.get("test", ""), ROW)),
+        ("in", fields.get("function", "")),
+        ("test", one_line(fields.get("test", ""), ROW)),
         ("about", one_line(", ".join(about), ROW)),
         ("identity", found.identity),
         ("failure", kinds),
-        ("wait", _wait(said)),
+        ("wait", _wait(fields)),
         ("hint", str(found.fix_hint)),
         ("then", _then(found)),
     ]
     return [(name, value) for name, value in rows if value]
 
 
-def _wait(said: Mapping[str, str]) -> str:
+def _wait(fields: Mapping[str, str]) -> str:
     """What the service says of how long it takes; empty where it says nothing."""
-    if "retry_after" in said:
-        return f"{said['retry_after']} s, says the service"
-    until = said.get("resets_at", "")
+    if "retry_after" in fields:
+        return f"{fields['retry_after']} s, says the service"
+    until = fields.get("resets_at", "")
     if until.isdigit():
         until = f"{datetime.fromtimestamp(int(until), UTC):%Y-%m-%d %H:%M UTC}"
     return f"until {until}, says the service" if until else ""

@@ -49,8 +49,8 @@ def terminal(environ: Mapping[str, str]) -> dict[str, Any]:
     name, size = environ.get("TERM", ""), shutil.get_terminal_size()
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
     there = all(os.isatty(stream) for stream in range(3))
-    said = [name or "TERM is not set", f"{size.columns} by {size.lines} cells", f"{_colours(environ)}", encoding]
-    row = {"what": "terminal", "value": ", ".join(said), "ok": True, "mend": ""}
+    parts = [name or "TERM is not set", f"{size.columns} by {size.lines} cells", f"{_colours(environ)}", encoding]
+    row = {"what": "terminal", "value": ", ".join(parts), "ok": True, "mend": ""}
     if not there:
         return row | {"value": f"none on the standard streams: lines instead of a screen ({row['value']})"}
     if name in ("", "dumb"):

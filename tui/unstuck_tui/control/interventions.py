@@ -54,8 +54,8 @@ class Interventions:
             except UnstuckError as error:
                 refused.append((task, str(error)))
         if refused:
-            said = "\n".join(named(task, why) for task, why in refused[:6])
-            self._app.notify(said, severity="warning", timeout=10, markup=False)
+            text = "\n".join(named(task, why) for task, why in refused[:6])
+            self._app.notify(text, severity="warning", timeout=10, markup=False)
         if len(tasks) == len(gates) == 1:
             self._questions.ask(gates[0])
         elif gates:
@@ -72,8 +72,8 @@ class Interventions:
             if len(tasks) == 1:
                 self._questions.show_how(tasks[0], answer.program)
             else:
-                said = "Files are handed over one task at a time: select it, without marks."
-                self._app.notify(said, severity="warning", timeout=10, markup=False)
+                text = "Files are handed over one task at a time: select it, without marks."
+                self._app.notify(text, severity="warning", timeout=10, markup=False)
         elif answer is not None:
             self._questions.forget(question.about)
             decided()

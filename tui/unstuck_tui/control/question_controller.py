@@ -129,8 +129,8 @@ class QuestionController:
             return
         for row in [row for row in self._tracker.gates if row.id not in known][:_SAID_AT_ONCE]:
             about = asked_about(row.gate.type, row.gate.context)
-            said = f"{row.gate.task or 'The run'} needs you: {one_line(about, 200)}"
-            self._app.notify(f"{said} ({spoken('gate.answer')} on the main screen)", timeout=10, markup=False)
+            text = f"{row.gate.task or 'The run'} needs you: {one_line(about, 200)}"
+            self._app.notify(f"{text} ({spoken('gate.answer')} on the main screen)", timeout=10, markup=False)
 
     def ask_next(self, task: str = "") -> None:
         """The question of ``task``, else the one that has waited longest; says so where nothing is asked."""
@@ -208,9 +208,9 @@ class QuestionController:
             if answer is not None:
                 self._app.notify(_ONE_BY_ONE, severity="warning", timeout=10, markup=False)
             return None
-        said = [", ".join(row.gate.task for row in rows), *([answer.text] if answer.text else [])]
+        parts = [", ".join(row.gate.task for row in rows), *([answer.text] if answer.text else [])]
         title = f"{answer.choice.replace('_', ' ')}: {len(rows)} questions get this answer"
-        dialog = ConfirmDialog(title, said, "Answer all of them", clock=self._tracker.clock)
+        dialog = ConfirmDialog(title, parts, "Answer all of them", clock=self._tracker.clock)
         if not await self._app.push_screen_wait(dialog):
             return None
         self.forget(question.about)
@@ -223,9 +223,9 @@ class QuestionController:
                 await self._view.answer(row.id, answer)
             except UnstuckError as error:
                 refused.append(f"{row.gate.task}: {one_line(str(error), 200)}")
-        said = "; ".join([f"{len(rows) - len(refused)} of {len(rows)} are answered", *refused])
+        text = "; ".join([f"{len(rows) - len(refused)} of {len(rows)} are answered", *refused])
         severity: Literal["warning", "information"] = "warning" if refused else "information"
-        self._app.notify(f"{said}.", severity=severity, timeout=20, markup=False)
+        self._app.notify(f"{text}.", severity=severity, timeout=20, markup=False)
 
     def leave(self) -> None:
         """Leave the screen, after a question where agents are at work."""
@@ -315,9 +315,9 @@ class QuestionController:
         row = self._tracker.state.gates.get(dialog.question.gate.id) if dialog is not None else None
         if dialog is None or row is None or row.status == "open" or not dialog.is_active:
             return
-        said = _answered(row.by, row.closed) if row.by else "nothing is asked any more."
-        if dialog.overtake(said):
-            self._tell(row.gate.task, said)
+        text = _answered(row.by, row.closed) if row.by else "nothing is asked any more."
+        if dialog.overtake(text):
+            self._tell(row.gate.task, text)
 
     def _follow_leaving(self) -> None:
         """What leaving would touch changes meanwhile; where nothing is left of it, nothing is asked any more."""
@@ -368,7 +368,7 @@ class QuestionController:
 
 def _answered(by: str, when: str) -> str:
     """Who was first, and at what time where that is known."""
-    said = f"answered meanwhile by {ACTORS.get(by, by)}"
+    text = f"answered meanwhile by {ACTORS.get(by, by)}"
     with suppress(ValueError):
-        said += f" at {time_of_day(when)}"
-    return f"{said}."
+        text += f" at {time_of_day(when)}"
+    return f"{text}."

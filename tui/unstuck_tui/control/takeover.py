@@ -64,8 +64,8 @@ class Takeover:
                 return None
             row = self._tracker.state.gates.get(handed.gate)
             if row is None or row.status != "open":
-                said = f"{task}: nothing is asked about it any more; what you changed stays in {handed.folder}"
-                self._app.notify(said, severity="warning", timeout=20, markup=False)
+                message = f"{task}: nothing is asked about it any more; what you changed stays in {handed.folder}"
+                self._app.notify(message, severity="warning", timeout=20, markup=False)
                 return None
             notes += self._meanwhile(asked)
             dialog = TakeoverDialog(handed, back, notes, self._drafts, clock=self._tracker.clock)

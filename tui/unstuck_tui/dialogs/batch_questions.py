@@ -113,7 +113,7 @@ def decision_outcome(decided: Answer | Jump, done: Sequence[str], refused: Seque
         spoken = {"first": "begin again", "human": "ask"}.get(decided.level, decided.level)
     else:
         spoken = decided.choice.replace("_", " ")
-    said = f"{spoken}: {', '.join(map(one_line, done[:_NAMED]))}" if done else f"{spoken}: nothing was done"
+    text = f"{spoken}: {', '.join(map(one_line, done[:_NAMED]))}" if done else f"{spoken}: nothing was done"
     if len(done) > _NAMED:
-        said += f" and {len(done) - _NAMED} more"
-    return "\n".join([said, *(named(one_line(task), one_line(why, 200)) for task, why in refused[:_NAMED])])
+        text += f" and {len(done) - _NAMED} more"
+    return "\n".join([text, *(named(one_line(task), one_line(why, 200)) for task, why in refused[:_NAMED])])

@@ -280,8 +280,8 @@ def _before(context: Mapping[str, Any]) -> str:
     if not isinstance(before, dict):
         return ""
     ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
-    said = one_line(str(before.get("text") or ""), 300)
-    return f"you answered this on {_day(before)} with {_spoken(before.get('choice'))}: {said}; {ended}"
+    text = one_line(str(before.get("text") or ""), 300)
+    return f"you answered this on {_day(before)} with {_spoken(before.get('choice'))}: {text}; {ended}"
 
 
 def _day(before: Mapping[str, Any]) -> str:

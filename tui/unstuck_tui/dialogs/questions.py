@@ -90,7 +90,7 @@ def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
     number = option.number
-    said = admit(text.strip()) if option.takes in ("lines", "line", "reason") else admit(option.text)
+    message = admit(text.strip()) if option.takes in ("lines", "line", "reason") else admit(option.text)
     if option.takes == "duration":
         try:
             number = parse_duration(text.strip())
@@ -98,9 +98,9 @@ def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
             raise AnswerRefused(one_line(str(error))) from None
     elif option.takes in ("tokens", "cost"):
         number = _amount(text)
-    if option.choice == "show_me" and not said:
+    if option.choice == "show_me" and not message:
         raise AnswerRefused("Write what the agent is to do first.")
-    answer = Answer(choice=option.choice, text=said, number=number, scope=option.scope)
+    answer = Answer(choice=option.choice, text=message, number=number, scope=option.scope)
     check_answer(gate, answer)
     effect_of(gate, answer)
     return answer

@@ -179,8 +179,8 @@ def title_of(state: State, asked: int) -> str:
         what = "blocked"
     else:
         what = run_over(state)
-    said = "unstuck" + (f": {what}" if what else "")
-    return f"{said} · {one_line(run.project, 60)}" if run.project else said
+    text = "unstuck" + (f": {what}" if what else "")
+    return f"{text} · {one_line(run.project, 60)}" if run.project else text
 
 
 def words_of(command: tuple[str, ...], text: str) -> tuple[str, ...]:
@@ -188,10 +188,10 @@ def words_of(command: tuple[str, ...], text: str) -> tuple[str, ...]:
 
     A text that begins with a hyphen would be an option to many.
     """
-    said = text.lstrip("-") or "unstuck"
+    message = text.lstrip("-") or "unstuck"
     if any("{text}" in word for word in command):
-        return tuple(word.replace("{text}", said) for word in command)
-    return (*command, said)
+        return tuple(word.replace("{text}", message) for word in command)
+    return (*command, message)
 
 
 async def run_program(words: tuple[str, ...], complain: Callable[[str], None]) -> None:

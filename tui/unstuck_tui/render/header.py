@@ -31,8 +31,8 @@ def header_line(
     plain = tuple(_countings(counts))
     ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
     state, _ = _run_state(run)
-    said = sum(cell_len(part) + 2 for part in (clock(elapsed), state, muted))
-    least = max(_LEAST_NAME, min(said + 3, 2 * width // 5))
+    needed = sum(cell_len(part) + 2 for part in (clock(elapsed), state, muted))
+    least = max(_LEAST_NAME, min(needed + 3, 2 * width // 5))
     right = next((cells for cells in ways if _length(cells) <= width - least), ways[-1])
     left = _name(run, name or run.project, elapsed, max(0, width - _length(right) - 3), muted)
     blank = Cell(" " * max(2, width - _length(left) - _length(right) - 1))
@@ -51,8 +51,8 @@ def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:
     ):
         cells: list[Cell] = []
         for word, count, glyph, tone in groups:
-            said = f"{glyph} {count} {word}" if word in spoken else f"{glyph} {count}"
-            cells += [Cell(gap), Cell(said, tone)]
+            text = f"{glyph} {count} {word}" if word in spoken else f"{glyph} {count}"
+            cells += [Cell(gap), Cell(text, tone)]
         yield tuple(cells[1:])
 
 
@@ -70,10 +70,10 @@ def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tupl
         f" {project} · {time}",
         f" {time}",
     )
-    said = "".join(f"  {part}" for part in (state, muted) if part)
-    way = next((way for way in ways if cell_len(way + said) <= room), ways[-1])
-    said = fit(said, min(cell_len(said), max(0, room - cell_len(way))))  # a task's name may be as long as it likes
-    return (Cell(way), Cell(said, tone)) if said else (Cell(way),)
+    text = "".join(f"  {part}" for part in (state, muted) if part)
+    way = next((way for way in ways if cell_len(way + text) <= room), ways[-1])
+    text = fit(text, min(cell_len(text), max(0, room - cell_len(way))))  # a task's name may be as long as it likes
+    return (Cell(way), Cell(text, tone)) if text else (Cell(way),)
 
 
 def _run_state(run: RunRow) -> tuple[str, Tone]:

@@ -205,8 +205,8 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "loop_detected":
         what = f"{who} goes round in circles".strip()
         return what, str(context.get("problem") or context.get("error_signature") or "")
-    said = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
-    return who, str(said or kind.replace("_", " "))
+    text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
+    return who, str(text or kind.replace("_", " "))
 
 
 def asked_about(kind: str, context: Mapping[str, Any]) -> str:

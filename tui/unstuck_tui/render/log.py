@@ -53,9 +53,9 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
     """What it says comes first; the event is named where it says nothing."""
     start = f"{record.seq:>5} {_time(record.time)} "
-    said = event_text(record) or f"{record.name} {_fields(record)}"
+    text = event_text(record) or f"{record.name} {_fields(record)}"
     room = max(0, width - len(start) - _SLIM_TASK - 2)
-    return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(said, room), _tone(record))
+    return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(text, room), _tone(record))
 
 
 def _fields(record: Record) -> str:
@@ -96,10 +96,10 @@ def title_cells(
 ) -> tuple[Cell, ...]:
     """Which run, how many records there are, how many of them are ``shown`` where not all are, and why."""
     count = f"{total:,} records" if shown is None else f"{shown:,} of {total:,} records"
-    said = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
+    text = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
     if problem:
-        return Cell(fit(said, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")
-    return (Cell(fit(said, width)),)
+        return Cell(fit(text, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")
+    return (Cell(fit(text, width)),)
 
 
 def record_text(record: Record) -> str:

@@ -116,8 +116,8 @@ def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
         yield "Tree", f"in the middle of {task.under_way}"
     if task.trouble:
         yield "Trouble", task.trouble
-    said = f": {task.check.said}" if task.check.said else ""
-    yield "Check", f"{task.check.command or 'it has none'} · {_CHECKS[task.check.result][0]}{said}"
+    text = f": {task.check.said}" if task.check.said else ""
+    yield "Check", f"{task.check.command or 'it has none'} · {_CHECKS[task.check.result][0]}{text}"
     if task.proposal is not None:
         by = f" ({task.proposal.evaluator})" if task.proposal.evaluator else ""
         yield "Proposed", f"{WORDS[task.proposal.choice]}: {task.proposal.reason}{by}"
@@ -147,8 +147,8 @@ def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list
 def _changed(saved: SavedFacts) -> str:
     names = "; ".join(str(change) for change in saved.changes[:_NAMED])
     more = f"; and {saved.total - _NAMED} more" if saved.total > _NAMED else ""
-    said = f"{_own(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
-    return said + _by_others(saved)
+    text = f"{_own(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
+    return text + _by_others(saved)
 
 
 def _own(saved: SavedFacts) -> str:

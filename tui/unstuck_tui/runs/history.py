@@ -134,8 +134,8 @@ class History:
         moment.glyph, moment.tone = "▷", "work"
         if event.report.how not in ("ended", "stopped"):
             moment.glyph, moment.tone = "✗", "bad"
-        said = event.report.approach or moment.text
-        moment.text = said if event.report.how == "ended" else _joined(event.report.how.replace("_", " "), said)
+        message = event.report.approach or moment.text
+        moment.text = message if event.report.how == "ended" else _joined(event.report.how.replace("_", " "), message)
 
     def _interrupted(self, record: Record, event: e.AttemptInterrupted) -> None:
         moment = self._attempt(record)
@@ -151,16 +151,16 @@ class History:
     def _checked(self, record: Record, event: e.CheckFinished) -> None:
         moment = self._attempt(record)
         if event.result == "passed":
-            glyph, tone, said = "✓", "good", "the check passed"
+            glyph, tone, message = "✓", "good", "the check passed"
         elif event.result == "could_not_run":
-            glyph, tone, said = "?", "wait", _joined("the check could not run", event.problem)
+            glyph, tone, message = "?", "wait", _joined("the check could not run", event.problem)
         else:
-            glyph, tone, said = "✗", "bad", self._failed(record, event, moment)
+            glyph, tone, message = "✗", "bad", self._failed(record, event, moment)
         if event.result == "none" and not event.diagnosis:
-            glyph, tone, said = "~", "wait", "nothing checks it"
+            glyph, tone, message = "~", "wait", "nothing checks it"
         if moment is None:
             moment = self._add(record, "check", glyph, "plain")
-        moment.glyph, moment.text = glyph, _joined(said, moment.text)
+        moment.glyph, moment.text = glyph, _joined(message, moment.text)
         moment.tone = "good" if tone == "good" else "bad" if tone == "bad" else "wait"
 
     def _failed(self, record: Record, event: e.CheckFinished, moment: TimelineEntry | None) -> str:
@@ -204,9 +204,9 @@ class History:
 
     def _answered(self, record: Record, event: e.GateAnswered) -> None:
         by = "you" if record.actor == "human" else ACTORS[record.actor]
-        said = f"{by}: {event.choice.replace('_', ' ')}"
+        message = f"{by}: {event.choice.replace('_', ' ')}"
         self._labels[record.task] = "answered"
-        self._add(record, "answer", "›", "plain", f"{said}: {event.text}" if event.text else said)
+        self._add(record, "answer", "›", "plain", f"{message}: {event.text}" if event.text else message)
 
     def _withdrawn(self, record: Record, event: e.GateWithdrawn) -> None:
         self._add(record, "withdrawn", "·", "quiet", event.reason)

@@ -58,6 +58,6 @@ class HelpScreen(SteadyScreen[None], ModalScreen[None]):
                 table = Table.grid(padding=(0, 2, 0, 0))
                 table.add_column(width=width + 1)
                 table.add_column()
-                for keys, said in rows:
-                    table.add_row(Text(f" {keys}", style="bold"), Text(said))
+                for keys, text in rows:
+                    table.add_row(Text(f" {keys}", style="bold"), Text(text))
                 yield Static(table)

@@ -196,9 +196,9 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         """What the keys do."""
         if not self.is_whole:
             return
-        said, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
+        text, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
         hint = _hint(proposed, self.query_one("#about").max_scroll_y > 0) if self.is_awake else ""
-        self._say("hint", (f"{said}\n" if said else "") + hint)
+        self._say("hint", (f"{text}\n" if text else "") + hint)
 
     def _say(self, id: str, text: str) -> None:
         self.query_one(f"#{id}", Static).update(Content(text))
@@ -290,9 +290,9 @@ def _hint(proposed: bool, more: bool) -> str:
     """What the keys do; with proposals there is one more, and less room, and so with ``more`` to read."""
     names = ("begin", "check", "all", "leave", "help")
     begin, check, everything, leave, help = (spoken(f"standstill.{name}") for name in names)
-    said = f"{begin}: do it all · {check}: check · {everything}: all go on · "
+    text = f"{begin}: do it all · {check}: check · {everything}: all go on · "
     if more:
-        said += f"{spoken('standstill.read_down')}: read on · "
+        text += f"{spoken('standstill.read_down')}: read on · "
     if proposed:
-        said += f"{spoken('standstill.propose')}: as proposed · "
-    return f"{said}{leave}: {'leave' if proposed or more else 'leave undecided'} · {help}: help"
+        text += f"{spoken('standstill.propose')}: as proposed · "
+    return f"{text}{leave}: {'leave' if proposed or more else 'leave undecided'} · {help}: help"

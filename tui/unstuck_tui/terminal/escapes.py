@@ -27,11 +27,11 @@ def notification(way: str, text: str, *, number: int = 0, in_tmux: bool = False)
     OSC 9 is iTerm2's (also of WezTerm and Windows Terminal), OSC 99 kitty's, where ``number`` names the notification,
     OSC 777 urxvt's (also of foot and Ghostty). A bell passes tmux as it is.
     """
-    said = one_line(text, _LONGEST)
+    message = one_line(text, _LONGEST)
     spelled = {
-        "osc9": f"\x1b]9;unstuck: {said}{_END}",
-        "osc99": f"\x1b]99;i=unstuck-{number}:d=0;unstuck{_END}\x1b]99;i=unstuck-{number}:d=1:p=body;{said}{_END}",
-        "osc777": f"\x1b]777;notify;unstuck;{said.replace(';', ',')}{_END}",
+        "osc9": f"\x1b]9;unstuck: {message}{_END}",
+        "osc99": f"\x1b]99;i=unstuck-{number}:d=0;unstuck{_END}\x1b]99;i=unstuck-{number}:d=1:p=body;{message}{_END}",
+        "osc777": f"\x1b]777;notify;unstuck;{message.replace(';', ',')}{_END}",
     }.get(way, "")
     if way == "bell":
         return "\a"

@@ -34,9 +34,9 @@ class Hint(NamedTuple):
 
     def content(self, *, hovered: bool) -> Content:
         """How it looks, with a blank before it and one after it."""
-        said = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
-        said = said.stylize_before(_HOVERED) if hovered else said
-        return said if self.enabled else said.stylize("dim")
+        text = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
+        text = text.stylize_before(_HOVERED) if hovered else text
+        return text if self.enabled else text.stylize("dim")
 
 
 class KeyHints(Widget, can_focus=False):

@@ -106,8 +106,8 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         if index >= self.line_total():
             if index:
                 return Strip.blank(width, styles["plain"])
-            said = Segment(self.nothing_here(), styles["quiet"])
-            return Strip([said]).adjust_cell_length(width, styles["plain"])
+            message = Segment(self.nothing_here(), styles["quiet"])
+            return Strip([message]).adjust_cell_length(width, styles["plain"])
         if self.is_cursor(index):
             over = self._cursor_style()
             styles = {tone: style + over for tone, style in styles.items()}

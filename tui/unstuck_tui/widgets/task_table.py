@@ -121,9 +121,9 @@ class TaskTable(Lines, can_focus=True):
         if not self._words:
             return header_cells(self._columns(room), self._sorting)
         words = fit(self._words, min(width // 3, cell_len(flat(self._words))))
-        said = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
+        message = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
         (names,) = header_cells(self._columns(room), self._sorting)
-        return Cell(fit(names.text, width - cell_len(said) - 2), names.tone), Cell(f"{said} ", "wait")
+        return Cell(fit(names.text, width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
 
     def _columns(self, width: int) -> Columns:
         return columns_for(width, self._task_width, self._agent_width)

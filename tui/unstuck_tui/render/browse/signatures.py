@@ -108,8 +108,8 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
     lines += field_lines("identity", failure.identity, width)
     for place, one in enumerate(failure.occurrences[:_SHOWN]):
-        said = f"{_clock(one.time, seconds=True)}  record {one.seq}  {one.task or '-'}  {one.attempt}"
-        lines += field_lines("" if place else "occurred", said, width, most=1)
+        text = f"{_clock(one.time, seconds=True)}  record {one.seq}  {one.task or '-'}  {one.attempt}"
+        lines += field_lines("" if place else "occurred", text, width, most=1)
     return lines
 
 

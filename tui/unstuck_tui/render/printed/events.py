@@ -21,7 +21,7 @@ _AT_LEAST = 60
 _PARAGRAPH = 100
 _ANALYSIS = 600
 
-_Said = str | Sequence[str] | None
+_Text = str | Sequence[str] | None
 _MEANWHILE = {
     "held": "waits in its next call meanwhile",
     "frozen": "is frozen meanwhile",
@@ -50,8 +50,8 @@ def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str,
     """The lines for ``record``, each part ``spell``ed; none for an event that only the record needs."""
     start = f"{one_line(record.time[11:19])}  " + (f"{one_line(record.task, _NAME_WIDTH)}  " if record.task else "")
     room = max(_AT_LEAST, _WIDTH - len(start))
-    said = _said(record)
-    texts = (said,) if isinstance(said, str) else said or ()
+    message = _said(record)
+    texts = (message,) if isinstance(message, str) else message or ()
     return tuple(start + _indented(spell(text), room) for text in texts)
 
 
@@ -64,8 +64,8 @@ def event_line(record: Record) -> str:
 
 def event_text(record: Record) -> str:
     """What ``record`` says, without when and about what; empty for an event that only the record needs."""
-    said = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
-    return (said if isinstance(said, str) else next(iter(said), "")).strip()
+    text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
+    return (text if isinstance(text, str) else next(iter(text), "")).strip()
 
 
 def _beside(event: e.DirectiveIssued) -> str:
@@ -97,8 +97,8 @@ def summary(
 
 def no_room(problem: str, gate: str) -> str:
     """That nothing can be recorded for the moment: it is nowhere in the record, so it names its gate itself."""
-    said = f"! no room on the disk: {problem}; the agents stand still and go on by themselves when there is room"
-    return one_line(f"{said} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
+    text = f"! no room on the disk: {problem}; the agents stand still and go on by themselves when there is room"
+    return one_line(f"{text} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
 
 
 def _indented(text: str, room: int) -> str:
@@ -106,7 +106,7 @@ def _indented(text: str, room: int) -> str:
     return " " * indent + one_line(text, room - indent)
 
 
-def _said(record: Record) -> _Said:
+def _said(record: Record) -> _Text:
     if isinstance(record.event, e.Unknown):
         return f"({record.name}: an event of a later version)"
     writer = _WRITERS.get(type(record.event))
@@ -121,20 +121,20 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _run_started(event: e.RunStarted, record: Record) -> _Said:
+def _run_started(event: e.RunStarted, record: Record) -> _Text:
     return f"run {record.run} in {event.project}", *(f"! {warning}" for warning in event.warnings)
 
 
-def _parked(event: e.RunParked, record: Record) -> _Said:
+def _parked(event: e.RunParked, record: Record) -> _Text:
     return f"parked: {_plural(len(event.gates), 'question waits', 'questions wait')} for a person"
 
 
-def _run_ended(event: e.RunEnded, record: Record) -> _Said:
+def _run_ended(event: e.RunEnded, record: Record) -> _Text:
     counts = ", ".join(f"{count} {word}" for word, count in event.counts.items())
     return f"ended: {event.exit_reason}" + (f" ({counts})" if counts else "")
 
 
-def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Said:
+def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Text:
     message = event.message or (event.details if event.details.startswith("WORKFLOW FAILED") else "")
     if message:
         # A whole message of its own, to be read as it was written.
@@ -146,12 +146,12 @@ def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Said:
     return lines
 
 
-def _attempt_started(event: e.AttemptStarted, record: Record) -> _Said:
+def _attempt_started(event: e.AttemptStarted, record: Record) -> _Text:
     guidance = event.guidance
     return f"▶ attempt {guidance.number}" + (f" ({guidance.level})" if guidance.level != "first" else "")
 
 
-def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Said:
+def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
     report = event.report
     how = {
         "ended": "ended",
@@ -166,7 +166,7 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Said:
     return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
 
 
-def _check(event: e.CheckFinished, record: Record) -> _Said:
+def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         return f"  ✓ {event.command}"
     if event.result == "could_not_run":
@@ -178,7 +178,7 @@ def _check(event: e.CheckFinished, record: Record) -> _Said:
     return f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
 
 
-def _directive(event: e.DirectiveIssued, record: Record) -> _Said:
+def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
     climb = event.climb
     of = f"/{event.limit}" if event.limit else ""
     match event.level:
@@ -195,24 +195,24 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Said:
     return None
 
 
-def _checkpoint(event: e.CheckpointCreated, record: Record) -> _Said:
+def _checkpoint(event: e.CheckpointCreated, record: Record) -> _Text:
     if event.id == "none":
         return f"  ! no checkpoint: {event.reason}"
     return f"  checkpoint {event.id} ({event.reason})" if event.purpose == "directive" else None
 
 
-def _restored(event: e.RestoreDone, record: Record) -> _Said:
+def _restored(event: e.RestoreDone, record: Record) -> _Text:
     if not event.target:
         return f"  {event.note}"
     return f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
 
 
-def _researched(event: e.ResearchDone, record: Record) -> _Said:
+def _researched(event: e.ResearchDone, record: Record) -> _Text:
     sources = ", ".join(insight.partition("\n")[0].rstrip(":") for insight in event.insights)
     return f"  → Found {_plural(len(event.insights), 'insight', 'insights')}{sources and f': {sources}'}"
 
 
-def _gate(event: e.GateOpened, record: Record) -> _Said:
+def _gate(event: e.GateOpened, record: Record) -> _Text:
     context = event.context
     writer = _QUESTIONS.get(event.type, _question)
     choices = " | ".join(
@@ -310,17 +310,17 @@ def broken_check(issue: str) -> str:
     return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
 
 
-def _waits(event: e.TransientErrorRetry, record: Record) -> _Said:
+def _waits(event: e.TransientErrorRetry, record: Record) -> _Text:
     how = f"waits for the quota, {span(event.delay_seconds)}" if event.quota else f"again in {event.delay_seconds:g} s"
     return f"  … {event.error_type} may pass: {how} (wait {event.retry})"
 
 
-def _set_up(event: e.SetupFinished, record: Record) -> _Said:
+def _set_up(event: e.SetupFinished, record: Record) -> _Text:
     if event.passed:
         return None
     code = "" if event.exit_code is None else f" (exit {event.exit_code})"
-    said = [line for line in event.evidence.splitlines() if line.strip()]
-    return [f"  ✗ setup failed{code}: {event.command}", *(f"    {line}" for line in said[-_SETUP_LINES:])]
+    parts = [line for line in event.evidence.splitlines() if line.strip()]
+    return [f"  ✗ setup failed{code}: {event.command}", *(f"    {line}" for line in parts[-_SETUP_LINES:])]
 
 
 def _used(event: e.UsageCounted) -> str:
@@ -328,33 +328,33 @@ def _used(event: e.UsageCounted) -> str:
     return f"{event.tokens} tokens{cost}"
 
 
-def _time_is_up(event: e.AgentTimeout, record: Record) -> _Said:
+def _time_is_up(event: e.AgentTimeout, record: Record) -> _Text:
     if event.clock == "wall":
         return f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}"
     why = f" ({', '.join(event.signals)})" if event.signals else ""
     return f"  ◷ {event.verdict}: no sign of life for {_seconds(event.limit_s)}{why}"
 
 
-def _answered(event: e.GateAnswered, record: Record) -> _Said:
+def _answered(event: e.GateAnswered, record: Record) -> _Text:
     text = f": {event.text}" if event.text else ""
     return f"  {event.gate} answered by {ACTORS[record.actor]}: {event.choice.replace('_', '-')}{text}"
 
 
-def _integrated(event: e.ResultIntegrated, record: Record) -> _Said:
+def _integrated(event: e.ResultIntegrated, record: Record) -> _Text:
     left = f"; of other repositories nothing is in it: {', '.join(event.left[:3])}" if event.left else ""
     return f"  integrated {event.commit[:10]}{left}" if left or event.commit not in ("none", "unchanged") else None
 
 
-def _task_ended(event: e.TaskEnded, record: Record) -> _Said:
+def _task_ended(event: e.TaskEnded, record: Record) -> _Text:
     glyph = {"succeeded": "✓", "unverified": "~", "skipped": "-", "abandoned": "×", "failed": "✗", "cancelled": "-"}
     return f"{glyph[event.status]} {event.status}" + (f": {event.reason}" if event.reason else "")
 
 
-def _stopped(event: e.StopReceipt, record: Record) -> _Said:
+def _stopped(event: e.StopReceipt, record: Record) -> _Text:
     return f"  stopped {receipt_words(event)}"
 
 
-def _recovered(event: e.RecoveryDecided, record: Record) -> _Said:
+def _recovered(event: e.RecoveryDecided, record: Record) -> _Text:
     words = {
         "continue": "goes on",
         "retry": "starts again from the baseline",
@@ -365,12 +365,12 @@ def _recovered(event: e.RecoveryDecided, record: Record) -> _Said:
     return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}{by}"
 
 
-def _proposed(event: e.RecoveryProposed, record: Record) -> _Said:
+def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
     by = f" by {event.evaluator}" if event.evaluator else ""
     return f"  proposed{by}: {event.choice}" + (f": {event.reason}" if event.reason else "")
 
 
-_Writer = Callable[[Any, Record], _Said]
+_Writer = Callable[[Any, Record], _Text]
 _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunStarted: _run_started,
     e.RunResumed: lambda event, record: f"run {record.run} goes on",

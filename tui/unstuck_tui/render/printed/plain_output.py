@@ -31,12 +31,12 @@ _STEP_S = 1.0
 
 def in_words(text: str) -> str:
     """One thing that an event says, with a word for the sign at its beginning."""
-    said = text.lstrip(" ")
-    sign, blank, rest = said.partition(" ")
+    message = text.lstrip(" ")
+    sign, blank, rest = message.partition(" ")
     if not blank or sign not in _WORDS:
         return text
     word = "" if rest.startswith(_SPEAKING) else _WORDS[sign]
-    return text[: len(text) - len(said)] + f"{word} {rest}".lstrip()
+    return text[: len(text) - len(message)] + f"{word} {rest}".lstrip()
 
 
 class PlainLines:
@@ -55,8 +55,8 @@ class PlainLines:
         fold(self._state, record)
         yield from lines_of(record, spell=in_words)
         start = f"{one_line(record.time[11:19])}  "
-        for said in (*self._needs(), *self._by_itself(record), *self._now(record)):
-            yield start + said
+        for text in (*self._needs(), *self._by_itself(record), *self._now(record)):
+            yield start + text
 
     def _needs(self) -> Iterator[str]:
         gates = {row.id: row for row in self._state.open_gates()}
@@ -81,16 +81,16 @@ class PlainLines:
                 answer = timers.get(row.gate.type, {}).get("answer", "answer")
                 acts[f"{row.id} is answered with {answer}"] = row.gate.acts_at
         task = self._state.tasks.get(record.task)
-        acts |= {said: due for said, due in self._acts.items() if said not in acts and not self._is_over(said, record)}
+        acts |= {text: due for text, due in self._acts.items() if text not in acts and not self._is_over(text, record)}
         if task is not None and task.state == "backoff":
             then = "is asked about" if task.backoff_quota else "tries again"
             acts[f"{task.id} {then}"] = task.backoff_until
         attempt = self._state.attempts.get(task.attempt) if task is not None and task.state == "running" else None
         if attempt is not None and attempt.deadline is not None and attempt.held_since is None:
             acts[f"{attempt.task} has used up its time"] = attempt.deadline
-        for said, due in acts.items():
-            if abs(self._acts.get(said, -_STEP_S) - due) >= _STEP_S:
-                yield f"acts by itself: {said} at {_at(record, due)}"
+        for text, due in acts.items():
+            if abs(self._acts.get(text, -_STEP_S) - due) >= _STEP_S:
+                yield f"acts by itself: {text} at {_at(record, due)}"
         self._acts = acts
 
     def _is_over(self, said: str, record: Record) -> bool:
@@ -111,8 +111,8 @@ class PlainLines:
         told = tuple((word, self._counts[word]) for word in _TOLD)
         if told != self._told:
             self._told = told
-            said = [f"{self._counts[word]} {word}" for word in GROUPS if self._counts[word]]
-            yield f"now: {', '.join(said) or 'no tasks'}"
+            parts = [f"{self._counts[word]} {word}" for word in GROUPS if self._counts[word]]
+            yield f"now: {', '.join(parts) or 'no tasks'}"
 
 
 def _at(record: Record, due: float) -> str:

@@ -14,11 +14,11 @@ _OF_MANY = {word: kind for kind, word in PLANNED.items()}
 
 def plan_text(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
     """What a restore of ``checkpoint`` does in ``tree``; ``becomes`` is what becomes of each file."""
-    said = [
+    parts = [
         f"1 file {word}" if count == 1 else f"{count} files {_OF_MANY.get(word, word)}"
         for word, count in Counter(becomes).items()
     ]
-    return f"{checkpoint} sets back in {tree}: {', '.join(said) or 'nothing, the files are the same'}"
+    return f"{checkpoint} sets back in {tree}: {', '.join(parts) or 'nothing, the files are the same'}"
 
 
 def under_way_text(what: str) -> str:

@@ -26,18 +26,18 @@ def row_lines(row: Row) -> list[str]:
 
 def load_words(load: Row) -> str:
     """What was asked of people, and what was decided without them; empty where nothing was."""
-    said = []
+    parts = []
     if load["asked"]:
         mean = load["to_answer"]
         answered = f", answered in {span(mean)} on average" if mean is not None else ", none answered"
-        said.append(_counted(load["asked"], "question") + answered)
+        parts.append(_counted(load["asked"], "question") + answered)
     if load["waited_seconds"] >= 1:
-        said.append(f"agents waited {span(load['waited_seconds'])} for a person")
+        parts.append(f"agents waited {span(load['waited_seconds'])} for a person")
     if load["pages"]:
-        said.append(_counted(load["pages"], "notification"))
+        parts.append(_counted(load["pages"], "notification"))
     if decided := [f"{count} by {by}" for by, count in load["decided"].items() if count]:
-        said.append(f"decided without one: {', '.join(decided)}")
-    return "; ".join(said)
+        parts.append(f"decided without one: {', '.join(decided)}")
+    return "; ".join(parts)
 
 
 _FAILURE = "{:<8}  {:>5}  {:<16}  {:<18}  {:<28}  {:>5}  {:<8}  {:<26}  {}"
@@ -98,8 +98,8 @@ def _moment(moment: Row) -> str:
     rung = f"{moment['rung']} {moment['turn']}" if moment["turn"] else str(moment["rung"])
     glyph = _CHECKS.get(moment["check"]) or _STATES.get(moment["state"], "▶")
     how = "" if moment["how"] in ("", "ended") else str(moment["how"]).replace("_", " ")
-    said = " · ".join(filter(None, (how, moment["headline"], moment["approach"])))
-    return f"    {time}  {rung:<11} {glyph}{' ' if said else ''}{one_line(said, 90)}{lasted}{saved}"
+    text = " · ".join(filter(None, (how, moment["headline"], moment["approach"])))
+    return f"    {time}  {rung:<11} {glyph}{' ' if text else ''}{one_line(text, 90)}{lasted}{saved}"
 
 
 def _answer(moment: Row) -> str:

@@ -86,8 +86,8 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still:
 def page_names(names: Sequence[str], shown: str, room: int) -> str:
     """The pages with their keys, the one that is ``shown`` in brackets; only that one where there is no room."""
     keyed = [(name, f"{spoken(f'page.{name}')} {name}") for name in names]
-    said = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
-    for text in (" ".join(said), f"[{shown}]"):
+    parts = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
+    for text in (" ".join(parts), f"[{shown}]"):
         if cell_len(text) + 1 <= room:
             return f"{text} "
     return ""
@@ -99,9 +99,9 @@ def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]
         return [(Cell(f"{_SET_IN}{line}", "quiet"),) for line in wrapped(note, max(1, width - len(_SET_IN) - 1), 4)]
     lines = diff.splitlines()
     least = "at least " if _CUT.search(diff) else ""  # what was left out in its middle cannot be counted
-    said = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
+    text = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
     told: list[Line] = [(Cell(_set_in(line, width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
-    return [(Cell(fit(said, width), "quiet"),), *told]
+    return [(Cell(fit(text, width), "quiet"),), *told]
 
 
 def _count_of(lines: Sequence[str]) -> str:
@@ -144,13 +144,13 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
     lines: list[Line] = []
     if needs_person(state, row):
         context = state.gates[row.gate].gate.context
-        said = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
-        lines += _field("question" if context.get("options") is not None else "analysis", said, width, 4, "ask")
+        text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
+        lines += _field("question" if context.get("options") is not None else "analysis", text, width, 4, "ask")
     diagnosis = row.diagnosis
     if diagnosis is not None:
         name = error_name(diagnosis.signature.error_type.value)
-        said = diagnosis.headline.removeprefix(f"{name}: ")
-        lines += _block(f"{name}  {said}" if name else said, width, 3, "quiet" if row.status == "succeeded" else "bad")
+        text = diagnosis.headline.removeprefix(f"{name}: ")
+        lines += _block(f"{name}  {text}" if name else text, width, 3, "quiet" if row.status == "succeeded" else "bad")
         function = diagnosis.signature.metadata.get("function", "")
         where = (diagnosis.signature.location or "") + (f" in {function}" if function else "")
         lines += _field("where", where.strip(), width, 1)

@@ -64,16 +64,16 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
         "research": (climb.research, limits.max_research),
     }.get(level, (0, 0))
     here = _stands_on(state, row) == level
-    said = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
+    text = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
     if level == "first":
-        said = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not begun yet"
+        text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not begun yet"
     elif level == "human" and needs_person(state, row):
-        said = "waits for you"
+        text = "waits for you"
     way = f"  {climb.approach}" if here and level == "pivot" and climb.approach else ""
     mark = Cell(" ▸ " if here else "   ", "ask" if here and level == "human" else "work")
     room = max(0, width - 3 - _LABEL)
     tone: Tone = "plain" if here else "quiet"
-    return mark, Cell(fit(label, _LABEL), tone), Cell(fit(said + way, room).rstrip(), tone)
+    return mark, Cell(fit(label, _LABEL), tone), Cell(fit(text + way, room).rstrip(), tone)
 
 
 def _stands_on(state: State, row: TaskRow) -> Level:
@@ -104,11 +104,11 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
 
 def _told(ahead: Iterable[Step]) -> str:
     """The steps in words, the same ones in a row counted: ``retry ×2 → pivot (use the queue) → asks you``."""
-    said = []
+    parts = []
     for (kind, approach), steps in groupby(ahead, key=lambda step: (step.kind, step.approach)):
         count = len(list(steps))
-        said.append(_WORDS[kind] + (f" ({approach})" if approach else "") + (f" ×{count}" if count > 1 else ""))
-    return " → ".join(said)
+        parts.append(_WORDS[kind] + (f" ({approach})" if approach else "") + (f" ×{count}" if count > 1 else ""))
+    return " → ".join(parts)
 
 
 def _field(name: str, text: str, width: int) -> list[Line]:

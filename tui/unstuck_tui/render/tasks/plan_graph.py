@@ -143,16 +143,16 @@ def graph_cells(graph: Graph, standing: Standing, state: State, task: str, width
 
 
 def _beside(graph: Graph, standing: Standing, state: State, row: TaskRow) -> str:
-    said = []
+    parts = []
     holder = standing.held.get(row.id)
     if holder:
-        said.append(f"waits for {holder} ({word_of(state, state.tasks[holder], still=standing.still)})")
+        parts.append(f"waits for {holder} ({word_of(state, state.tasks[holder], still=standing.still)})")
     others = [need for need in row.task.needs if need not in (graph.under[row.id], holder)]
     if others:
-        said.append(f"needs {_named(others)}, too")
+        parts.append(f"needs {_named(others)}, too")
     if count := len(graph.needed_by[row.id]):
-        said.append(f"needed by {count}")
-    return " · ".join(said)
+        parts.append(f"needed by {count}")
+    return " · ".join(parts)
 
 
 def _named(tasks: Sequence[str]) -> str:

@@ -96,9 +96,9 @@ class CheckpointsTab(Tab[Row]):
         elif chosen[0]["root"] != chosen[1]["root"]:
             raise UsageError("these two are of different trees, so there is nothing to compare")
         first, other = str(chosen[0]["id"]), str(chosen[1]["id"]) if len(chosen) > 1 else None
-        said = f"{first} up to {other}" if other else f"{first} up to now"
-        work = asyncio.ensure_future(self._compare(said, chosen[0], first, other))
-        self._comparing = said, work
+        text = f"{first} up to {other}" if other else f"{first} up to now"
+        work = asyncio.ensure_future(self._compare(text, chosen[0], first, other))
+        self._comparing = text, work
         self.context.screen.redraw()
         try:
             await asyncio.wait((work,))
@@ -151,16 +151,16 @@ class CheckpointsTab(Tab[Row]):
 
     async def _agreed(self, plan: Plan, root: Path, settings: Settings, title: str, warning: str = "") -> bool:
         rows = [change_row(change, PLANNED) for change in plan.changes]
-        said = plan_words(plan.checkpoint, one_line(str(root)), rows, plan.under_way)
+        lines = plan_words(plan.checkpoint, one_line(str(root)), rows, plan.under_way)
         if not plan.changes:
             self.context.screen.report("Nothing to do: the files are the same.")
             return False
         much = not plan.is_within(settings.restore_share)
         # Before the files, which may fill the screen.
-        said[1:1] = [f"That is much of a tree with {plan.files} files."] if much else []
-        said += [warning] if warning else []
+        lines[1:1] = [f"That is much of a tree with {plan.files} files."] if much else []
+        lines += [warning] if warning else []
         return await self.context.screen.confirm(
-            title, said, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
+            title, lines, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
         )
 
     async def _store(self, row: Row) -> tuple[CheckpointStore, Settings]:

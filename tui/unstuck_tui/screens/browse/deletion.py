@@ -85,12 +85,12 @@ class DeletionTab(Tab[Row]):
             self.context.screen.report(f"{run} cannot be deleted now: {refused}", trouble=True)
             return
         refuse(inventory, self.context.environ, lose=True)
-        lose, said = bool(inventory.holding), list(inventory_lines(inventory))
+        lose, lines = bool(inventory.holding), list(inventory_lines(inventory))
         if lose and not await self.context.screen.confirm(
-            f"Lose work of {run}?", said, "Lose it", typed="lose", hint="some of it exists nowhere else"
+            f"Lose work of {run}?", lines, "Lose it", typed="lose", hint="some of it exists nowhere else"
         ):
             return
-        if await self.context.screen.confirm(f"Delete {run}?", said, "Delete it", typed=inventory.name):
+        if await self.context.screen.confirm(f"Delete {run}?", lines, "Delete it", typed=inventory.name):
             place, environ = self.context.place, self.context.environ
             done = await in_thread_loop(destroy(place, environ, inventory, lose=lose))
             self.context.screen.report("\n".join(receipt_lines(done)), trouble=bool(done.left))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from unstuck.clock import SystemClock
 from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
 from unstuck.text import one_line
-from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, said_in
+from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab
 
@@ -43,8 +43,8 @@ class MemoryTab(Tab[Row]):
 
     async def do_forget(self, row: Row) -> None:
         """Forget it, after a question."""
-        said = [f"{row['kind']}: {one_line(said_in(row), 500)}", f"about {row['signature']}"]
-        if not await self.context.screen.confirm("Forget this?", said, "Forget it", hint="also in a run at work"):
+        parts = [f"{row['kind']}: {one_line(memory_text(row), 500)}", f"about {row['signature']}"]
+        if not await self.context.screen.confirm("Forget this?", parts, "Forget it", hint="also in a run at work"):
             return
         place, id = self.context.place, self.key(row)
 

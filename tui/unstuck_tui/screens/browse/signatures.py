@@ -77,8 +77,8 @@ class SignaturesTab(Tab[Failure]):
         place = await asyncio.to_thread(locate, self._trees(row), str(row.row["location"] or ""))
         if place is None:
             where = row.row["location"]
-            said = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
-            self.context.screen.report(said, trouble=True)
+            text = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
+            self.context.screen.report(text, trouble=True)
             return
         screen = self.context.screen
         screen.report(await open_place(screen.app, self.context.view, place, self.context.environ, screen.lend))
