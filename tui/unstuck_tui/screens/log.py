@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -21,7 +20,7 @@ from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.log_list import LogList
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
@@ -29,24 +28,6 @@ __all__ = ["LogScreen"]
 
 _TICK_S = 1.0
 _PIECE = 20_000
-
-
-class _Title(Lines):
-    """One line about what is shown."""
-
-    DEFAULT_CSS = """
-    _Title { height: 1; background: $panel; overflow: hidden; }
-    """
-
-    def __init__(self, screen: LogScreen) -> None:
-        super().__init__(id="title")
-        self._of = screen
-
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return self._of.title_cells(width)
 
 
 class LogScreen(FittingScreen[None], inherit_bindings=False):
@@ -79,7 +60,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._growing = False
 
     def compose(self) -> ComposeResult:
-        yield _Title(self)
+        yield OneLine(self.title_cells, id="title")
         yield self._list
         yield TextPane(from_end=False, id="record")
         yield LineField(
@@ -146,7 +127,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
 
     def _renew(self) -> None:
         self._list.renew()
-        self.query_one(_Title).refresh()
+        self.query_one("#title").refresh()
 
     def _query(self) -> Query:
         query = query_of(self._words)
@@ -195,7 +176,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     @on(LogList.Stopped)
     def _stopped(self) -> None:
         if self.is_whole:
-            self.query_one(_Title).refresh()
+            self.query_one("#title").refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Where no record is like what was looked for there is none to open or to copy."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -17,31 +16,13 @@ from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["PlanScreen"]
 
 _TICK_S = 1.0
 _NAMED = 8
-
-
-class _Title(Lines):
-    """One line about the whole plan."""
-
-    DEFAULT_CSS = """
-    _Title { height: 1; background: $panel; overflow: hidden; }
-    """
-
-    def __init__(self, screen: PlanScreen) -> None:
-        super().__init__(id="title")
-        self._of = screen
-
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return (Cell(fit(self._of.said(), width)),)
 
 
 class PlanScreen(FittingScreen[str], inherit_bindings=False):
@@ -64,7 +45,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._told = ""
 
     def compose(self) -> ComposeResult:
-        yield _Title(self)
+        yield OneLine(lambda width: (Cell(fit(self.summary(), width)),), id="title")
         yield self._list
         yield TextPane(from_end=False, id="about")
         yield KeyHints()
@@ -85,11 +66,11 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._seen = state.seq, places
         self._list.look(state, placed=placed, still=places[1])
         if placed:
-            self.query_one(_Title).refresh()
+            self.query_one("#title").refresh()
             self.refresh_bindings()
         self._show()
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """How many tasks there are, and the longest way that is left."""
         state, chain = self._tracker.state, self._list.standing.chain
         ended = sum(row.state == "ended" for row in state.tasks.values())

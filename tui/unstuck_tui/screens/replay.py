@@ -23,7 +23,7 @@ from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.workers import start
 
 __all__ = ["ReplayScreen", "Scrubber"]
@@ -33,12 +33,8 @@ _OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
 _NAMES = {"failures": "failure", "gates": "question"}
 
 
-class Scrubber(Lines):
-    """One line. ``speed`` is how many seconds of then pass in one of now."""
-
-    DEFAULT_CSS = """
-    Scrubber { height: 1; background: $panel; overflow: hidden; }
-    """
+class Scrubber(OneLine):
+    """The moment that is shown, on a line that takes the mouse. ``speed``: seconds of the run in one of now."""
 
     class Pointed(Message):
         """Somebody has clicked on a moment: record ``seq``."""
@@ -48,16 +44,13 @@ class Scrubber(Lines):
             super().__init__()
 
     def __init__(self, run: ReplayedRun, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(self._moment, id=id)
         self._run = run
         self._begin = self._bar_width = 0
         self.speed = 1
         self.plays = False
 
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+    def _moment(self, width: int) -> Sequence[Cell]:
         run = self._run
         time = time_of_day(iso(run.clock.now()), seconds=True)
         cells, self._begin, self._bar_width = scrubber_cells(

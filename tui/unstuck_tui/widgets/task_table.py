@@ -15,7 +15,7 @@ from unstuck_tui.render.format import Cell, fit, flat
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
 from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, task_cells
 from unstuck_tui.runs.tracker import Changes, Tracker
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.lines import Lines, OneLine
 
 __all__ = ["TableHeading", "TaskTable"]
 
@@ -237,22 +237,12 @@ class TaskTable(Lines, can_focus=True):
                 await self.run_action("screen.open")
 
 
-class TableHeading(Lines):
-    """One line: the names of the columns, the order, and what is hidden by the filter."""
-
-    DEFAULT_CSS = """
-    TableHeading { height: 1; background: $boost; overflow: hidden; }
-    """
+class TableHeading(OneLine):
+    """The names of the table's columns, the order, and what the filter hides."""
 
     def __init__(self, table: TaskTable, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(table.heading, id=id, classes="-heading")
         self._table = table
-
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return self._table.heading(width)
 
     def on_click(self, event: events.Click) -> None:
         self._table.action_sort()

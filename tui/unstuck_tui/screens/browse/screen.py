@@ -25,12 +25,12 @@ from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
 from unstuck_tui.screens.browse.deletion import DeletionTab
 from unstuck_tui.screens.browse.memory import MemoryTab
 from unstuck_tui.screens.browse.recovery import RecoveryTab
-from unstuck_tui.screens.browse.rows_list import RowsHeading, RowsList
+from unstuck_tui.screens.browse.rows_list import RowsList
 from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["BrowseScreen"]
@@ -39,23 +39,8 @@ _TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, R
 _TICK_S = 2.0
 
 
-class _Tabs(Lines):
-    """One line: the tabs, and what is to be said about the shown one."""
-
-    DEFAULT_CSS = """
-    _Tabs { height: 1; background: $panel; overflow: hidden; }
-    """
-
-    def __init__(self, rows: RowsList) -> None:
-        super().__init__(id="tabs")
-        self._rows = rows
-
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        tab = self._rows.tab
-        return tab_cells([one.name for one in _TABS], tab.name, tab.note or f"{len(tab.rows):,}", width)
+class _Tabs(OneLine):
+    """The names of the tabs, and a note about the one that is shown."""
 
     async def on_click(self, event: events.Click) -> None:
         begin = 0
@@ -100,8 +85,8 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self._told = ("", "")
 
     def compose(self) -> ComposeResult:
-        yield _Tabs(self._list)
-        yield RowsHeading(self._list)
+        yield _Tabs(self._tab_cells, id="tabs")
+        yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
         yield self._list
         yield TextPane(from_end=False, id="about")
         yield KeyHints()
@@ -122,6 +107,10 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     @property
     def _tab(self) -> Tab[Any]:
         return self._list.tab
+
+    def _tab_cells(self, width: int) -> Sequence[Cell]:
+        tab = self._tab
+        return tab_cells([one.name for one in _TABS], tab.name, tab.note or f"{len(tab.rows):,}", width)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
@@ -192,7 +181,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     def action_turn_to(self, place: int) -> None:
         """The tab at ``place``."""
         self._list.tab = self._all[place]
-        self.query_one(RowsHeading).refresh()
+        self.query_one("#columns").refresh()
         self._list.renew()
         self.redraw()
         self.refresh_bindings()
