@@ -87,7 +87,7 @@ class SteadyScreen(Screen[ScreenResultType]):
 
     @property
     def is_current(self) -> bool:
-        """Whether some of it can be seen: nothing but dialogs lies over it.
+        """True where some of it can be seen: nothing but dialogs lies over it.
 
         Textual takes whatever is next to the top for seen, and draws all of the top with every change below it.
         """

@@ -1,4 +1,4 @@
-"""A run with its screen beside it, in one event loop: the screen may go, the run stays."""
+"""The host of a screen beside its run, in one event loop: the screen may go, the run stays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SUSPENDING = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 
 
 class LinePrinter(Protocol):
-    """What prints the run as lines while no screen shows it."""
+    """Prints the run as lines while no screen shows it."""
 
     is_quiet: bool
 
@@ -120,7 +120,7 @@ def _then(supervisor: Supervisor) -> str:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """What Textual does on these signals must not outlive it: it would take the terminal again."""
+    """Keep our own handlers of the signals that Textual takes: its own would take the terminal again later."""
     before = {number: signal.getsignal(number) for number in _SUSPENDING}
     try:
         yield

@@ -77,7 +77,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
             self.run_worker(self._recover(self.view.recovery), group="recovery")
 
     def get_default_screen(self) -> MainScreen:
-        """What is shown first; Textual's own, below it, would be styled and laid out with it."""
+        """The main screen, in place of Textual's own, which would be styled and laid out below it."""
         return MainScreen(self.view, self.tracker, self.questions, self.notifier)
 
     def over(self) -> None:
@@ -89,7 +89,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
 
     @property
     def is_lent(self) -> bool:
-        """Whether another program has the terminal."""
+        """True while another program has the terminal."""
         return self.questions.takeover.is_active
 
     async def _recover(self, standstill: Standstill) -> None:
@@ -118,7 +118,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         await super().on_event(event)
 
     def _is_two_keys(self, event: events.Key) -> bool:
-        """Whether it is escape and a letter, delivered together, as over a slow line: alt and that letter are the same.
+        """True for escape and a letter that came together, as over a slow line: alt and that letter look the same.
 
         Not while a text is written, nor where that key with alt does something.
         """
@@ -226,7 +226,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         copy(self, event.text, self.view.log.parent)
 
     def action_help(self) -> None:
-        """What the keys do where the focus is."""
+        """Show the keys of the pane that has the focus."""
         from unstuck_tui.screens.help import HelpScreen
 
         if isinstance(self.screen, HelpScreen):

@@ -1,4 +1,4 @@
-"""``unstuck watch`` where a run is live already: a second screen of it, or its lines as they come."""
+"""``unstuck watch`` where a run is live already: attaches a screen to it, or prints its lines."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def _store(place: Project, id: str, *, gone: bool = False) -> CheckpointStore:
 
 
 def _gaps(row: dict[str, Any]) -> str:
-    """What is not covered, in a few words."""
+    """The gaps of its coverage, in a few words."""
     parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
     parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
     return f"  ({', '.join(parts)})" if parts else ""

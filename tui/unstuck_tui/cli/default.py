@@ -1,4 +1,4 @@
-"""``unstuck`` alone, at a terminal: the run that is live here, or the one that was cut off."""
+"""``unstuck`` alone, at a terminal: shows the run that is live here, or the one that was cut off."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
 
 
 def _rows(found: Diagnosis) -> list[tuple[str, str]]:
-    """What is known, a row each; what the output did not say is left out, but for the place."""
+    """The diagnosis as rows of a label and a text; empty ones are left out, but for the place."""
     signature, fields = found.signature, found.signature.metadata
     kinds = f"{found.failure_type.value}   category {found.category.value}   cause {found.cause.value}"
     about = [one_line(part, ROW) for part in signature.subject.split("\n") if part and part != fields.get("test")]
@@ -64,7 +64,7 @@ def _rows(found: Diagnosis) -> list[tuple[str, str]]:
 
 
 def _wait(fields: Mapping[str, str]) -> str:
-    """What the service says of how long it takes; empty where it says nothing."""
+    """The wait that the service asks for; empty where it names none."""
     if "retry_after" in fields:
         return f"{fields['retry_after']} s, says the service"
     until = fields.get("resets_at", "")

@@ -52,7 +52,7 @@ def ends_of(stream: BinaryIO, head: int, tail: int, most: int = MOST_READ) -> En
 
 
 def _rest(stream: BinaryIO) -> int:
-    """How many bytes of a plain file are still to come; 0 where nobody knows."""
+    """The bytes of a plain file that are still to come; 0 where that is unknown."""
     try:
         status = os.fstat(stream.fileno())
         return max(0, status.st_size - stream.tell()) if stat.S_ISREG(status.st_mode) else 0

@@ -1,4 +1,4 @@
-"""What a run prints as it goes: a line or a JSON object for each event, and its result."""
+"""Prints a run as it goes: a line or a JSON object for each event, and its result."""
 
 from __future__ import annotations
 

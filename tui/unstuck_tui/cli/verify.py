@@ -29,7 +29,7 @@ def command(run: str, project: Path, as_json: bool) -> None:
 
 
 def _besides(found: Checked) -> str:
-    """What there is to say beyond that all is well."""
+    """Remarks on a log that is sound."""
     text = ""
     if found.torn:
         text += f"; the last {found.torn} bytes are torn and will be moved aside at the next start"

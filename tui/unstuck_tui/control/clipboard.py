@@ -1,4 +1,4 @@
-"""Takes things along: into the terminal's clipboard, and into a file, because many terminals drop the former."""
+"""Copies text: into the terminal's clipboard, and into a file, because many terminals drop the former."""
 
 from __future__ import annotations
 

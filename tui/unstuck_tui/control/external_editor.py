@@ -1,4 +1,4 @@
-"""Opening a place in somebody's editor beside a run: as a program with arguments, never through a shell."""
+"""Opens a place in the person's editor beside a run: as a program with arguments, never through a shell."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def waited_for(command: Sequence[str]) -> list[str]:
 
 
 def has_window(command: Sequence[str]) -> bool:
-    """Whether that editor has a window of its own, so that it needs no terminal."""
+    """True for an editor with a window of its own, which needs no terminal."""
     return Path(command[0]).name in _WAITS
 
 

@@ -1,4 +1,4 @@
-"""The person steps in: holds agents at work, and decides about one task or about all that are marked."""
+"""Interventions: hold agents at work, and decide about one task or about all that are marked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Interventions"]
 
 
 class Interventions:
-    """Tell it for which tasks; what cannot be done is said, for each of them."""
+    """Holds and decides about the given tasks; reports, for each of them, what cannot be done."""
 
     def __init__(self, app: App[None], view: RunView, questions: QuestionController) -> None:
         self._app, self._view, self._questions = app, view, questions

@@ -1,4 +1,4 @@
-"""Puts questions to the person: the dialog comes up, the answer goes to the run, and what became of it is said."""
+"""Puts questions to the person: opens the dialog, sends the answer, and reports its outcome."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def next_to_answer(gates: Sequence[GateRow], task: str = "", *, sending: Collect
 
 
 class QuestionController:
-    """Tell it of every key and every frame. ``pops``: whether a question may come up by itself."""
+    """Opens dialogs and sends answers. Tell it of every key and every frame. ``pops``: questions may open."""
 
     def __init__(self, app: App[None], tracker: Tracker, view: RunView, *, pops: bool = True) -> None:
         self._app, self._tracker, self._view = app, tracker, view
@@ -234,7 +234,7 @@ class QuestionController:
             start(self._app, "leaving", self._leave)
 
     def _undecided(self) -> Standstill | None:
-        """What has to be decided before the run goes on; None where nothing has to."""
+        """The decisions about a run that was cut off; None where there are none left."""
         standstill = self._view.recovery
         return standstill if standstill is not None and not standstill.is_over else None
 
@@ -320,7 +320,7 @@ class QuestionController:
             self._tell(row.gate.task, text)
 
     def _follow_leaving(self) -> None:
-        """What leaving would touch changes meanwhile; where nothing is left of it, nothing is asked any more."""
+        """Keep the quit dialog up to date, and close it where no agent is at work any more."""
         dialog, state = self._leaving, self._tracker.state
         if dialog is None or not dialog.is_active:
             return
@@ -339,7 +339,7 @@ class QuestionController:
             self._tell(task, "has ended.", self.save_unsent(task))
 
     def forget(self, about: str) -> None:
-        """What was written about this has been sent."""
+        """Drop the drafts about this: they have been sent."""
         for draft in [draft for draft in self.drafts if draft[0] == about]:
             del self.drafts[draft]
 
@@ -367,7 +367,7 @@ class QuestionController:
 
 
 def _answered(by: str, when: str) -> str:
-    """Who was first, and at what time where that is known."""
+    """Who answered first, and at which time where that is known."""
     text = f"answered meanwhile by {ACTORS.get(by, by)}"
     with suppress(ValueError):
         text += f" at {time_of_day(when)}"

@@ -1,4 +1,4 @@
-"""Show me how, by hand: the terminal goes to a shell or an editor in the task's files, and what was done becomes words.
+"""The takeover of a task's worktree: a shell or an editor in this terminal, and the changes as words.
 
 The run goes on beside it: its clocks, its log, its other agents. Whoever is back sees what is different, and says why.
 """
@@ -141,7 +141,7 @@ class Takeover:
 
 
 def _notice(handed: Handed, command: str, program: Program) -> str:
-    """What stands in the terminal before the program does."""
+    """The text that stands in the terminal before the program starts."""
     meanwhile = {
         "held": "Its agent waits in its next call.",
         "frozen": "Its agent is frozen, and so is its clock.",

@@ -98,7 +98,7 @@ def _options(state: State, tasks: Sequence[str]) -> list[AnswerOption]:
 
 
 def _reason(tasks: Sequence[str], reasons: Sequence[str]) -> str:
-    """Why it is possible for none of ``tasks``: of each reason the first task that has it."""
+    """The reason why it is possible for none of ``tasks``: each one with the first task that has it."""
     first: dict[str, str] = {}
     for task, reason in zip(tasks, reasons, strict=True):
         first.setdefault(reason, task)
@@ -108,7 +108,7 @@ def _reason(tasks: Sequence[str], reasons: Sequence[str]) -> str:
 
 
 def decision_outcome(decided: Answer | Jump, done: Sequence[str], refused: Sequence[tuple[str, str]]) -> str:
-    """What came of ``decided``, in a line or two."""
+    """The outcome of ``decided``, in a line or two."""
     if isinstance(decided, Jump):
         spoken = {"first": "begin again", "human": "ask"}.get(decided.level, decided.level)
     else:

@@ -1,4 +1,4 @@
-"""Are you sure? What would be done stands there first; what cannot be taken back wants its name typed."""
+"""The dialog that asks for a yes: it shows what would be done; a dangerous yes is typed."""
 
 from __future__ import annotations
 

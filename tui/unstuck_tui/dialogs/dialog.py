@@ -1,4 +1,4 @@
-"""What all dialogs share: a title, something to read, choices with a key each, and no answer by accident."""
+"""The base of all dialogs: a title, a text to read, choices with a key each, and no answer by accident."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Choices(OptionList):
 
 
 class Reading(VerticalScroll):
-    """What there is to read; tells its dialog when it has scrolled or has another size."""
+    """The text to read; tells its dialog when it has scrolled or has another size."""
 
     class Moved(Message):
         """Other lines of it are in view."""
@@ -126,11 +126,11 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         yield SmallNotice(markup=False)
 
     def compose_reading(self) -> ComposeResult:
-        """What there is to read before choosing."""
+        """The widgets to read before choosing."""
         yield from ()
 
     def compose_fields(self) -> ComposeResult:
-        """Where text is typed."""
+        """The fields for typed text."""
         yield from ()
 
     def on_mount(self) -> None:

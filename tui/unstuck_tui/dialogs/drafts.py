@@ -1,4 +1,4 @@
-"""Words that a person wrote and nobody will ask for any more: they are kept beside the run's record."""
+"""Drafts of answers: kept while dialogs close, and saved beside the run's log when they cannot be sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate's dialog says: the trouble, what is known about it, and what each choice would touch. Pure."""
+"""The question of a gate: its problem, the facts, and the effect of each choice. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def question_of(state: State, row: GateRow) -> Question:
 
 
 def _standing(gate: Gate) -> str:
-    """What becomes of the gate's agent meanwhile; empty where it is about no single task."""
+    """The state of the gate's agent meanwhile; empty where it is about no single task."""
     return "" if not gate.task else gate.standing if gate.attempt else "waits"
 
 
@@ -60,7 +60,7 @@ def _standing(gate: Gate) -> str:
 
 
 def _is_idle(gate: Gate) -> bool:
-    """Whether it is the agent's silence that ran out, and not its time."""
+    """True where the agent's silence ran out, and not its time."""
     return gate.context.get("clock") == "idle"
 
 
@@ -95,7 +95,7 @@ def _problem(gate: Gate) -> str:
 
 
 def _saved(gate: Gate) -> str:
-    """Where the files are safe that the question is about, or why they are not; empty where an old log says nothing."""
+    """The checkpoint of the files in question, or why there is none; empty for an old log."""
     context = gate.context
     several = context.get("checkpoints")
     if isinstance(several, Mapping) and len(several) > 1:
@@ -140,14 +140,14 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
 
 
 def _more(context: Mapping[str, Any]) -> str:
-    """How many files there are beyond those that are named; empty where an older log does not say."""
+    """The number of files beyond those that are named; empty for an old log."""
     paths = context.get("paths")
     more = int(_number(context.get("paths_in_all"))) - (len(paths) if isinstance(paths, list | tuple) else 0)
     return f" and {more} more" if more > 0 else ""
 
 
 def _spent(context: Mapping[str, Any]) -> str:
-    """How much of a budget is used up, and what it was."""
+    """The used part of a budget, and the budget."""
     used, limit = (_number(context.get(name)) for name in ("used", "limit"))
     match context.get("kind"):
         case "time":
@@ -163,7 +163,7 @@ def _under_way(context: Mapping[str, Any]) -> str:
 
 
 def _proposed(proposal: Any) -> str:
-    """What an evaluator would do, and why."""
+    """The choice that an evaluator proposes, and its reason."""
     if not isinstance(proposal, Mapping) or not proposal.get("choice"):
         return ""
     by = _said(proposal.get("evaluator"))
@@ -223,7 +223,7 @@ def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
 
 
 def _does(gate: Gate, choice: str) -> str:
-    """What the question itself says that an answer does."""
+    """The effect of a choice in the question's own words."""
     answers = gate.context.get("answers")
     return _said(answers.get(choice)) if isinstance(answers, Mapping) else ""
 
@@ -244,7 +244,7 @@ def _offered(gate: Gate) -> Iterable[AnswerOption]:
 
 
 def _learnt(gate: Gate) -> Iterable[AnswerOption]:
-    """What a person said to this very failure before, if it helped: once more, or from now on by itself."""
+    """The earlier answer to this very failure, if it helped: once more, or as a rule from now on."""
     before = gate.context.get("learnt")
     if not isinstance(before, dict) or before.get("outcome") != "worked":
         return
@@ -275,7 +275,7 @@ def _learnt(gate: Gate) -> Iterable[AnswerOption]:
 
 
 def _before(context: Mapping[str, Any]) -> str:
-    """What was answered to this very failure before, and how that ended."""
+    """The earlier answer to this very failure, and how that ended."""
     before = context.get("learnt")
     if not isinstance(before, dict):
         return ""
@@ -329,13 +329,13 @@ def _refused(gate: Gate, choice: Choice, scope: Scope) -> str:
 
 
 def _why_not(gate: Gate, choice: str) -> str:
-    """What the question itself says against a choice."""
+    """The question's own reason against a choice."""
     refused = gate.context.get("refused")
     return _said(refused.get(choice)) if isinstance(refused, Mapping) else ""
 
 
 def _touches(state: State, row: GateRow, name: str) -> str:
-    """What this choice would do to the task, its files and those that wait for it; empty: the same everywhere."""
+    """The effect of a choice on the task, its files and the tasks that need it; empty: the same everywhere."""
     gate = row.gate
     task = state.tasks.get(gate.task)
     if task is None:

@@ -1,4 +1,4 @@
-"""The dialog of a gate: stuck, time-out, loop, question and all the others, by the same few rules."""
+"""The dialog of a question: stuck, time-out, loop and all the others, by the same few rules."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
 
     @property
     def is_typing(self) -> bool:
-        """Whether a text is being written."""
+        """True while a text is being written."""
         return self._chosen is not None
 
     def chosen(self, choice: AnswerOption) -> None:
@@ -207,7 +207,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
 
 
 def _is_shown(option: AnswerOption) -> bool:
-    """Whether it can as well be done as written."""
+    """True for an answer that can be shown by hand instead of written."""
     return option.choice == "show_me" and option.takes == "lines" and not option.refused
 
 
@@ -216,7 +216,7 @@ def _hands() -> str:
 
 
 def _hint(takes: str) -> str:
-    """How what is typed is sent, and left."""
+    """The keys that send and leave a text."""
     send, back = key_of("dialog.send"), f"{spoken('dialog.back')} back to the choices"
     return {
         "lines": f"{send} sends · enter makes a new line · {back}, your text is kept",

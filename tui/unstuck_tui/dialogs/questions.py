@@ -21,7 +21,7 @@ Scope = Literal["once", "pattern", "task"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A choice by its ``name``: its ``key`` as people write it, what it ``touches``; ``refused``: why it cannot be."""
+    """A choice by its ``name``: its ``key`` as people write it, its effect ``touches``; ``refused``: why not."""
 
     name: str
     key: str
@@ -48,21 +48,21 @@ class AnswerOption(Option):
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """What a person wants to come next, whatever the ladder says."""
+    """The escalation level that a person wants next."""
 
     level: NextRung
 
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """Somebody would rather do it than write it, in this program."""
+    """The wish to do it by hand, in this program."""
 
     program: Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A gate as a person reads it. ``facts`` are pairs of a label and a text, ``about`` whom an answer is for."""
+    """A gate as a person reads it. ``facts`` are pairs of a label and a text, ``about`` the tasks it is about."""
 
     gate: Gate
     about: str
@@ -75,7 +75,7 @@ class Question:
 
 
 def question_text(question: Question) -> str:
-    """All that is there to decide by, and the choices."""
+    """The question with its facts and choices, as text."""
     place = f"  {question.where}" if question.where else ""
     lines = [question.title, f"{question.problem}{place}"]
     lines += [f"{label}: {text}" for label, text in question.facts]
@@ -107,7 +107,7 @@ def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
 
 
 def _amount(text: str) -> float:
-    """What somebody has typed as so many tokens or dollars. Raises AnswerRefused."""
+    """A typed number of tokens or dollars. Raises AnswerRefused."""
     try:
         return float(text.strip().removeprefix("$").replace(",", ""))
     except ValueError:

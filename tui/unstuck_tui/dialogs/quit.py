@@ -1,4 +1,4 @@
-"""Before the screen is left: what becomes of the agents."""
+"""The dialog before the screen is left: stop the agents, leave them at work, or stay."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class QuitDialog(Dialog[QuitChoice, Option]):
 
 
 def at_stake(state: State) -> str:
-    """Whose agents are at work, and what waits for the person."""
+    """The agents at work, and the questions that wait for the person."""
     working, asked = agents_at_work(state), len(state.open_gates())
     count = len(working)
     text = f"{count} {'agent is' if count == 1 else 'agents are'} at work: {', '.join(working[:_NAMED])}"

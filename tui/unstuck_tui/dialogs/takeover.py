@@ -1,4 +1,4 @@
-"""Back from a task's work tree: what was changed there, and whether the agent is told so, and why."""
+"""The dialog after a takeover: the changes in the worktree, and what the agent is told about them."""
 
 from __future__ import annotations
 

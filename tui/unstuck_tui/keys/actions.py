@@ -70,7 +70,7 @@ class Action:
 
 
 def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
-    """What can be chosen in a dialog; in all that are about a task, the same key means the same."""
+    """A choice of a dialog; in all dialogs about a task, the same key means the same."""
     return Action(f"{area}.{name}", keys, f"choose('{name}')", label, help, area)
 
 

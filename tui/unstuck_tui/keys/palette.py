@@ -20,7 +20,7 @@ _LEFT_OUT = ("app.palette", "app.interrupt")
 
 
 class ActionCommands(Provider):
-    """What can be done on the screen below the palette."""
+    """The actions that are possible on the screen below the palette."""
 
     async def discover(self) -> Hits:
         for action, run in self._possible():
@@ -44,7 +44,7 @@ class ActionCommands(Provider):
         ]
 
     def _is_possible(self, action: Action, target: DOMNode) -> bool:
-        """Whether it would do anything: each tab has its own, and what leads nowhere is not offered."""
+        """True where it would do something: each tab has its own actions."""
         namespace, name, parameters = parse(action.does)
         node = {"screen": self.screen, "app": self.app}.get(namespace, target)
         return bool(node.check_action(name, parameters))

@@ -1,4 +1,4 @@
-"""What a person has set about the screen, read and checked before anything starts."""
+"""The person's settings of the screen, read and checked before anything starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def preferences(environ: Mapping[str, str], user_file: Path | None = None) -> Sc
 
 
 def _source(id: str, file: Path, environ: Mapping[str, str]) -> str:
-    """Where the keys of the action ``id`` stand."""
+    """The file and line, or variable, that sets the keys of the action ``id``."""
     if id in environ.get("UNSTUCK_KEYS", ""):
         return "UNSTUCK_KEYS"
     line = line_of(file, ("keys", id))

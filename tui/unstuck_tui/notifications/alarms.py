@@ -1,4 +1,4 @@
-"""What a person who looks elsewhere is told, and when: each alarm once, bursts in one, and that it is over. Pure.
+"""Alarms for a person who looks elsewhere: each one once, bursts in one, and its end. Pure.
 
 An alarm is (task, what it is about). It begins with its first moment and ends when it has been away for
 :data:`SETTLED_S`, so one that comes and goes 200 times in five minutes is told once and resolved once. Between two
@@ -63,7 +63,7 @@ class Notification:
 
 
 def alarms_of(state: State, gates: Iterable[GateRow]) -> tuple[Alarm, ...]:
-    """What needs a person now. Time that is nearly up does not."""
+    """The alarms of a state. Time that is nearly up is none."""
     found = [_of_gate(state, row) for row in gates]
     if state.run.state == "blocked" and not any(not alarm.task for alarm in found):
         found.append(Alarm("", "blocked", broken_check(state.run.blocked)))
@@ -79,7 +79,7 @@ def _of_gate(state: State, row: GateRow) -> Alarm:
 
 
 def run_over(state: State) -> str:
-    """How the run has ended or why it is parked; empty while it goes on."""
+    """The run's exit reason in words; empty while it goes on."""
     return ended_as(state.run.exit_reason) if state.run.state in ("ended", "parked") else ""
 
 
@@ -109,7 +109,7 @@ class AlarmRegister:
     def look(
         self, alarms: Iterable[Alarm], over: str, *, now: float, is_away: bool, is_muted: Callable[[str], bool]
     ) -> list[Notification]:
-        """What has to be told now. ``over`` says how the run ended, ``is_muted`` whether a task (or "") is silent.
+        """The notifications that are due. ``over`` is the run's end, ``is_muted`` tells of a task (or "").
 
         Somebody who is there sees what happens, and is not told of it later. What there is at the first look has not
         happened since.

@@ -1,4 +1,4 @@
-"""What reaches a person who does not look at the screen: the terminal's title, and notifications."""
+"""Notifies a person who does not look at the screen: by the terminal's title and by notifications."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMED = 20
 
 
 class NotificationOutlet(Protocol):
-    """How the app reaches the terminal and its person."""
+    """The ways from the app to the terminal and its person."""
 
     def write(self, sequence: str) -> None:
         """Send ``sequence`` to the terminal."""
@@ -45,7 +45,7 @@ class NotificationOutlet(Protocol):
 
 
 class MuteList:
-    """Of which tasks no notifications go out; of all of them, and of the run, where everything is muted.
+    """The tasks that send no notifications; all of them, and the run, where everything is muted.
 
     For :data:`MUTED_S` at first, and then for good: who mutes one thing for an hour is not to miss the next for a day.
     """
@@ -76,7 +76,7 @@ class MuteList:
 
     @property
     def summary(self) -> str:
-        """What is muted, in a few words, and for how long; empty where nothing is."""
+        """The muted tasks in a few words, and for how long; empty where nothing is muted."""
         muted = sorted(what for what in self._until if self._is_muted(what))
         if not muted:
             return ""
@@ -91,7 +91,7 @@ class MuteList:
 
 
 class Notifier:
-    """Look at it every frame, and tell it of every key and of what the terminal says about its focus."""
+    """Sends what is due each frame. Tell it of every key, and of the terminal's focus."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Notifier:
 
     @property
     def is_away(self) -> bool:
-        """Whether the person looks elsewhere, also at another program in this terminal."""
+        """True while the person looks elsewhere, also at another program in this terminal."""
         if self._in_takeover():
             return True
         if self._is_focused is None:
@@ -135,7 +135,7 @@ class Notifier:
         return not self._is_focused
 
     def frame(self) -> None:
-        """The state may have changed: say so where it has to be said."""
+        """Show the title and send the notifications that the state calls for by now."""
         if self._view.is_past:
             return
         self._show_title()
@@ -171,7 +171,7 @@ class Notifier:
 
 
 def title_of(state: State, asked: int) -> str:
-    """What the terminal's title says while ``asked`` questions wait."""
+    """The terminal's title while ``asked`` questions wait."""
     run = state.run
     if asked:
         what = "1 needs you" if asked == 1 else f"{asked} need you"

@@ -12,7 +12,7 @@ __all__ = ["span", "spent_of"]
 
 
 def span(seconds: float) -> str:
-    """How long something took or lasts: ``8s``, ``2m 10s``, ``1h 05m``."""
+    """A duration in words: ``8s``, ``2m 10s``, ``1h 05m``."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
@@ -24,7 +24,7 @@ def span(seconds: float) -> str:
 
 
 def spent_of(used: RunRow | Usage) -> str:
-    """What the agents have said that they used: dollars, else tokens; empty where none of them says."""
+    """The agents' own figures of what they used: dollars, else tokens; empty where there are none."""
     if used.cost:
         return f"${used.cost:,.2f}" if used.cost >= 0.01 else "<$0.01"
     if used.tokens >= 1_000_000:

@@ -44,7 +44,7 @@ def attentions(
     held: str = "",
     asked: str = "",
 ) -> list[Attention]:
-    """What needs looking at, questions first.
+    """The list of what needs a look, questions first.
 
     ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
     ``held`` says why nothing can be recorded for the moment, which comes before everything else; ``asked`` is the gate
@@ -82,7 +82,7 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
 
 
 def _blocked_by(tasks: Set[str], state: State) -> dict[str, list[str]]:
-    """Which tasks need each of ``tasks``; one look at every task, however many questions there are."""
+    """The tasks that need each of ``tasks``; one look at every task, however many questions there are."""
     blocked: dict[str, list[str]] = {}
     for other in state.tasks.values() if tasks else ():
         for need in other.task.needs:

@@ -34,7 +34,7 @@ def clock(seconds: float) -> str:
 
 
 def bar(fraction: float, width: int) -> str:
-    """What is left of a limit, as a bar of ``width`` cells; ``fraction`` is from 0 to 1."""
+    """The rest of a limit, as a bar of ``width`` cells; ``fraction`` is from 0 to 1."""
     halves = round(min(1.0, max(0.0, fraction)) * width * 2)
     full, half = divmod(halves, 2)
     return ("━" * full + "╸" * half).ljust(width)

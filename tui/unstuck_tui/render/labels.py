@@ -106,13 +106,13 @@ GROUPS: dict[str, tuple[str, Tone]] = {
 
 
 def needs_person(state: State, row: TaskRow) -> bool:
-    """Whether an open gate of this task waits for an answer."""
+    """True where an open gate of this task waits for an answer."""
     gate = state.gates.get(row.gate) if row.gate else None
     return gate is not None and gate.status == "open"
 
 
 def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
-    """Whether its agent stands still for a question that is not about this task alone, such as a budget used up.
+    """True where its agent is held by a question about more than this task, such as a used budget.
 
     ``still``: nothing can be recorded, so all of them do, which no record says.
     """
@@ -140,14 +140,14 @@ def word_of(state: State, row: TaskRow, *, still: bool = False) -> str:
 
 
 def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
-    """What kind of news the state is."""
+    """The tone of the state."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][1]
     return "ask" if needs_person(state, row) else _LIVE[_live(state, row, still)][2]
 
 
 def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
-    """Where the task stands on the ladder: ``first``, ``L2 pivot 1/3``, ``L4 asked``."""
+    """The escalation level of the task: ``first``, ``L2 pivot 1/3``, ``L4 asked``."""
     if row.state == "waiting" and row.gate in state.gates and state.gates[row.gate].gate.type == "stuck":
         return "L4 asked"
     number = _LEVELS.get(row.level)
@@ -155,7 +155,7 @@ def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
 
 
 def rung_label(level: Level, climb: Climb, limit: int) -> str:
-    """A rung and how often it has been used: ``retry 2/3``."""
+    """An escalation level and how often it has been used: ``retry 2/3``."""
     used = {"retry": climb.retries, "pivot": climb.pivots, "research": climb.research}.get(level)
     if used is not None:
         return f"{level} {max(1, used)}/{limit}" if limit else f"{level} {max(1, used)}"
@@ -163,7 +163,7 @@ def rung_label(level: Level, climb: Climb, limit: int) -> str:
 
 
 def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
-    """What the header counts the task as: fewer words than there are states."""
+    """The group that the header counts the task in: fewer words than there are states."""
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
     return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row, still)]
@@ -175,7 +175,7 @@ def named(task: str, said: str) -> str:
 
 
 def receipt_words(event: StopReceipt) -> str:
-    """How many processes a stop has ended, which and how, and those that would not end."""
+    """The processes that a stop has ended, which and how, and those that would not end."""
     count = len(event.ended)
     ended = [f"{pid} {one_line(how)}" for pid, _, how in event.ended]
     alive = f"; still alive: {_some([str(pid) for pid, _ in event.alive])}" if event.alive else ""
@@ -188,12 +188,12 @@ def _some(names: list[str]) -> str:
 
 
 def ended_as(exit_reason: str) -> str:
-    """How a run came to its end, in words."""
+    """The exit reason of a run, in words."""
     return _EXIT_REASONS.get(exit_reason, exit_reason)
 
 
 def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
-    """What has come to pass, and why or what about; either may be empty."""
+    """The event behind a question, and its reason or subject; either may be empty."""
     if kind == "stuck":
         tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
         return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
@@ -210,7 +210,7 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def asked_about(kind: str, context: Mapping[str, Any]) -> str:
-    """What is asked, and why or what about, in one line."""
+    """The question and its reason or subject, in one line."""
     return one_line(": ".join(filter(None, question_words(kind, context))), _LONGEST_ASKED)
 
 

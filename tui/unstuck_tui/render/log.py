@@ -51,7 +51,7 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
 
 
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
-    """What it says comes first; the event is named where it says nothing."""
+    """The line of a slim screen: the event's text first, its name where it has none."""
     start = f"{record.seq:>5} {_time(record.time)} "
     text = event_text(record) or f"{record.name} {_fields(record)}"
     room = max(0, width - len(start) - _SLIM_TASK - 2)
@@ -94,7 +94,7 @@ def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
 def title_cells(
     run: str, total: int, shown: int | None, *, words: str, notes: Sequence[str], problem: str, width: int
 ) -> tuple[Cell, ...]:
-    """Which run, how many records there are, how many of them are ``shown`` where not all are, and why."""
+    """The run, the number of records, and how many of them are ``shown`` and why."""
     count = f"{total:,} records" if shown is None else f"{shown:,} of {total:,} records"
     text = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
     if problem:

@@ -19,7 +19,7 @@ _LEAST = 12
 
 
 class Track(Protocol):
-    """What the strip is drawn from: see ``LogIndex``."""
+    """The data of the strip: see ``LogIndex``."""
 
     failures: list[int]
     gates: list[int]
@@ -51,7 +51,7 @@ def scrubber_cells(
 
 
 def _hints() -> tuple[str, ...]:
-    """What the keys do, the longest first."""
+    """The key hints, the longest first."""
     failure, gate, play, faster, slower = (
         spoken(f"replay.{name}") for name in ("failure", "gate", "play", "faster", "slower")
     )
@@ -60,7 +60,7 @@ def _hints() -> tuple[str, ...]:
 
 
 def place_at(x: int, begin: int, width: int) -> float | None:
-    """Which share of the strip the column ``x`` stands for; None beside the strip."""
+    """The share of the strip that column ``x`` stands for; None beside the strip."""
     return (x - begin + 0.5) / width if width and begin <= x < begin + width else None
 
 
@@ -85,5 +85,5 @@ def _strip(track: Track, seq: int, width: int) -> list[Cell]:
 
 
 def _any(places: Sequence[int], begin: int, end: int) -> bool:
-    """Whether one of the sorted ``places`` lies from ``begin`` up to before ``end``."""
+    """True where one of the sorted ``places`` lies from ``begin`` up to before ``end``."""
     return bisect_right(places, end - 1) > bisect_right(places, begin - 1)

@@ -69,7 +69,7 @@ class FollowedRun:
 
     @property
     def is_live(self) -> bool:
-        """Whether some process works it now."""
+        """True while some process works it."""
         return is_live(self.place, self.run)
 
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""What has happened to each task, attempt by attempt, as the log tells it. Bounded; costs little per record."""
+"""The history of each task, attempt by attempt, from the log. Bounded; costs little per record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXT = 300
 
 
 def failure_key(context_hash: str, subject: str) -> str:
-    """What two occurrences of one failure have in common."""
+    """The identity that two occurrences of one failure share."""
     return f"{context_hash} {subject}"
 
 
@@ -41,7 +41,7 @@ class History:
         return tuple(self._moments.get(task, ()))
 
     def spent(self, task: str) -> float:
-        """What the attempts of ``task`` have taken, in seconds."""
+        """The seconds that the attempts of ``task`` have taken."""
         self._read(task)
         return self._spent.get(task, 0.0)
 
@@ -244,7 +244,7 @@ class History:
 
 
 def _identity(event: e.CheckFinished) -> str:
-    """What the failure that a check found has in common with the same one elsewhere; empty where none was found."""
+    """The identity of the failure that a check found; empty where it found none."""
     if not event.diagnosis or event.result in ("passed", "could_not_run"):
         return ""
     signature = event.diagnosis.get("signature") or {}

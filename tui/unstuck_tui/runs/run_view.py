@@ -1,4 +1,4 @@
-"""What a screen shows: a run, wherever it is looked at from. The widgets know a run by nothing else."""
+"""A run as a screen sees it, wherever it is worked. The widgets know a run by nothing else."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class RunView(Protocol):
 
     @property
     def title(self) -> str:
-        """What stands where the project's name does; empty where that does."""
+        """The text in the place of the project's name; empty where that stands there."""
 
     @property
     def is_past(self) -> bool:
-        """Whether it is over, and only shown again."""
+        """True for a replay."""
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another process works it: whoever leaves the screen changes nothing."""
+        """True where another process works it: leaving the screen changes nothing."""
 
     @property
     def clock(self) -> Clock:
@@ -60,23 +60,23 @@ class RunView(Protocol):
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """How often each rung may be tried, and under ``loop`` how many repetitions are one."""
+        """The number of tries on each escalation level, and under ``loop`` of the repetitions that are one."""
 
     @property
     def output_limit(self) -> int:
-        """How many bytes of an attempt's output are kept."""
+        """The bytes of an attempt's output that are kept."""
 
     @property
     def held(self) -> str:
-        """Why nothing can be recorded for the moment; empty where it can."""
+        """The reason why nothing can be recorded for the moment; empty where it can."""
 
     @property
     def unrecorded(self) -> GateRow | None:
-        """What is asked about it where nothing can be recorded: the question itself is in no record then."""
+        """The question about a log that cannot be written: it is in no record itself."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is anything that the run does without this screen, in this process."""
+        """True while the run does something in this process without the screen."""
 
     @property
     def rules(self) -> Limits:
@@ -87,7 +87,7 @@ class RunView(Protocol):
 
     @property
     def recovery(self) -> Standstill | None:
-        """What has to be decided before this process lets the run go on; None where nothing has to."""
+        """The decisions that are due before this process resumes the run; None where there are none."""
 
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed.
@@ -227,7 +227,7 @@ class LiveRun:
 
 
 def limits_of(rules: Limits, window: int) -> dict[str, int]:
-    """How often each rung may be tried, and how many repetitions are a loop."""
+    """The number of tries on each escalation level, and of the repetitions that are a loop."""
     return {"retry": rules.max_retries, "pivot": rules.max_pivots, "research": rules.max_research, "loop": window}
 
 
@@ -237,7 +237,7 @@ def agents_at_work(state: State) -> list[str]:
 
 
 def meanwhile(view: RunView) -> str:
-    """What the run does while nobody can see it, as a sentence."""
+    """A sentence about the run while nobody can see it."""
     if view.is_past:
         return "This is a replay."
     if view.recovery is not None and not view.recovery.is_over:

@@ -1,4 +1,4 @@
-"""From the core to the widgets: what has changed since the last frame, and nothing faster than a frame.
+"""The changes of a run since the last frame, for the widgets, and nothing faster than a frame.
 
 The only place where the two worlds meet. Durable records come in as fast as they like; the screen asks once a frame.
 So what goes wrong with them goes wrong there: it is the screen's trouble and never the run's.
@@ -36,7 +36,7 @@ _CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one frame has to show: the tasks that changed, whether rows came or went, and whether gates did.
+    """The changes of one frame: tasks, and whether rows or gates came or went.
 
     ``waits``: one of these tasks will go on by itself after a while.
     """
@@ -129,7 +129,7 @@ class Tracker:
             self.wake()
 
     def trouble(self) -> None:
-        """Whether anything can be recorded has changed: that is in no record."""
+        """Note that recording has stopped or goes on again: that is in no record."""
         quiet = not (self._tasks or self._rows or self._gates)
         self._gates = self._rows = True
         for one in tuple(self.timed):  # whatever is at work stands still, or goes on
@@ -154,7 +154,7 @@ class Tracker:
         self.wake()
 
     def take(self) -> Changes:
-        """What has changed since the last call. Raises what went wrong meanwhile."""
+        """The changes since the last call. Raises what went wrong meanwhile."""
         if self._trouble is not None:
             raise self._trouble
         changes = Changes(self._tasks, self._rows, self._gates, self._waits)

@@ -1,4 +1,4 @@
-"""When a screen is drawn: soon after something has changed, and once a second while nothing does."""
+"""The timer of a screen's frames: soon after a change, and once a second while nothing changes."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def title_cells(self, width: int) -> tuple[Cell, ...]:
-        """Which run, how many of its records, and which ones."""
+        """The run, the number of its records, and which of them are shown."""
         shown = len(self._found) if self._list.found is not None else None
         notes = [] if self._view.is_past else ["follows" if self._list.follows else "paused"]
         notes += [f"only {self._selected_task}"] if self._one_task else []
@@ -179,7 +179,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one("#title").refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where no record is like what was looked for there is none to open or to copy."""
+        """Open and copy nothing where no record matches."""
         if action == "only_task" and not self._selected_task:
             return False
         has_looked = bool(self._problem) or self._searched == len(self._lines)

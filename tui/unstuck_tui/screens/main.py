@@ -84,7 +84,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield SmallNotice(id="small", markup=False)
 
     def compose_more(self) -> ComposeResult:
-        """What else stands above the hints."""
+        """Further widgets above the hints."""
         yield from ()
 
     async def on_mount(self) -> None:
@@ -96,7 +96,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.call_after_refresh(self.frame)
 
     async def _look_back(self) -> None:
-        """What happened before this screen was there: needed only where something did."""
+        """Read the history from before this screen, where there is any."""
         if self._tracker.state.attempts:
             await self._tracker.look_back(self._view.log)
             self.query_one(Detail).draw()
@@ -129,14 +129,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._update_others()
 
     def _update_others(self) -> None:
-        """What does not stand on this screen follows the run, too."""
+        """Update what is not on this screen: questions, notifications, the notice on top."""
         self._questions.frame()
         self._notifier.frame()
         if isinstance(top := self.app.screen, FittingScreen) and top.is_small and top.is_whole:
             top.update_notice()
 
     def _taken(self) -> Changes | None:
-        """What is to be drawn; None while nothing of this screen is in view: it is kept until something is."""
+        """The changes to draw; None while nothing of this screen is in view: they are kept."""
         self._missed = self._missed.and_then(self._tracker.take())
         if not self.is_current:
             return None
@@ -169,7 +169,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._table.styles.height = "1fr" if self.has_class("-stacked") else lines
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What leads nowhere at the moment is not offered in the footer."""
+        """Hide actions that lead nowhere from the footer."""
         if self.is_small:
             return False
         table = self._table

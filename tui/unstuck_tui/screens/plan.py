@@ -71,7 +71,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._show()
 
     def summary(self) -> str:
-        """How many tasks there are, and the longest way that is left."""
+        """The number of tasks, and the longest way that is left."""
         state, chain = self._tracker.state, self._list.standing.chain
         ended = sum(row.state == "ended" for row in state.tasks.values())
         text = f" plan of {one_line(state.run.project, 60) or 'this run'} · {ended} of {len(state.tasks)} ended"
@@ -88,7 +88,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
-        """What there is to say about the task: where somebody reads on, they are left where they are."""
+        """Show the facts about the task; a person who reads on keeps their place."""
         if not self.is_whole:
             return
         page, task = self.query_one("#about", TextPane), self._list.selected

@@ -166,7 +166,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
             self.draw()
 
     def choice_of(self, task: TaskRecovery) -> RecoveryChoice:
-        """What is to become of ``task``: as was chosen here, else what lets it go on."""
+        """The choice for ``task``: the person's, else the one that lets it go on."""
         chosen = self._chosen.get(task.task)
         return chosen if chosen in task.possible else task.usual
 
@@ -193,7 +193,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self.call_after_refresh(self._hint)  # how much there is to read shows only once it has its place
 
     def _hint(self) -> None:
-        """What the keys do."""
+        """Show the key hints."""
         if not self.is_whole:
             return
         text, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
@@ -287,7 +287,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
 
 
 def _hint(proposed: bool, more: bool) -> str:
-    """What the keys do; with proposals there is one more, and less room, and so with ``more`` to read."""
+    """The key hints; with proposals there is one more, and less room, and so with ``more`` to read."""
     names = ("begin", "check", "all", "leave", "help")
     begin, check, everything, leave, help = (spoken(f"standstill.{name}") for name in names)
     text = f"{begin}: do it all · {check}: check · {everything}: all go on · "

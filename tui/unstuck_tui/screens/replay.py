@@ -1,4 +1,4 @@
-"""The main screen on a run of the past, with a line to move through it."""
+"""The main screen on a replayed run, with a line to move through it."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._go_to(seq if seq >= 0 else len(self._run.index))
 
     def action_next(self, what: Literal["failures", "gates"]) -> None:
-        """Where something fails, or a person is asked, next."""
+        """Go to the next failure or question."""
         self._set_playing(False)
         places = self._run.index.failures if what == "failures" else self._run.index.gates
         seq = next_of(places, self._run.seq)

@@ -1,4 +1,4 @@
-"""The terminal the screen draws on: one that stalls or goes away takes nothing of the run with it.
+"""The driver of the screen's terminal: one that stalls or goes away takes nothing of the run with it.
 
 The run and its screen share one event loop. Textual's own writer makes its caller wait for a terminal that does not
 read, and never returns once writing fails; then no time-out would fire and no agent be answered any more.
@@ -192,7 +192,7 @@ class TerminalDriver(RedirectedDriver):
         os.read(self._end, 1)
 
     def process_message(self, message: Message) -> None:
-        """What is typed is shown as it is written, so it is cleaned like every text from outside."""
+        """Pass on what is typed, cleaned like every text from outside."""
         if not (isinstance(message, events.Key) and message.is_printable and not sanitise(message.character or "")):
             super().process_message(message)
 
@@ -247,7 +247,7 @@ class TerminalDriver(RedirectedDriver):
 
     @property
     def is_lent(self) -> bool:
-        """Whether a program has the terminal."""
+        """True while a program has the terminal."""
         return self._handoff is not None
 
     async def lend(self, command: Sequence[str], *, folder: Path, environ: Mapping[str, str], notice: str) -> int:

@@ -1,4 +1,4 @@
-"""What a terminal understands beside text: a title, a notification, its clipboard. Pure."""
+"""Escape sequences of terminals: title, notification, clipboard. Pure."""
 
 from __future__ import annotations
 

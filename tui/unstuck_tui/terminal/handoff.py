@@ -1,4 +1,4 @@
-"""A program that has the terminal for a while, as a shell gives it to what runs in the foreground.
+"""The hand-over of the terminal to another program, as a shell gives it to its foreground job.
 
 It is a process group of its own there, so what is typed goes to it, ctrl+c and all, and never to us. Where it stops
 (ctrl+z) it is let go on at once: nobody but us could do that. What it leaves behind, such as lines without an echo, is
@@ -139,7 +139,7 @@ def _watching(group: int) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _unstopped() -> Iterator[None]:
-    """Whoever is in the background and changes something about the terminal is stopped, unless it blocks that."""
+    """Block the signal that stops a background process which changes something about the terminal."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
     try:
         yield

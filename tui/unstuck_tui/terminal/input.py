@@ -1,4 +1,4 @@
-"""What comes from the terminal: keys, mouse and pasted text, whatever bytes it sends."""
+"""The input of the terminal: keys, mouse and pasted text, whatever bytes it sends."""
 
 from __future__ import annotations
 

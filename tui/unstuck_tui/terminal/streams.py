@@ -23,7 +23,7 @@ def discard(stream: TextIO | None) -> None:
 
 
 def can_show(environ: Mapping[str, str]) -> bool:
-    """Whether a screen can be shown: a real terminal on all three streams, and we are not in its background."""
+    """True where a screen can be shown: a terminal on all three streams, with us in its foreground."""
     if environ.get("TERM", "") in ("", "dumb"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What waits for a person or will act by itself: always in view, above everything else."""
+"""The attention list: what waits for a person or will soon act by itself, above everything else."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class AttentionList(Lines, can_focus=True):
         self.refresh()
 
     def mentions(self, tasks: Set[str]) -> bool:
-        """Whether one of these tasks is told of."""
+        """True where one of these tasks is in the list."""
         return any(item.task in tasks for item in self._items)
 
     def fit_to(self, height: int) -> None:

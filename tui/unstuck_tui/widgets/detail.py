@@ -56,7 +56,7 @@ class TextPane(Lines, can_focus=True):
 
     @property
     def room(self) -> int:
-        """How wide a line may be, whether or not there is a scrollbar: that shows only once the lines are there."""
+        """The width of a line beside a scrollbar, which shows only once the lines are there."""
         return max(20, self.size.width - self.styles.scrollbar_size_vertical)
 
     def line_total(self) -> int:
@@ -112,7 +112,7 @@ class _Tail:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What has changed in the task's files since a checkpoint, and what has to be said about it."""
+    """The changes of the task's files since a checkpoint, and a note about them."""
 
     since: str = ""
     diff: str = ""
@@ -227,7 +227,7 @@ class Detail(Vertical):
         output.fill(output_lines(self._tail.text, width=output.room, note=note), anew=anew)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
-        """What stands on the page that is shown."""
+        """The lines of the page that is shown."""
         if self._page == "ladder":
             with_keys = not self._view.is_past
             return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)

@@ -29,11 +29,11 @@ class Hint(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many cells it takes."""
+        """The cells that it takes."""
         return cell_len(self.shown) + cell_len(self.label) + 3
 
     def content(self, *, hovered: bool) -> Content:
-        """How it looks, with a blank before it and one after it."""
+        """The styled text, with a blank before and after it."""
         text = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
         text = text.stylize_before(_HOVERED) if hovered else text
         return text if self.enabled else text.stylize("dim")
@@ -97,12 +97,12 @@ class KeyHints(Widget, can_focus=False):
 
     @property
     def _room(self) -> int:
-        """How many cells the keys have beside that of the palette, before which is an edge in place of the blank."""
+        """The cells for the keys beside that of the palette, before which an edge takes the place of the blank."""
         taken = self._palette.width if self._palette is not None else 0
         return max(0, self.size.width - taken)
 
     def _places(self) -> Iterator[tuple[int, Hint]]:
-        """Where each hint ends that is in view."""
+        """The ends of the hints that are in view."""
         end = 0
         for hint in self._hints[self._first :]:
             end += hint.width

@@ -21,7 +21,7 @@ __all__ = ["CursorLines", "Lines", "OneLine"]
 
 
 class _Look(NamedTuple):
-    """What all lines of one drawing have in common: the first line in view, their width, and the style of each tone."""
+    """The look that all lines of one drawing share: the first line in view, their width, the style of each tone."""
 
     top: int
     width: int
@@ -46,7 +46,7 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         self._below: tuple[Color, Color] | None = None
 
     def line_total(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         raise NotImplementedError
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
@@ -54,11 +54,11 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         raise NotImplementedError
 
     def nothing_here(self) -> str:
-        """What is said where there are no lines."""
+        """The text in place of lines that are not there."""
         return ""
 
     def is_cursor(self, index: int) -> bool:
-        """Whether line ``index`` is the selected one."""
+        """True for the selected line."""
         return False
 
     def resized(self) -> None:

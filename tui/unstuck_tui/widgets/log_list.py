@@ -65,7 +65,7 @@ class LogList(CursorLines):
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
-        """How far one can scroll shows only once the list has its place."""
+        """Scroll to the cursor once the list has its place."""
         self.scroll_to_line(self._cursor)
 
     def place_on(self, seq: int) -> None:

@@ -1,4 +1,4 @@
-"""Screens that need some room: below their least size they say so, and with room again all is where it was."""
+"""Screens with a least size: below it they show a notice, and with room again all is where it was."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MINIMUM = Size(60, 16)
 
 
 def is_below(size: Size, least: Size = MINIMUM) -> bool:
-    """Whether ``size`` is too narrow or too low."""
+    """True where ``size`` is too narrow or too low."""
     return size.width < least.width or size.height < least.height
 
 
@@ -56,12 +56,12 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
 
     @property
     def is_whole(self) -> bool:
-        """Whether its widgets are there: of a screen that is being left they go first, and it is told things still."""
+        """True while its widgets are there: of a screen that is being left they go first."""
         return self.is_attached and self in self.app.screen_stack
 
     @property
     def is_small(self) -> bool:
-        """Whether there is too little room to show anything but the notice."""
+        """True while there is room for the notice only."""
         return self.has_class("-small")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

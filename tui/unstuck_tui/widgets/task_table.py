@@ -79,12 +79,12 @@ class TaskTable(Lines, can_focus=True):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a filter hides tasks."""
+        """True while a filter hides tasks."""
         return bool(self._words)
 
     @property
     def sorting(self) -> Sorting:
-        """What the rows are sorted by."""
+        """The order of the rows."""
         return self._sorting
 
     def on_mount(self) -> None:

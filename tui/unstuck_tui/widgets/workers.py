@@ -1,4 +1,4 @@
-"""Starts what goes on beside the handling of messages."""
+"""Starts work beside the handling of messages."""
 
 from __future__ import annotations
 

@@ -70,12 +70,12 @@ def field_lines(name: str, text: object, width: int, *, most: int = 3, tone: Ton
 
 
 def would_lines(said: str, width: int) -> list[tuple[Cell, ...]]:
-    """What would stand in an empty list."""
+    """The contents that an empty list would have."""
     return [(Cell(f"  {line}", "quiet"),) for line in wrapped(said, max(8, width - _MARGIN - 1), 4)]
 
 
 def spark(times: Sequence[float], begin: float, end: float, width: int) -> str:
-    """How often something was from ``begin`` to ``end`` (seconds), in ``width`` cells; the highest one is full."""
+    """A sparkline of ``width`` cells from ``begin`` to ``end`` (seconds); the highest cell is full."""
     counts = [0] * width
     span = max(end - begin, 1e-9)
     for time in times:

@@ -25,7 +25,7 @@ _TONES: dict[str, Tone] = {"worked": "good", "failed": "bad", "holds": "good", "
 
 
 def memory_text(row: Row) -> str:
-    """What it says, in the words of its kind."""
+    """The entry in the words of its kind."""
     if row["kind"] == "approach":
         return f"{row['approach']} ({row['note']})" if row["note"] else str(row["approach"])
     if row["kind"] == "answer":

@@ -99,7 +99,7 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
 
 
 def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) -> list[tuple[Cell, ...]]:
-    """What is known of a task that was cut off, with ``facts`` also what it has left, and how one goes on."""
+    """The facts about a task that was cut off; with ``facts`` also what it has left, and how one goes on."""
     attempt = f"{row.attempt}, begun {when(row.last)}; nobody has seen its end" if row.attempt else ""
     checkpoint = "" if row.checkpoint == "none" else row.checkpoint
     lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was cut off", width)
@@ -129,7 +129,7 @@ def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
 
 
 def inventory_about(inventory: Inventory, refused: str, width: int) -> list[tuple[Cell, ...]]:
-    """What a deletion would destroy, and why it cannot be where it is ``refused``."""
+    """The inventory of a deletion, and why it is ``refused``."""
     lines = [(Cell(fit(f"  {line}", width), _tone(line)),) for line in inventory_lines(inventory)]
     return [*field_lines("not now", refused, width, tone="wait"), *lines]
 

@@ -54,12 +54,12 @@ class Failure:
 
     @property
     def identity(self) -> str:
-        """What it is called."""
+        """The identity of the failure."""
         return str(self.row["signature"])
 
     @property
     def is_led(self) -> bool:
-        """Whether another failure speaks for it."""
+        """True where another failure speaks for it."""
         return self.speaker != self.identity
 
 

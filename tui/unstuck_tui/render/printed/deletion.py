@@ -1,4 +1,4 @@
-"""What a deletion would destroy and what it has done, as lines for people. Pure."""
+"""A deletion as lines for people: what it would destroy, and what it has done. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMED = 12
 
 
 def inventory_lines(inventory: Inventory) -> Iterator[str]:
-    """What would go, kind by kind, what is in it that exists nowhere else, what stays, and what is in the way."""
+    """The inventory kind by kind, its unique contents, what stays, and what is in the way."""
     if not inventory.items:
         yield f"nothing of unstuck is left in {inventory.name}"
     else:
@@ -52,7 +52,7 @@ def inventory_lines(inventory: Inventory) -> Iterator[str]:
 
 
 def receipt_lines(done: Destroyed) -> Iterator[str]:
-    """Which processes were ended, and what the search found."""
+    """The processes that were ended, and what the search found."""
     for pid, _, how in done.receipt.ended:
         yield f"  process {pid} {one_line(how)}"
     for place in done.left:

@@ -1,4 +1,4 @@
-"""What an event says, as lines for people, for runs without a screen. Pure."""
+"""Events as lines for people, for runs without a screen. Pure."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def event_line(record: Record) -> str:
 
 
 def event_text(record: Record) -> str:
-    """What ``record`` says, without when and about what; empty for an event that only the record needs."""
+    """The text of ``record``, without time and subject; empty for an event that only the record needs."""
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
     return (text if isinstance(text, str) else next(iter(text), "")).strip()
 
 
 def _beside(event: e.DirectiveIssued) -> str:
-    """What comes next, where the lines of a run leave that to the question or the answer beside it."""
+    """The next directive, where the lines of a run leave that to the question or the answer beside it."""
     if event.level == "human":
         return "→ Goes on as answered" if event.answers else f"→ Asks a person: {event.reason}"
     return f"→ The same again: {event.reason}"
@@ -226,7 +226,7 @@ def _gate(event: e.GateOpened, record: Record) -> _Text:
 
 
 def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
-    """What a person needs to decide: what was tried, what it looks like, where the files are safe."""
+    """The facts of a stuck task: what was tried, what it looks like, where the files are safe."""
     lines = ["! I am stuck and need help."]
     attempts = context.get("attempts")
     if isinstance(attempts, Mapping):
@@ -248,7 +248,7 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 
 def _before(context: Mapping[str, Any]) -> list[str]:
-    """What a person answered to this very failure before, and how that ended."""
+    """The earlier answer to this very failure, and how that ended."""
     before = context.get("learnt")
     if not isinstance(before, Mapping):
         return []
@@ -306,7 +306,7 @@ _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = 
 
 
 def broken_check(issue: str) -> str:
-    """What keeps every task from starting, in words."""
+    """The problem that keeps every task from starting, in words."""
     return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
 
 

@@ -1,4 +1,4 @@
-"""What the screen says, as lines to be heard or kept: signs in words, and what has changed of what needs you. Pure.
+"""The screen as lines to be heard or kept: words for signs, and changes of what needs a person. Pure.
 
 Beside each event: who needs a person and since when, what acts by itself and when, and how many tasks are in which
 state. Only changes are said, and no line is taken back.
@@ -73,7 +73,7 @@ class PlainLines:
         return row.gate.task or "the run"
 
     def _by_itself(self, record: Record) -> Iterator[str]:
-        """What happens if nobody does anything, and when."""
+        """The next event that comes without a person, and its time."""
         acts: dict[str, float] = {}
         for row in self._state.open_gates():
             if row.gate.acts_at is not None:
@@ -94,13 +94,13 @@ class PlainLines:
         self._acts = acts
 
     def _is_over(self, said: str, record: Record) -> bool:
-        """Whether what was to happen belongs to this record's task, which is looked at anew, or to a closed gate."""
+        """True where it belongs to this record's task, which is looked at again, or to a closed gate."""
         name = said.partition(" ")[0]
         gate = self._state.gates.get(name)
         return name == record.task or (gate is not None and (gate.status != "open" or gate.gate.acts_at is None))
 
     def _now(self, record: Record) -> Iterator[str]:
-        """How many tasks are in which state, where one has come to rest."""
+        """The number of tasks in each state, where one has come to rest."""
         row = self._state.tasks.get(record.task)
         if row is not None:
             before, group = self._groups.get(row.id), group_of(self._state, row)

@@ -1,4 +1,4 @@
-"""What setting files back would do, in words: the same on the screen and in the command. Pure, and light."""
+"""A restore in words: the same on the screen and in the command. Pure, and light."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_MANY = {word: kind for kind, word in PLANNED.items()}
 
 
 def plan_text(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
-    """What a restore of ``checkpoint`` does in ``tree``; ``becomes`` is what becomes of each file."""
+    """The plan of a restore of ``checkpoint`` in ``tree``; ``becomes`` is what becomes of each file."""
     parts = [
         f"1 file {word}" if count == 1 else f"{count} files {_OF_MANY.get(word, word)}"
         for word, count in Counter(becomes).items()
@@ -22,5 +22,5 @@ def plan_text(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
 
 
 def under_way_text(what: str) -> str:
-    """What is said of ``what`` git is in the middle of, such as ``a rebase``."""
+    """The remark on ``what`` git is in the middle of, such as ``a rebase``."""
     return f"{what} is under way here: only files are set back, it stays as it is"

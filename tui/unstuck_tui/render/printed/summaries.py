@@ -1,4 +1,4 @@
-"""What looking back says, as lines for people: a run, its tasks with their timelines, failures, load. Pure."""
+"""Past runs as lines for people: a run, its tasks with their timelines, failures, load. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def row_lines(row: Row) -> list[str]:
 
 
 def load_words(load: Row) -> str:
-    """What was asked of people, and what was decided without them; empty where nothing was."""
+    """The load on people: questions, waits, and decisions made without them; empty where there was none."""
     parts = []
     if load["asked"]:
         mean = load["to_answer"]
@@ -54,7 +54,7 @@ def failure_line(row: Row) -> str:
 
 
 def used_words(row: Row) -> list[str]:
-    """What agents have said that they used; empty where none has."""
+    """The agents' own figures of what they used; empty where there are none."""
     tokens = [f"{row['tokens']} tokens"] if row["tokens"] else []
     return [*tokens, *([f"cost {row['cost']:.4g}"] if row["cost"] is not None else [])]
 

@@ -64,7 +64,7 @@ class TimelineEntry:
 
 @dataclass(slots=True)
 class FailureCount:
-    """How often a failure has come, in which tasks, and when first and last (ISO 8601)."""
+    """The count of one failure, its tasks, and its first and last time (ISO 8601)."""
 
     first: str
     last: str
@@ -73,7 +73,7 @@ class FailureCount:
 
 
 def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
-    """Which task this is, in one line; ``still``: nothing can be recorded, so no agent goes on."""
+    """The title of the task, in one line; ``still``: nothing can be recorded, so no agent goes on."""
     agent = row.task.agent or row.task.agent_type
     kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
@@ -119,7 +119,7 @@ def _tone_of(line: str) -> Tone:
 
 
 def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:
-    """What was tried, one line each: when, on which rung, what came of it and how long it took."""
+    """The attempts, one line each: time, escalation level, outcome and duration."""
     return [_moment(moment, now, width) for moment in moments] or [(Cell(" not begun yet", "quiet"),)]
 
 
@@ -172,7 +172,7 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
 
 
 def _asked(state: State, row: TaskRow) -> str:
-    """What this task has asked of people; a question that is still open, and the first, says so itself."""
+    """The questions of this task; one that is still open, and the first, says so itself."""
     load = load_of(state, 0.0, task=row.id)
     if not load.answered and load.asked < 2:
         return ""
@@ -212,5 +212,5 @@ def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
 
 
 def failure_text(diagnosis: Diagnosis) -> str:
-    """Where it failed and what was said there, a line each."""
+    """The place and the headline of a failure, a line each."""
     return "\n".join(filter(None, (diagnosis.signature.location, diagnosis.headline)))

@@ -1,4 +1,4 @@
-"""The ladder of one task: where it stands, what moved it there, and what comes next. Pure."""
+"""The escalation of one task: its level, what moved it there, and what comes next. Pure."""
 
 from __future__ import annotations
 

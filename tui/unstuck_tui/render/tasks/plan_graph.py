@@ -86,7 +86,7 @@ def graph_of(needs: Mapping[str, Sequence[str]]) -> Graph:
 
 
 def standing_of(graph: Graph, state: State, *, still: bool = False) -> Standing:
-    """What is left of the plan as things stand; ``still``: nothing can be recorded for the moment."""
+    """The rest of the plan; ``still``: nothing can be recorded for the moment."""
     length: dict[str, int] = {}
     before: dict[str, str] = {}
     held: dict[str, str] = {}
@@ -161,7 +161,7 @@ def _named(tasks: Sequence[str]) -> str:
 
 
 def about_lines(graph: Graph, standing: Standing, state: State, task: str, width: int) -> list[Line]:
-    """What there is to say about one task of the graph, and what giving it up would touch."""
+    """The facts about one task of the graph, and what giving it up would touch."""
     row = state.tasks[task]
     lines: list[Line] = []
     for label, text in _facts(graph, standing, state, row):
@@ -194,7 +194,7 @@ def _with_states(state: State, tasks: Sequence[str], still: bool) -> str:
 
 
 def _fallout(graph: Graph, state: State, row: TaskRow) -> str:
-    """What happens to those that need ``row``, directly or through others, when it does not get done."""
+    """The consequence for those that need ``row``, directly or through others, when it does not get done."""
     found: dict[str, None] = {}
     frontier = [row.id]
     while frontier:

@@ -1,4 +1,4 @@
-"""Which tasks a table shows, and in which order. Pure."""
+"""The filter and the order of a task table. Pure."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
 
 
 def _loop(state: State, row: TaskRow, window: int) -> str:
-    """How often the same failure came in a row, or the same step within the attempt, of the times that make a loop."""
+    """The repetitions of one failure in a row, or of one step in the attempt, of those that make a loop."""
     attempt = state.attempts.get(row.attempt)
     inside = attempt.repeats if attempt is not None and attempt.is_live else 0
     repeats = max(row.climb.repeats, inside)

@@ -1,4 +1,4 @@
-"""Where in a log each record stands, when it was written, and which of them tell of trouble. Blocks; reads once."""
+"""An index of a log: offset and time of each record, and those that tell of trouble. Blocks; reads once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FAILURES = frozenset(("agent_crashed", "agent_timeout", "infrastructure_blocked
 
 @dataclass(slots=True)
 class LogIndex:
-    """What is known of a log without keeping its records: 32 bytes for each of them.
+    """The places of a log's records, without keeping them: 32 bytes for each.
 
     ``times`` are seconds since 1970, ``active`` the seconds gone by until each record with every pause cut to a
     minute. ``failures`` and ``gates`` are the numbers of the records that tell of them, ``begun`` that of the first
@@ -42,7 +42,7 @@ class LogIndex:
     damage: RecordDamaged | None = None
 
     def __len__(self) -> int:
-        """How many records there are; they are numbered from 1 on."""
+        """The number of records; they are numbered from 1 on."""
         return len(self.offsets)
 
     def records(self, after: int, until: int) -> Iterator[Record]:
@@ -56,7 +56,7 @@ class LogIndex:
                 return
 
     def time_of(self, seq: int) -> float:
-        """When record ``seq`` was written; before the first one it is the time of that."""
+        """The time of record ``seq``; before the first one it is the time of that."""
         return self.times[max(0, min(seq, len(self)) - 1)] if len(self) else 0.0
 
     def at(self, share: float) -> int:

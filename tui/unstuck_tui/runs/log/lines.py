@@ -30,7 +30,7 @@ class LogLines:
         self._records: OrderedDict[int, Record | None] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many whole lines are known."""
+        """The number of whole lines that are known."""
         return len(self._begins) - 1
 
     def grow(self) -> None:

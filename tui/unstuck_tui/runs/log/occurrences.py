@@ -1,4 +1,4 @@
-"""Where each failure of a log occurred: read once and in pieces, then only what has come. Everything here blocks."""
+"""The occurrences of each failure of a log: read once and in pieces, then only what is new. Blocks."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Occurrences:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all lines that were there have been looked at."""
+        """True where all lines that were there have been looked at."""
         return self._searched >= len(self._lines)
 
     def look(self, most: int = _PIECE) -> dict[str, FailureTimes]:
-        """What there is in at most so many lines more. Raises OSError."""
+        """The failures found so far, after at most so many lines more. Raises OSError."""
         self._lines.grow()
         begin = min(self._searched, len(self._lines))
         end = min(begin + most, len(self._lines))

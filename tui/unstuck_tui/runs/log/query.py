@@ -1,4 +1,4 @@
-"""What somebody looks for in a log, from the words they type: ``task:web* type:gate_opened by:human timeout``. Pure."""
+"""A search in a log, from typed words: ``task:web* type:gate_opened by:human timeout``. Pure."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it finds everything."""
+        """True where it finds everything."""
         return self == Query()
 
     def finds(self, line: bytes) -> bool:
-        """Whether the record in ``line`` is looked for; False for a line that is none."""
+        """True for a ``line`` whose record matches; False for a line that is none."""
         if not all(word.search(line) for word in self.words):
             return False
         if self.wanted == Wanted():
@@ -47,7 +47,7 @@ class Query:
 
     @cached_property
     def hint(self) -> re.Pattern[bytes] | None:
-        """What stands in every line that is looked for, as this program writes it; None where nothing has to."""
+        """A pattern that every matching line holds, as this program writes it; None where there is none."""
         if self.words:
             return self.words[0]
         wanted = self.wanted
@@ -73,7 +73,7 @@ def _one_of(key: str, values: Iterable[str]) -> re.Pattern[bytes]:
 
 
 def query_of(text: str) -> Query:
-    """What these words look for. Raises QueryProblem for an event or an actor that there is not."""
+    """The query that these words make. Raises QueryProblem for an unknown event or actor."""
     tasks: list[str] = []
     types: set[str] = set()
     actors: set[str] = set()

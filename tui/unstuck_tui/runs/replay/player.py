@@ -1,4 +1,4 @@
-"""Time that passes in a replay: records come as they came, and long pauses are cut."""
+"""The playback of a replay: records come as they came, and long pauses are cut."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _STEPS = 200
 
 
 class ReplayClock:
-    """The time of the moment that is shown. ``ahead`` seconds have gone by since its last record."""
+    """The time of the shown moment. ``ahead`` seconds have gone by since its last record."""
 
     def __init__(self, run: ReplayedRun) -> None:
         self._run = run
@@ -93,7 +93,7 @@ class ReplayedRun:
 
     @property
     def history(self) -> History:
-        """What had happened when the last turn was made."""
+        """The history as of the last jump."""
         return self._moment.history
 
     @property

@@ -1,4 +1,4 @@
-"""What was saved of the files: looked at, compared, and gone back to by hand, by the rules of the commands."""
+"""The checkpoints tab: look at them, compare them, and restore one, by the rules of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project's runs, what a deletion of one would destroy, and that deletion: shown first, agreed to, then done."""
+"""The deletion tab: the project's runs, the inventory of one, and its deletion after a yes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DeletionTab(Tab[Row]):
         )
 
     def _refused(self, run: str) -> str:
-        """Why this run cannot be deleted from here; empty where it can."""
+        """The reason why this run cannot be deleted from here; empty where it can."""
         if run == self.context.view.state.run.id:
             return "it is the run on this screen: leave it, then unstuck delete " + run
         if self._live:

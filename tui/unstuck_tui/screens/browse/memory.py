@@ -1,4 +1,4 @@
-"""What the project has learnt: approaches, insights, answers and rules; forgotten, or made a rule."""
+"""The memory tab: approaches, insights, answers and rules; forget one, or make it a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that were cut off, task by task: what was at work, where its files are safe, and how one goes on."""
+"""The recovery tab: runs that were cut off, task by task, and how one goes on."""
 
 from __future__ import annotations
 

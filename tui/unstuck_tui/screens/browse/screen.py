@@ -1,4 +1,4 @@
-"""Browse: failures, checkpoints, memory, what was cut off and what can be deleted, each on a tab of one screen."""
+"""The browse screen: failures, checkpoints, memory, recovery and deletion, each on a tab."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self._tell_about()
 
     def _tell_about(self, *, anew: bool = False) -> None:
-        """What is known of the row: where somebody reads on, they are left where they are."""
+        """Show the facts about the row; a person who reads on keeps their place."""
         if not self.is_whole:
             return
         page, tab = self.query_one("#about", TextPane), self._tab
@@ -162,7 +162,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.call_after_refresh(self._tell_about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What another tab can do is not offered on this one, and nothing where it has no row."""
+        """Offer only the actions of the shown tab, and none of them without a row."""
         tab = self._tab
         can_act = parameters[:1] == (tab.name,) and (tab.row is not None or not tab.is_read)
         return (action != "act" or can_act) and super().check_action(action, parameters)
@@ -227,7 +227,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.app.notify(said, severity="warning" if trouble else "information", timeout=12, markup=False)
 
     async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
-        """Whether the person says yes to this; where ``typed`` is given, by typing it.
+        """True where the person says yes; where ``typed`` is given, by typing it.
 
         Nobody who has left meanwhile is called back: what is typed elsewhere by then was meant for that.
         """

@@ -1,4 +1,4 @@
-"""The failures of the run: what they are, how often and where, and one answer for all tasks that ask about one."""
+"""The signatures tab: the failures of the run, how often and where, and one answer for all that ask."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SignaturesTab(Tab[Failure]):
         screen.report(await open_place(screen.app, self.context.view, place, self.context.environ, screen.lend))
 
     def _trees(self, row: Failure) -> list[Path]:
-        """Where its tasks work, the last one first."""
+        """The worktrees of its tasks, the last one first."""
         state = self.context.view.state
         attempts = (state.attempts.get(one.attempt) for one in row.occurrences)
         return list(dict.fromkeys(Path(one.guidance.workdir) for one in attempts if one is not None))

@@ -1,4 +1,4 @@
-"""What every tab of the browse screen has, and what it may ask of the screen."""
+"""The base of the browse screen's tabs, and what a tab may ask of the screen."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class TabHost(Protocol):
         """Say something in passing."""
 
     def reload(self) -> None:
-        """What the tab shows has changed: read its rows anew."""
+        """Read the rows of the tab again."""
 
     def redraw(self) -> None:
-        """What the tab shows about its row has changed."""
+        """Draw the facts about the row again."""
 
     async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
-        """Whether the person says yes to this; where ``typed`` is given, by typing it."""
+        """True where the person says yes; where ``typed`` is given, by typing it."""
 
     async def answer_all(self, gates: Sequence[str]) -> None:
         """Give these gates one answer, as the person chooses it."""
@@ -74,7 +74,7 @@ class TabContext:
         return self.view.place
 
     async def settings(self) -> Settings:
-        """What holds in the project now. Raises UnstuckError."""
+        """The settings of the project as they are now. Raises UnstuckError."""
         root, environ = self.place.root, dict(self.environ)
         return await asyncio.to_thread(
             lambda: load_settings(root, user_file=default_user_file(), environ=environ, overrides={})
@@ -120,7 +120,7 @@ class Tab(Generic[Row]):
         self.is_read = True
 
     def key(self, row: Row) -> str:
-        """What a row is called."""
+        """The name of a row."""
         raise NotImplementedError
 
     async def read(self) -> Sequence[Row]:
@@ -136,7 +136,7 @@ class Tab(Generic[Row]):
         raise NotImplementedError
 
     def about(self, row: Row, width: int) -> Sequence[Line]:
-        """What is said about the row under the cursor."""
+        """The facts about the row under the cursor."""
         raise NotImplementedError
 
     def back(self) -> bool:
