@@ -93,7 +93,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         return self.questions.takeover.is_active
 
     async def _recover(self, standstill: Standstill) -> None:
-        """Let the person decide what becomes of a run that was cut off; whoever does not is asked again next time."""
+        """Ask how a run that was cut off continues; without a decision the next start asks again."""
         from unstuck_tui.screens.recovery import RecoveryScreen
 
         await standstill.known.wait()
@@ -103,7 +103,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
             self.exit()
 
     async def on_event(self, event: events.Event) -> None:
-        """See every key on its way: a dialog that comes up under somebody's fingers is answered by accident."""
+        """Handle every key here first: a dialog that comes up while keys are pressed is answered by accident."""
         if isinstance(event, events.AppFocus | events.AppBlur):
             self.notifier.focus(isinstance(event, events.AppFocus))
         if isinstance(event, events.Key) and not event.is_forwarded:
@@ -189,7 +189,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
 
     def action_theme(self) -> None:
         """The next of dark, light, and the terminal's own colours."""
-        # Whoever takes the palette's own way may have chosen one that is not among them.
+        # The palette's own command may have chosen a theme that is not among them.
         now = self._themes.index(self.theme) if self.theme in self._themes else -1
         self.theme = self._themes[(now + 1) % len(self._themes)]
 

@@ -185,7 +185,7 @@ def _gaps(row: dict[str, Any]) -> str:
 
 
 def _say_cut_off(place: Project) -> None:
-    """A restore that was killed is said until somebody ends it either way."""
+    """Report a restore that was killed, until it is finished or undone."""
     root = asyncio.run(last_restored(place.home, place.repository))
     if root is None:
         return

@@ -15,7 +15,7 @@ __all__ = ["applied"]
 
 
 def applied(change: Change, otherwise: str, yes: bool) -> bool:
-    """Show the change, ask where somebody can be asked, and do it; False where there is nothing to do."""
+    """Show the change, ask at a terminal, and do it; False where there is nothing to do."""
     if change.is_empty:
         echo(otherwise)
         return False

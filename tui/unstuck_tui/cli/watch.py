@@ -76,7 +76,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
 async def _until_left(supervisor: Supervisor, beside: Beside | None) -> None:
     """Until the run is stopped, or its screen is closed while no agent works."""
     core = supervisor.core
-    # With a blank, like no task's name: whoever wakes everything wakes this, too.
+    # With a blank, like no task's name: what wakes everything wakes this, too.
     moved = core.changed("the watch")
     core.journal.on_append(lambda record: moved.set())
     while core.head.run.state not in ("draining", "ended"):

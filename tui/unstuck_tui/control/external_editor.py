@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 def locate(folders: Sequence[Path], location: str) -> Place | None:
-    """The file that ``location`` (``file:line``) means in the work tree round one of ``folders``; None outside of it.
+    """The file that ``location`` (``file:line``) means in the worktree round one of ``folders``; None outside of it.
 
     The text comes from an agent's output: a way out of the tree, by ``..`` or a link, leads nowhere. Blocks.
     """
@@ -62,7 +62,7 @@ def locate(folders: Sequence[Path], location: str) -> Place | None:
 
 
 def _tree_of(folder: Path) -> Path:
-    """The work tree round ``folder``: that is where git's own entry is."""
+    """The worktree round ``folder``: the directory with git's own entry."""
     return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
 
 

@@ -29,7 +29,7 @@ class Interventions:
         self._number = count()
 
     def hold(self, tasks: Sequence[str]) -> None:
-        """Let the agents of ``tasks`` stand still; of a single one it is asked at once what now."""
+        """Hold the agents of ``tasks``; for a single one, ask at once what comes next."""
         if tasks:
             start(self._app, self._own("holding"), self._hold, tuple(tasks))
 

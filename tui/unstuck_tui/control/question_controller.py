@@ -36,7 +36,7 @@ __all__ = ["POPS", "TYPING_S", "PopUpChoice", "QuestionController", "next_to_ans
 POPS = "stuck"
 """The one kind of question that comes up by itself: nothing else says that everything has been tried."""
 TYPING_S = 2.0
-"""Whoever pressed a key this recently may press the next one without looking."""
+"""Seconds after a key in which the next one may be pressed without looking."""
 
 _SAID_AT_ONCE = 3
 _ONE_BY_ONE = "Files are handed over one task at a time: choose it on the main screen."
@@ -96,7 +96,7 @@ class QuestionController:
             standstill.keep_open()
         row = self._tracker.state.gates.get(self._shown.question.gate.id) if self._shown is not None else None
         if row is not None and row.gate.acts_at is not None:
-            # Whoever reads the question is there to answer it.
+            # A person who reads the question is there to answer it.
             start(self._app, "keeping", self._keep_open, row.id)
 
     async def _keep_open(self, gate: str) -> None:
@@ -307,7 +307,7 @@ class QuestionController:
             self._app.exit()
 
     def _close_answered(self) -> None:
-        """Somebody else has answered what the dialog asks, or its cause is gone.
+        """Close the dialog of a question that was answered elsewhere, or whose cause is gone.
 
         Not while something lies over the dialog: Textual would close that instead.
         """

@@ -1,6 +1,6 @@
 """The takeover of a task's worktree: a shell or an editor in this terminal, and the changes as words.
 
-The run goes on beside it: its clocks, its log, its other agents. Whoever is back sees what is different, and says why.
+The run goes on beside it: its clocks, its log, its other agents. Back in it, the person sees the changes and says why.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMED = 4
 
 
 class Takeover:
-    """Hands a work tree over and takes it back; ``is_active`` meanwhile.
+    """Hands a worktree over to the person and takes it back; ``is_active`` meanwhile.
 
     ``leaves_when_back``: the screen has nothing to show any more and goes when the person is back.
     """

@@ -110,7 +110,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
 
     def compose(self) -> ComposeResult:
-        # Before there is anything below it: all of it would be styled anew.
+        # Before there is anything below it: all of it would be styled again.
         self._fit_to(self.app.size.height)
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title", markup=False)

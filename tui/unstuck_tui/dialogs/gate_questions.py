@@ -191,7 +191,7 @@ def _tried(context: Any) -> str:
 
 
 def _used(tokens: object) -> str:
-    """The tokens that each rung has taken, where its agent says so."""
+    """The tokens that each level has used, where its agent reports them."""
     used = tokens.items() if isinstance(tokens, dict) else ()
     return " · ".join(f"{one_line(str(rung))} {int(_number(count)):,} tokens" for rung, count in used)
 

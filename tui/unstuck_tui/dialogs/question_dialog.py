@@ -40,7 +40,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
 
     @dataclass
     class Copied(Message):
-        """Somebody wants the question as text."""
+        """The question as text is to be copied."""
 
         text: str
 
@@ -167,7 +167,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
     def overtake(self, reason: str) -> bool:
         """The gate has its answer from elsewhere; whether the dialog closes.
 
-        Not while somebody writes: the next keys would go astray. Then it says so and keeps the text.
+        Not while a text is written: the next keys would go astray. Then it says so and keeps the text.
         """
         if self.is_typing:
             self._overtaken = reason

@@ -32,7 +32,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOption(Option):
-    """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` on the ladder.
+    """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` to another level.
 
     ``keys`` are those that choose it, with a comma between.
     """

@@ -24,7 +24,7 @@ _NAMED = 6
 
 
 class QuitDialog(Dialog[QuitChoice, Option]):
-    """Stop all, leave them at work, or stay. Whoever wants to leave can, however small the terminal is."""
+    """Stop all, leave them at work, or stay. It fits into every terminal, so that one can always leave."""
 
     BINDINGS = bindings_of("quit")
     LEAST = Size(1, 1)

@@ -30,7 +30,7 @@ _OFFERED: Mapping[Area, str] = {"question": "123456789", "stuck": "09", "loop": 
 
 
 class KeysProblem(ValueError):
-    """``id``, an action as somebody has named it, cannot have the keys that were given to it."""
+    """The keys that were set for the action ``id`` are not possible."""
 
     def __init__(self, id: str, problem: str) -> None:
         self.id = id

@@ -1,8 +1,8 @@
 """Alarms for a person who looks elsewhere: each one once, bursts in one, and its end. Pure.
 
 An alarm is (task, what it is about). It begins with its first moment and ends when it has been away for
-:data:`SETTLED_S`, so one that comes and goes 200 times in five minutes is told once and resolved once. Between two
-times of being told of the same alarm lie at least :data:`HUSH_S`.
+:data:`SETTLED_S`, so one that comes and goes 200 times in five minutes is sent once and resolved once. Between two
+notifications about the same alarm lie at least :data:`HUSH_S`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = [
 ]
 
 GATHER_S = 1.0
-"""What comes within this time is told at once."""
+"""Alarms within this time (seconds) go into one notification."""
 PACE_S = 10.0
-"""The least time between two times of telling."""
+"""The least time (seconds) between two notifications."""
 SETTLED_S = 60.0
 HUSH_S = 300.0
 _NAMED = 4
@@ -147,7 +147,7 @@ class AlarmRegister:
             if known.is_open:
                 known.is_open, known.closed_at = False, now
             if not known.comes_and_goes and ("needs_you", known.alarm) in self._waiting:
-                # Nobody has been told of it yet. What is there again soon is told, however short it stays each time.
+                # It was not sent yet. An alarm that soon comes back is sent, however short it stays each time.
                 self._waiting.remove(("needs_you", known.alarm))
                 known.is_told, known.told_at, known.comes_and_goes = False, None, True
             settled = now - known.closed_at >= SETTLED_S

@@ -22,7 +22,7 @@ from unstuck_tui.terminal.escapes import notification
 __all__ = ["ALONE_S", "MUTED_S", "MuteList", "NotificationOutlet", "Notifier", "run_program", "title_of", "words_of"]
 
 ALONE_S = 60.0
-"""Where the terminal does not say whether it is focused, whoever presses no key for so long is taken for away."""
+"""Seconds without a key after which a person counts as away, where the terminal does not report its focus."""
 MUTED_S = 3600.0
 """For how long something is muted at first."""
 _EVERYTHING = ""
@@ -47,7 +47,7 @@ class NotificationOutlet(Protocol):
 class MuteList:
     """The tasks that send no notifications; all of them, and the run, where everything is muted.
 
-    For :data:`MUTED_S` at first, and then for good: who mutes one thing for an hour is not to miss the next for a day.
+    For :data:`MUTED_S` at first, the second time without an end: a mute must not hide the next problem for a day.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -61,7 +61,7 @@ class MuteList:
         return self._until.get(what, 0.0) > self._now()
 
     def cycle(self, tasks: Sequence[str]) -> None:
-        """Mute ``tasks``: for a while, the second time for good, the third time not any more."""
+        """Mute ``tasks``: for a while, the second time without an end, the third time unmute them."""
         if not all(map(self._is_muted, tasks)):
             until = self._now() + MUTED_S
         elif any(self._until[task] < inf for task in tasks):
@@ -195,7 +195,7 @@ def words_of(command: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 
 async def run_program(words: tuple[str, ...], complain: Callable[[str], None]) -> None:
-    """Run the program for a notification; ``complain`` is told in a line why it did not work."""
+    """Run the program for a notification; call ``complain`` with the reason where it did not work."""
     try:
         program = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
     except (OSError, ValueError) as problem:

@@ -59,7 +59,7 @@ def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
 
 
 def _fields(record: Record) -> str:
-    """The short fields of an event that nobody puts into words."""
+    """The short fields of an event without a text of its own."""
     data = record.event.model_dump(mode="json")
     named = [f"{name}={value}" for name, value in data.items() if isinstance(value, str | int | float) and value != ""]
     return one_line(" ".join(named), _FIELDS)

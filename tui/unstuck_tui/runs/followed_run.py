@@ -144,7 +144,7 @@ class FollowedRun:
             ) from None
         if "error" in reply:
             raise AnswerRefused(str(reply["error"]))
-        with suppress(RecordError):  # whoever follows the log says what is wrong with it
+        with suppress(RecordError):  # the app that follows the log reports it
             self.look()  # what was done stands there, and is to be shown with what comes next
         return reply
 

@@ -58,7 +58,7 @@ class History:
         return other
 
     def see(self, record: Record) -> None:
-        """Take note of ``record``. Its line is written when somebody looks at its task: nobody looks at most."""
+        """Note ``record``. Its line is written when its task is looked at: most tasks never are."""
         task, kind = record.task, type(record.event)
         if not task or kind not in _WRITERS:
             return
@@ -73,7 +73,7 @@ class History:
             self._read(task)
 
     def read_all(self) -> None:
-        """Write down what nobody has looked at yet."""
+        """Write the lines of all records that were only noted."""
         for task in list(self._unread):
             self._read(task)
 

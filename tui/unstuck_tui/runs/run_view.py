@@ -80,7 +80,7 @@ class RunView(Protocol):
 
     @property
     def rules(self) -> Limits:
-        """The ladder's limits."""
+        """The limits of the escalation levels."""
 
     async def changes(self, task: str) -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
@@ -99,7 +99,7 @@ class RunView(Protocol):
         """Give ``gate`` its answer. Raises GateUnknown, GateClosed, AnswerRefused."""
 
     async def hold(self, task: str) -> str:
-        """Let the agent of ``task`` stand still; the gate that it then waits at. Raises UnstuckError."""
+        """Hold the agent of ``task``; returns the gate that it then waits at. Raises UnstuckError."""
 
     async def step_in(self, task: str, answer: Answer) -> object:
         """Hold ``task`` and decide about it; ``extend`` gives it more time. Raises UnstuckError where it cannot."""
@@ -108,13 +108,13 @@ class RunView(Protocol):
         """Say what comes next for ``task``. Raises UnstuckError where it cannot be chosen."""
 
     async def hand_over(self, task: str) -> Handed:
-        """Let the agent of ``task`` stand still while a person works in its tree. Raises UnstuckError."""
+        """Suspend the agent of ``task`` while a person works in its worktree. Raises UnstuckError."""
 
     async def give_back(self, handed: Handed) -> Back:
         """The person has left the tree; what they have changed in it."""
 
     async def keep_open(self, gate: str) -> object:
-        """Somebody is there: ``gate`` is not answered by itself any more."""
+        """Stop the timer that would answer ``gate``: a person is there."""
 
     async def stop(self, reason: str) -> object:
         """End every agent of the run; it can be resumed."""

@@ -100,7 +100,7 @@ class Tracker:
         return tracker
 
     def close(self) -> None:
-        """Nobody looks any more: the run goes on without being told of here."""
+        """Stop following the run."""
         self._unfollow()
 
     def see(self, record: Record) -> None:
@@ -118,7 +118,7 @@ class Tracker:
             self._tasks.add(task)
             self._look_at(task)
         elif name.startswith("budget_") or name == "gate_answered":
-            for one in tuple(self.timed):  # whatever is at work stands still, or goes on
+            for one in tuple(self.timed):  # agents are held, or go on
                 self._look_at(one)
         if not task or name in _ROW_NEWS:
             self._rows = True
@@ -132,7 +132,7 @@ class Tracker:
         """Note that recording has stopped or goes on again: that is in no record."""
         quiet = not (self._tasks or self._rows or self._gates)
         self._gates = self._rows = True
-        for one in tuple(self.timed):  # whatever is at work stands still, or goes on
+        for one in tuple(self.timed):  # agents are held, or go on
             self._tasks.add(one)
             self._look_at(one)
         if quiet:
@@ -210,7 +210,7 @@ class Tracker:
         return unrecorded if unrecorded is not None and unrecorded.id == id else self.state.gates.get(id)
 
     def elapsed(self) -> float:
-        """Seconds since the run began; the time stands still once the run has ended."""
+        """Seconds since the run began; up to its end once it has ended."""
         run = self.state.run
         if not run.started:
             return 0.0

@@ -1,4 +1,4 @@
-"""The log: every record of a run, followed or paused, or those that somebody looks for. Nothing can be changed here."""
+"""The log screen: every record of a run, followed or paused, or those that match a search. Read-only."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.set_focus(self.query_one(Detail).turn_page(name))
 
     def action_hold(self) -> None:
-        """Let agents at work stand still."""
+        """Hold agents at work."""
         self._interventions.hold(self._table.chosen)
 
     def action_decide(self) -> None:
@@ -266,13 +266,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
 
     def action_mute(self) -> None:
-        """No notifications of these tasks for an hour, then for good, then all of them again."""
+        """Cycle the notifications of these tasks: off for an hour, off, on."""
         self._notifier.muted.cycle(self._table.chosen)
         self._table.unmark()
         self.query_one(RunHeader).show()
 
     def action_mute_all(self) -> None:
-        """No notifications at all for an hour, then for good, then all of them again."""
+        """Cycle all notifications: off for an hour, off, on."""
         self._notifier.muted.cycle_all()
         self.query_one(RunHeader).show()
 

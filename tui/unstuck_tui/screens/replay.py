@@ -37,7 +37,7 @@ class Scrubber(OneLine):
     """The moment that is shown, on a line that takes the mouse. ``speed``: seconds of the run in one of now."""
 
     class Pointed(Message):
-        """Somebody has clicked on a moment: record ``seq``."""
+        """A click on a moment: record ``seq``."""
 
         def __init__(self, seq: int) -> None:
             self.seq = seq
@@ -123,7 +123,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self._table.select(task)
 
     def action_play(self) -> None:
-        """Let time pass, or stand still."""
+        """Start or pause the playback."""
         self._set_playing(not self._scrubber.plays)
 
     def _set_playing(self, plays: bool) -> None:
@@ -139,7 +139,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self._playing.pause()
 
     def on_screen_suspend(self) -> None:
-        """Something lies over it: nobody would see what passes meanwhile."""
+        """Pause the playback while something lies over the screen."""
         self._let_pass(False)
 
     def on_screen_resume(self) -> None:

@@ -78,7 +78,7 @@ class Outlet:
         self._is_behind = self._is_lost = self._is_closed = self._has_dropped = False
         self._all_written = Event()
         self._all_written.set()
-        # A daemon: at the very end nothing waits for a terminal that has stalled for good.
+        # A daemon: at the very end nothing waits for a terminal that has stalled.
         self._thread = Thread(target=self._run, name="terminal-output", daemon=True)
         self._thread.start()
 
@@ -141,7 +141,7 @@ class Outlet:
 
 
 class TerminalDriver(RedirectedDriver):
-    """Textual's driver, which closes the screen when its terminal is gone and draws it anew after a stall."""
+    """Textual's driver; it closes the screen when its terminal is gone and redraws it after a stall."""
 
     def __init__(
         self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -155,7 +155,7 @@ class TerminalDriver(RedirectedDriver):
 
         def later(call: Callable[[], object]) -> Callable[[], None]:
             def tell() -> None:
-                with suppress(RuntimeError):  # the loop is closed: nobody needs to know any more
+                with suppress(RuntimeError):  # the loop is closed
                     loop.call_soon_threadsafe(call)
 
             return tell
@@ -186,7 +186,7 @@ class TerminalDriver(RedirectedDriver):
                 self.process_message(message)
 
     def disable_input(self) -> None:
-        """Read no more; whoever waits for a key is woken."""
+        """Stop reading, and wake the thread that waits for a key."""
         os.write(self._ending, b"e")
         super().disable_input()
         os.read(self._end, 1)
@@ -197,12 +197,12 @@ class TerminalDriver(RedirectedDriver):
             super().process_message(message)
 
     def write(self, data: str) -> None:
-        """Write what the screen draws: nothing while somebody else has the terminal, or once it was given back."""
+        """Write what the screen draws, unless another program has the terminal or it was given back."""
         if not self._is_away:
             super().write(data)
 
     def pass_on(self, sequence: str) -> None:
-        """Send ``sequence`` to the terminal, whoever has it."""
+        """Send ``sequence`` to the terminal, also while another program has it."""
         self._outlet.write(sequence)
 
     def show_title(self, text: str) -> None:
@@ -227,18 +227,18 @@ class TerminalDriver(RedirectedDriver):
         self._give_title_back()
         self._title_of_screen = kept
         super().stop_application_mode()
-        # Until the app is taken apart its screen may have another frame, and nobody would take that back.
+        # Until the app is taken apart its screen may have another frame, which would stay in the terminal.
         self._is_away = True
 
     def suspend_application_mode(self) -> None:
-        """Give the terminal back; all that was written is out before the process stands still."""
+        """Give the terminal back; all that was written is out before the process is suspended."""
         self._is_suspended = True
         self.stop_application_mode()
         super().close()
         self._outlet.drain()
 
     def resume_application_mode(self) -> None:
-        """Take the terminal again; after a stop that was not announced (SIGSTOP) it is ours, and only drawn anew."""
+        """Take the terminal again; after a stop that was not announced (SIGSTOP) only redraw it."""
         if self._is_suspended:
             self._is_suspended = self._is_away = False
             self.start_application_mode()  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
 """The hand-over of the terminal to another program, as a shell gives it to its foreground job.
 
 It is a process group of its own there, so what is typed goes to it, ctrl+c and all, and never to us. Where it stops
-(ctrl+z) it is let go on at once: nobody but us could do that. What it leaves behind, such as lines without an echo, is
+(ctrl+z) we continue it at once, as only we can. Modes that it leaves behind, such as lines without an echo, are
 put right when the terminal is taken back.
 """
 
@@ -75,10 +75,10 @@ class Handoff:
         def wait() -> None:
             code = self._wait()
             self._watch.communicate(b"\n")
-            with suppress(RuntimeError):  # the loop is closed: nobody needs to know any more
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(tell, code)
 
-        # A daemon: one that does not end when it is hung up keeps nobody.
+        # A daemon: a program that ignores its hang-up must not keep this process.
         Thread(target=wait, name="terminal-lent", daemon=True).start()
         return await done
 
@@ -103,7 +103,7 @@ class Handoff:
             os.killpg(self._child.pid, signal.SIGCONT)
 
     def recall(self) -> None:
-        """Take the terminal back at once: whoever has it is told that it is gone, as when its window is closed."""
+        """Take the terminal back at once; its program is hung up, as when its window is closed."""
         if self._is_back:
             return
         groups = {self._child.pid}

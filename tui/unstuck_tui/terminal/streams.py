@@ -17,7 +17,7 @@ def keep_standard_streams() -> None:
 
 
 def discard(stream: TextIO | None) -> None:
-    """Nobody reads this stream any more: what is left in its buffer must not complain at exit."""
+    """Drop the buffer of a stream that has lost its reader, so that it does not complain at exit."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

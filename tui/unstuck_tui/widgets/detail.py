@@ -40,7 +40,7 @@ _PAGES = ("timeline", "ladder", "changes")
 
 
 class TextPane(Lines, can_focus=True):
-    """Lines to scroll through. One that is read ``from_end`` follows what is added, until somebody scrolls back."""
+    """Lines to scroll through. One that is read ``from_end`` follows what is added, until it is scrolled back."""
 
     AREA = "detail"
     BINDINGS = bindings_of("detail")
@@ -66,7 +66,7 @@ class TextPane(Lines, can_focus=True):
         return self._lines[index]
 
     def fill(self, lines: Sequence[Line], *, anew: bool = False) -> None:
-        """Show these lines; ``anew`` they are another task's, and are shown from where one wants to begin."""
+        """Show these lines; ``anew``: they are another task's, and are shown from the start."""
         if anew:
             self._follows = self._from_end
         before, self._lines = self._lines, lines
@@ -160,7 +160,7 @@ class Detail(Vertical):
         return self._tracker.state.tasks.get(self._task_id)
 
     def select(self, task_id: str) -> None:
-        """Show another task, once the cursor has been drawn: whoever runs down the table waits for no page."""
+        """Show another task, once the cursor has been drawn: moving down the table waits for no page."""
         self._task_id = task_id
         self._tail, self._changes = _Tail(), _Changes()
         if not self._due:
@@ -174,7 +174,7 @@ class Detail(Vertical):
         self._compare()
 
     def turn_page(self, name: str) -> TextPane:
-        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; what has changed is looked up anew."""
+        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes are looked up again."""
         self._page = name
         for other in _PAGES:
             self.query_one(f"#{other}").set_class(other == name, "-shown")

@@ -68,7 +68,7 @@ class GraphList(CursorLines):
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         line = graph_cells(self.graph, self.standing, self._state, self.graph.order[index], width, self._widest)
-        if len(self._drawn) >= _KEPT:  # somebody runs through thousands of lines of a run in which nothing changes
+        if len(self._drawn) >= _KEPT:  # after thousands of lines of a run in which nothing changes
             self._drawn.clear()
         self._drawn[index] = line
         return line

@@ -1,4 +1,4 @@
-"""Fields to write in. They take no more than an agent is told, and say so: a megabyte would hold up the whole run."""
+"""Text fields with a limit, that of an answer: a megabyte would hold up the whole run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LineField", "LinesField"]
 class LineField(PasteInput):
     """One line; what is pasted as several becomes one, and nothing of it is left out."""
 
-    # A cursor that blinks would wake the screen twice a second, for as long as somebody thinks about an answer.
+    # A cursor that blinks would wake the screen twice a second, for as long as a person thinks about an answer.
     cursor_blink = reactive(False)
 
     def pasted(self, text: str) -> str:
@@ -31,7 +31,7 @@ class LinesField(PasteTextArea):
 
 
 def _fitting(field: Widget, text: str, held: int) -> str:
-    """The beginning of ``text`` that still fits; the person is told where that is not all."""
+    """The beginning of ``text`` that still fits; a notice says where that is not all."""
     room = max(0, ANSWER_LIMIT - held)
     if len(text) > room:
         field.notify(

@@ -67,7 +67,7 @@ class KeyHints(Widget, can_focus=False):
         self.app.screen_change_signal.subscribe(self, self._look)
 
     def _look(self, changed: Screen[object]) -> None:
-        """The keys may be others, as after every change of focus. Under a dialog nobody can say which they are."""
+        """Look up the keys, as after every change of focus. Under a dialog they are not known."""
         if self.app.screen is not self.screen or not self.app.app_focus:
             return
         first: dict[str, Hint] = {}

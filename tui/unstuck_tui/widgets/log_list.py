@@ -27,7 +27,7 @@ class LogList(CursorLines):
     """
 
     class Stopped(Message):
-        """Somebody has moved the cursor: it does not follow any more."""
+        """The cursor was moved: the list does not follow any more."""
 
     def __init__(self, lines: LogLines, *, id: str | None = None) -> None:
         super().__init__(id=id)

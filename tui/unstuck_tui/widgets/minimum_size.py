@@ -65,7 +65,7 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         return self.has_class("-small")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is done to what nobody sees."""
+        """Do nothing to what is not seen."""
         return not self.is_small and super().check_action(action, parameters)
 
     def on_resize(self, event: events.Resize) -> None:

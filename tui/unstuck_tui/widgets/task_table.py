@@ -168,7 +168,7 @@ class TaskTable(Lines, can_focus=True):
             self._move_to(task_id)
 
     def _arrange(self) -> None:
-        """Filter and sort anew, with the cursor on the task it was on."""
+        """Filter and sort, with the cursor on the task it was on."""
         self._stale = False
         self._measure()
         place = self._places.get(self._selected, 0)

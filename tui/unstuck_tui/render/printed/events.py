@@ -80,7 +80,7 @@ def summary(
 ) -> tuple[str, ...]:
     """The last lines of a run: how it ended, where its results are, and what a person has to do now.
 
-    A ``watch`` is over when it ends: nobody is left to hear an answer, and there is nothing to go on with.
+    A ``watch`` is over when it ends: no process is left to take an answer, and there is nothing to resume.
     """
     lines = [f"run {run}: {_REASONS.get(exit_reason, exit_reason)}"]
     if branch:

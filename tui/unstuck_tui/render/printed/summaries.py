@@ -89,7 +89,7 @@ def _task(row: Row) -> list[str]:
 
 
 def _moment(moment: Row) -> str:
-    """One line of a timeline: when, on which rung, what came of it, where the files are safe."""
+    """One line of a timeline: time, escalation level, outcome, and checkpoint."""
     lasted = f"  ({span(moment['seconds'])})" if moment["seconds"] is not None else ""
     saved = f"  {moment['checkpoint']}" if moment["checkpoint"] else ""
     time = one_line(str(moment["time"])[11:19])

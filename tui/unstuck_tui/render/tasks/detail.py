@@ -94,7 +94,7 @@ def page_names(names: Sequence[str], shown: str, room: int) -> str:
 
 
 def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]:
-    """A unified diff in lines, after what it is compared with; a change is told by its sign, and by its colour too."""
+    """A unified diff in lines, after what it is compared with; a change has its sign as well as its colour."""
     if not since:
         return [(Cell(f"{_SET_IN}{line}", "quiet"),) for line in wrapped(note, max(1, width - len(_SET_IN) - 1), 4)]
     lines = diff.splitlines()

@@ -42,7 +42,7 @@ _CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research"
 def ladder_lines(
     state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True, with_keys: bool = True, width: int
 ) -> list[Line]:
-    """The rungs with how much of each is used up, then what led here and what follows; ``width`` in cells.
+    """The levels with the tries used on each, then what led here and what follows; ``width`` in cells.
 
     ``with_keys``: and what a person can do about it.
     """

@@ -1,4 +1,4 @@
-"""A log as lines on a screen: where each one stands, and those that somebody looks for. A million cost eight megabytes.
+"""A log as lines on a screen: the place of each, and those that match a search. A million cost eight megabytes.
 
 Everything here blocks and belongs in a thread, but for what is asked of lines that are known already.
 """

@@ -101,7 +101,7 @@ def query_of(text: str) -> Query:
 
 
 def _types(value: str) -> list[str]:
-    """Every event whose name begins so: whoever types is not done yet."""
+    """Every event whose name begins so: the word may not be typed to its end."""
     found = [name for name in EVENTS if name.startswith(value.casefold())]
     if not found:
         raise QueryProblem(f"there is no event {value}")

@@ -130,7 +130,7 @@ class CheckpointsTab(Tab[Row]):
             await self._set_back(root, partial(store.restore, id, run=_BY_HAND, plan=plan))
 
     async def do_undo(self, row: Row) -> None:
-        """Take back the last restore in its tree, whoever has done that: the plan first, then a yes."""
+        """Undo the last restore in its worktree, also a run's own: the plan first, then a yes."""
         store, settings = await self._store(row)
         root, last = row["root"], store.last_restore()
         if last is None:
@@ -143,7 +143,7 @@ class CheckpointsTab(Tab[Row]):
             await self._set_back(root, partial(store.undo, run=_BY_HAND, plan=plan))
 
     async def _set_back(self, root: Path, restored: Callable[[], Awaitable[Restored]]) -> None:
-        """Do what was agreed to while nobody works there; the store refuses what would be another plan by now."""
+        """Do what was agreed to, with no agent at work there; the store refuses a plan that is out of date."""
         async with kept_free(self.context.place, root):
             done = await restored()
         self.context.screen.report(_receipt(done))
@@ -169,7 +169,7 @@ class CheckpointsTab(Tab[Row]):
 
 
 def _cut_off(place: Project, root: Path | None) -> str:
-    """A restore that was killed is said until somebody ends it either way."""
+    """The note about a restore that was killed, until it is finished or undone."""
     last = store_of(place, root, Settings()).last_restore() if root is not None and root.is_dir() else None
     if last is None or last.done:
         return ""

@@ -115,7 +115,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def reload(self) -> None:
-        """Read the shown tab anew; where it is just being read, once more after that."""
+        """Read the shown tab again; where it is just being read, once more after that."""
         tab = self._tab
         self._outdated.add(tab.name)
         if tab.name not in self._reading and self.is_attached:
@@ -189,7 +189,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.reload()
 
     def action_again(self) -> None:
-        """Read everything anew."""
+        """Read everything again."""
         self.reload()
 
     async def action_act(self, tab: str, name: str) -> None:
@@ -229,7 +229,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
         """True where the person says yes; where ``typed`` is given, by typing it.
 
-        Nobody who has left meanwhile is called back: what is typed elsewhere by then was meant for that.
+        Not where the person has left this screen meanwhile: their next keys are meant for the other one.
         """
         if not self.is_whole:
             self.report(f"{title} You had left before that could be asked: nothing is changed.", trouble=True)

@@ -109,7 +109,7 @@ class Tab(Generic[Row]):
         return self.rows[self.cursor] if self.rows else None
 
     async def renew(self) -> None:
-        """Read the rows anew; the cursor stays on its row where that is still there."""
+        """Read the rows again; the cursor stays on its row where that is still there."""
         before = self.key(self.row) if self.row is not None else ""
         try:
             self.rows, self.problem = await self.read(), ""
