@@ -18,7 +18,6 @@ from unstuck.text import admit, one_line
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.terminal.driver import TerminalDriver
-from unstuck_tui.terminal.streams import discard
 
 __all__ = ["ScreenHost", "show_alone"]
 
@@ -149,4 +148,4 @@ def _say(line: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         with suppress(OSError):
-            discard(sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # its reader is gone

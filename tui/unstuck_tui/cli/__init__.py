@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from unstuck.errors import UnstuckError
-from unstuck_tui.terminal.streams import discard, keep_standard_streams
+from unstuck_tui.cli.streams import discard, keep_standard_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -15,7 +15,7 @@ from unstuck.supervision.ending import RunResult
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain
 from unstuck_tui.cli.output import Output
-from unstuck_tui.terminal.streams import can_show
+from unstuck_tui.cli.streams import can_show
 
 if TYPE_CHECKING:
     from unstuck_tui.runs.followed_run import FollowedRun

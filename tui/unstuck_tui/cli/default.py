@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from unstuck.errors import UnstuckError
-from unstuck_tui.terminal.streams import can_show
+from unstuck_tui.cli.streams import can_show
 
 __all__ = ["begin"]
 

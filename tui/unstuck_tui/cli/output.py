@@ -14,8 +14,8 @@ from unstuck.runs.answers import AnswerRules
 from unstuck.runs.running import Beside
 from unstuck.supervision.coordinator import RunResult
 from unstuck_tui.cli.common import complain, echo
+from unstuck_tui.cli.streams import can_show, discard
 from unstuck_tui.render.printed.events import lines_of, no_room, summary
-from unstuck_tui.terminal.streams import can_show, discard
 
 __all__ = ["Output", "answers_in", "screen"]
 

@@ -12,7 +12,7 @@ from unstuck.errors import UsageError
 from unstuck.record.current import LOG_NAME
 from unstuck.runs.looking import find_run
 from unstuck_tui.cli.common import complain, here, project_option
-from unstuck_tui.terminal.streams import can_show
+from unstuck_tui.cli.streams import can_show
 
 __all__ = ["command"]
 

@@ -1,1 +1,1 @@
-"""The terminal: its driver, what it sends, what it understands beside text, and its loan to another program."""
+"""The terminal: its driver and input, what it understands beside text, and its hand-over to another program."""
