@@ -1,6 +1,6 @@
 """What people who watch several agents have asked for, each wish in their words.
 
-Some of them are shown where the thing itself is: the same alarm two hundred times in ``test_paging.py``, a person who
+Some of them are shown where the thing itself is: the same alarm two hundred times in ``test_alarms.py``, a person who
 has taken an agent's place in ``tests/supervision/test_hands.py``, hostile output in
 ``terminal/test_terminal_hostile.py``, a terminal left as it was in ``terminal/test_terminal_leaving.py``, floods and
 dead agents in ``terminal/test_terminal_wishes.py``.

@@ -36,7 +36,7 @@ _NAMES = {"failures": "failure", "gates": "question"}
 class Scrubber(OneLine):
     """The moment that is shown, on a line that takes the mouse. ``speed``: seconds of the run in one of now."""
 
-    class Pointed(Message):
+    class MomentChosen(Message):
         """A click on a moment: record ``seq``."""
 
         def __init__(self, seq: int) -> None:
@@ -61,7 +61,7 @@ class Scrubber(OneLine):
     def on_click(self, event: events.Click) -> None:
         share = place_at(event.x, self._begin, self._bar_width)
         if share is not None:
-            self.post_message(self.Pointed(self._run.index.at(share)))
+            self.post_message(self.MomentChosen(self._run.index.at(share)))
 
 
 class ReplayScreen(MainScreen, inherit_bindings=False):
@@ -197,7 +197,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._scrubber.speed = max(1, min(10_000, speed))
         self._scrubber.refresh()
 
-    @on(Scrubber.Pointed)
-    def _pointed_at(self, event: Scrubber.Pointed) -> None:
+    @on(Scrubber.MomentChosen)
+    def _moment_chosen(self, event: Scrubber.MomentChosen) -> None:
         self._set_playing(False)
         self._go_to(event.seq)
