@@ -39,10 +39,10 @@ MORE = (
     "textual.scrollbar",
     "unstuck.agents.forwarder",
     "unstuck.supervision.supervisor",
-    "unstuck_tui.app",
-    "unstuck_tui.keymap",
+    "unstuck_tui.app.unstuck_app",
+    "unstuck_tui.keys.keymap",
     "unstuck_tui.screens.main",
-    "unstuck_tui.showing",
+    "unstuck_tui.app.host",
 )
 """What most commands import only when they come to it."""
 

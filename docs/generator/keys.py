@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from docs.generator.markdown import code, table
 
-from unstuck_tui.actions import ACTIONS, AREA_NAMES, Area, actions_of, keys_of
+from unstuck_tui.keys.actions import ACTIONS, AREA_NAMES, Area, actions_of, keys_of
 
 __all__ = ["keys"]
 

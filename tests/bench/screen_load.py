@@ -20,7 +20,7 @@ from meter import MeteredLoop, Spent, metering
 
 from unstuck import Guidance, Supervisor, Task, admit
 from unstuck.record import events as e
-from unstuck_tui.showing import Showing
+from unstuck_tui.app.host import ScreenHost
 
 TASKS = 10_000
 CHANGES = 1_000
@@ -79,7 +79,7 @@ async def measured(*, watched: bool, per_second: int) -> list[Spent]:
             return await busy(supervisor, loop, per_second=per_second)
         on_durable = supervisor.core.journal.on_durable
         supervisor.core.journal.on_durable = lambda listener: on_durable(loop.listening(listener))  # type: ignore[method-assign]
-        showing = Showing(NoLines())
+        showing = ScreenHost(NoLines())
         async with showing.attached(supervisor):
             seconds = await busy(supervisor, loop, per_second=per_second)
             showing.hears("SIGTERM")

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from unstuck.diagnosis.bounds import HEAD_LIMIT, TAIL_LIMIT
-from unstuck_tui.cli.bounded import ends_of
 from unstuck_tui.cli.diagnose import command
+from unstuck_tui.cli.input_ends import ends_of
 
 LAST = b"KeyError: 'the_end'\n"
 

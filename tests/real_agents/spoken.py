@@ -17,7 +17,7 @@ from tests.real_agents.conftest import PATIENCE, Lab
 from tests.real_agents.scripted_model import Asked, Turn
 from tests.screen.terminal.conftest import Terminal
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 FAILING = "ls no-such-file"
 REASON = "not on a Friday"

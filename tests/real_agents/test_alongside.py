@@ -16,7 +16,7 @@ from tests.real_agents.sessions import Session
 from tests.screen.terminal.conftest import Terminal
 
 from unstuck.agents.hooks.known import KNOWN
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 pytestmark = pytest.mark.agents
 

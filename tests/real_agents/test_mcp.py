@@ -20,7 +20,7 @@ from tests.screen.terminal.conftest import Terminal
 
 from unstuck.agents.mcp.known import KNOWN
 from unstuck.agents.presets import preset_command
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 pytestmark = pytest.mark.agents
 

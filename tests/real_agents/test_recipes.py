@@ -12,7 +12,7 @@ from tests.real_agents.scripted_model import Asked, Turn
 from tests.real_agents.sessions import Session
 from tests.screen.terminal.conftest import Terminal
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 pytestmark = pytest.mark.agents
 

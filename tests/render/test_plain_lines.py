@@ -14,7 +14,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.records import read_records
 from unstuck.text import Clean
-from unstuck_tui.render.plain import PlainLines, in_words
+from unstuck_tui.render.printed.plain_output import PlainLines, in_words
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 

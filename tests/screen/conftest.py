@@ -26,10 +26,10 @@ from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
 from unstuck.settings.screen import ScreenSettings
 from unstuck.supervision.gates import CHOICES
-from unstuck_tui.actions import key_of
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.keys.actions import key_of
+from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.view import LiveRun
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 

@@ -14,14 +14,14 @@ from unstuck.runs.alike import groups_of
 from unstuck.runs.deletion.inventory import Inventory, Item
 from unstuck.runs.failures import rows_of
 from unstuck.text import admit
-from unstuck_tui.browse.signatures import listed
-from unstuck_tui.editing import Place, command_for, located
-from unstuck_tui.past.occurrences import Occurrences
+from unstuck_tui.control.external_editor import Place, command_for, locate
 from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words
 from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
 from unstuck_tui.render.browse.memory import memory_about, memory_cells
 from unstuck_tui.render.browse.runs import cut_off_about, cut_off_cells, cut_off_in, inventory_about, run_cells
 from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_cells, gates_about
+from unstuck_tui.runs.log.occurrences import Occurrences
+from unstuck_tui.screens.browse.signatures import listed
 
 HOSTILE = "[/nope]\x1b[2Jred\u202e\x07 漢字漢字漢字漢字漢字漢字漢字"
 WIDTHS = (20, 60, 80, 120, 250)
@@ -176,8 +176,8 @@ def test_only_files_of_the_task_are_opened(repo: Path, tmp_path: Path) -> None:
     (repo / "link").symlink_to(outside)
     folders = [repo / "shop"]
     cart = repo / "shop" / "cart.py"
-    assert located(folders, "cart.py:18") == Place(cart, 18)
-    assert located(folders, "shop/cart.py:18:3") == Place(cart, 18)
-    assert located(folders, f"{cart}") == Place(cart, 0)
+    assert locate(folders, "cart.py:18") == Place(cart, 18)
+    assert locate(folders, "shop/cart.py:18:3") == Place(cart, 18)
+    assert locate(folders, f"{cart}") == Place(cart, 0)
     for location in ("../../secret:1", "link:1", f"{outside}:1", "/etc/passwd:1", "nothing.py:1", "", ":3", "a\0b:1"):
-        assert located(folders, location) is None
+        assert locate(folders, location) is None

@@ -21,13 +21,13 @@ from unstuck.record.remembered import learnt
 from unstuck.runs.remembering import memory_of
 from unstuck.workspace.checkpoints import CheckpointStore
 from unstuck.workspace.project import locate
-from unstuck_tui.actions import key_of
-from unstuck_tui.palette import ActionCommands
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
-from unstuck_tui.screens.browse import BrowseScreen
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.keys.actions import key_of
+from unstuck_tui.keys.palette import ActionCommands
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
+from unstuck_tui.screens.browse.screen import BrowseScreen
 from unstuck_tui.screens.log import LogScreen
-from unstuck_tui.screens.replay import ReplayApp
 from unstuck_tui.widgets.log_list import LogList
 
 WRONG = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: no total\n'
@@ -486,7 +486,7 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
             logs.append(supervisor.core.journal.path)
         await clock.advance(60)
     old, new = (log.parent for log in logs)
-    app = ReplayApp(PastRun(indexed(logs[1]), await locate(repo)))
+    app = ReplayApp(ReplayedRun(indexed(logs[1]), await locate(repo)))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         stage = Stage(app, pilot)
         await pilot.press(key_of("view.browse"))
@@ -512,7 +512,7 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
 async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None:
     """The list is that of the moment that is shown, nobody can be answered there, and without a project it says so."""
     index = indexed(past_log)
-    run = PastRun(index)
+    run = ReplayedRun(index)
     app = ReplayApp(run)
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         stage = Stage(app, pilot)

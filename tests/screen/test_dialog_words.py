@@ -10,9 +10,10 @@ import pytest
 from unstuck import Answer, AnswerRefused, Gate, Task, admit
 from unstuck.record.state import GateRow, State, TaskRow
 from unstuck.supervision.gates import CHOICES, SURVIVOR_CHOICES
-from unstuck_tui.actions import ACTIONS
-from unstuck_tui.asking import TYPING_S, Asking, next_to_answer
-from unstuck_tui.dialogs.questions import Option, Question, question_of, to_answer
+from unstuck_tui.control.question_controller import TYPING_S, PopUpChoice, next_to_answer
+from unstuck_tui.dialogs.gate_questions import question_of
+from unstuck_tui.dialogs.questions import AnswerOption, Question, to_answer
+from unstuck_tui.keys.actions import ACTIONS
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 10_000
 
@@ -30,7 +31,7 @@ def task(name: str, *needs: str, **row: Any) -> TaskRow:
     return TaskRow(task=Task(id=name, prompt=admit("x"), needs=needs), **row)
 
 
-def option(question: Question, name: str) -> Option:
+def option(question: Question, name: str) -> AnswerOption:
     return next(option for option in question.options if option.name == name)
 
 
@@ -39,7 +40,7 @@ def option(question: Question, name: str) -> Option:
 
 def test_a_new_question_comes_up_once() -> None:
     """The first time it is seen, and never again by itself."""
-    asking = Asking()
+    asking = PopUpChoice()
     row = gate("stuck")
     assert asking.to_pop([row], now=10.0, busy=False, last_key=None) == row.id
     assert asking.to_pop([row], now=11.0, busy=False, last_key=None) == ""
@@ -57,7 +58,7 @@ def test_a_new_question_comes_up_once() -> None:
 )
 def test_nobody_is_interrupted(busy: bool, last_key: float | None, pops: bool) -> None:
     """A dialog or a text field, or a key in the last two seconds: it queues, and stays queued."""
-    asking = Asking()
+    asking = PopUpChoice()
     row = gate("stuck")
     assert bool(asking.to_pop([row], now=10.0, busy=busy, last_key=last_key)) == pops
     assert asking.to_pop([row], now=99.0, busy=False, last_key=None) == ""
@@ -65,7 +66,7 @@ def test_nobody_is_interrupted(busy: bool, last_key: float | None, pops: bool) -
 
 def test_two_at_once() -> None:
     """One comes up, the other waits in the list."""
-    asking = Asking()
+    asking = PopUpChoice()
     rows = [gate("stuck", "one"), gate("stuck", "two")]
     assert asking.to_pop(rows, now=10.0, busy=False, last_key=None) == "g-one"
     assert asking.to_pop(rows[1:], now=11.0, busy=False, last_key=None) == ""
@@ -74,8 +75,8 @@ def test_two_at_once() -> None:
 @pytest.mark.parametrize("kind", sorted(set(CHOICES) - {"stuck"}))
 def test_only_a_stuck_task_interrupts(kind: str) -> None:
     """A time-out, a loop, a question and all the others wait in the list, whatever is done at the keys."""
-    assert Asking().to_pop([gate(kind)], now=10.0, busy=False, last_key=None) == ""
-    assert Asking().to_pop([gate(kind), gate("stuck", "two")], now=10.0, busy=False, last_key=None) == "g-two"
+    assert PopUpChoice().to_pop([gate(kind)], now=10.0, busy=False, last_key=None) == ""
+    assert PopUpChoice().to_pop([gate(kind), gate("stuck", "two")], now=10.0, busy=False, last_key=None) == "g-two"
 
 
 def test_which_one_is_answered_next() -> None:

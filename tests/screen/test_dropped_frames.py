@@ -8,7 +8,7 @@ import pytest
 from tests.screen.conftest import Showing
 from textual._compositor import Compositor, LayoutUpdate
 
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
 
 RENDERED = Compositor.render_update
 

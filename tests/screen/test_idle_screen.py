@@ -12,12 +12,12 @@ from textual._compositor import Compositor
 from textual.app import App
 from textual.dom import DOMNode
 
-from unstuck_tui.actions import key_of
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.keys.actions import key_of
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.screens.replay import ReplayApp
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.task_table import TaskTable
@@ -113,7 +113,7 @@ async def test_of_what_changes_below_a_dialog_only_that_is_drawn(
 
 async def test_a_replay_moves_only_while_it_is_looked_at(past_log: Path) -> None:
     """It plays in steps of a fifth of a second; under any other screen nothing of it wakes up, and the moment stays."""
-    run = PastRun(indexed(past_log))
+    run = ReplayedRun(indexed(past_log))
     app = ReplayApp(run)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()

@@ -10,14 +10,14 @@ import pytest
 from tests.screen.conftest import Showing
 
 from unstuck.errors import SettingsError
-from unstuck_tui.actions import actions_of, key_of, keys_of, remap, spoken
 from unstuck_tui.dialogs.confirm import ConfirmDialog
-from unstuck_tui.keymap import KeysProblem, checked_keys
-from unstuck_tui.past.index import LogIndex
-from unstuck_tui.preferences import preferences
+from unstuck_tui.keys.actions import actions_of, key_of, keys_of, remap, spoken
+from unstuck_tui.keys.keymap import KeysProblem, check_keys
+from unstuck_tui.keys.preferences import preferences
 from unstuck_tui.render.browse.columns import tab_cells
 from unstuck_tui.render.scrubber import scrubber_cells
-from unstuck_tui.render.story import page_names
+from unstuck_tui.render.tasks.detail import page_names
+from unstuck_tui.runs.log.index import LogIndex
 from unstuck_tui.widgets.task_table import TaskTable
 
 
@@ -30,7 +30,7 @@ def own_keys_end() -> Iterator[None]:
 
 def test_keys_are_taken_as_people_write_them() -> None:
     """A sign, a named key, one with ctrl, and several with a comma between them."""
-    taken = checked_keys({"task.open": "o, f5", "app.palette": "ctrl+k", "table.filter": "+", "app.help": ","})
+    taken = check_keys({"task.open": "o, f5", "app.palette": "ctrl+k", "table.filter": "+", "app.help": ","})
     assert taken == {"task.open": "o,f5", "app.palette": "ctrl+k", "table.filter": "plus", "app.help": "comma"}
 
 
@@ -57,18 +57,18 @@ def test_keys_are_taken_as_people_write_them() -> None:
 def test_what_cannot_be_a_key_is_said(keys: dict[str, str], said: str) -> None:
     """An action or key that there is not, or a key that something else has where both would work, is named."""
     with pytest.raises(KeysProblem, match=r"^.") as problem:
-        checked_keys(keys)
+        check_keys(keys)
     assert said in str(problem.value)
 
 
 def test_two_actions_may_change_places() -> None:
     """A key is free once its own action has another one."""
-    assert checked_keys({"table.sort": "a", "gate.answer": "s"}) == {"table.sort": "a", "gate.answer": "s"}
+    assert check_keys({"table.sort": "a", "gate.answer": "s"}) == {"table.sort": "a", "gate.answer": "s"}
 
 
 def test_a_key_may_mean_something_else_where_it_cannot_be_met() -> None:
     """What answers a question has nothing to do with what the log does."""
-    assert checked_keys({"logs.follow": "1", "stuck.skip": "f"})
+    assert check_keys({"logs.follow": "1", "stuck.skip": "f"})
 
 
 def test_every_key_there_is_could_have_been_set() -> None:
@@ -77,7 +77,7 @@ def test_every_key_there_is_could_have_been_set() -> None:
         "app", "main", "table", "log", "logs", "detail", "attention", "replay", "stuck", "dialog", "standstill",
         "graph", "browse", "rows", "checkpoints", "question", "loop",
     )  # fmt: skip
-    assert checked_keys({action.id: action.keys for action in ids})
+    assert check_keys({action.id: action.keys for action in ids})
 
 
 def test_a_wrong_key_names_its_file_and_line(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from textual.widgets import Input
 from unstuck.record import events as e
 from unstuck.record.envelope import Record, decode
 from unstuck.record.reader import RunReader, Wanted
-from unstuck_tui.past.lines import LogLines
-from unstuck_tui.past.query import Query, QueryProblem, query_of
 from unstuck_tui.render.log import record_lines
+from unstuck_tui.runs.log.lines import LogLines
+from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.widgets.log_list import LogList
 

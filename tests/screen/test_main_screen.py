@@ -15,11 +15,11 @@ from textual.widgets import Input, Static
 
 from unstuck.escalation.climb import Climb
 from unstuck.record import events as e
-from unstuck_tui.actions import ACTIONS, key_of
-from unstuck_tui.dialogs.gate import GateDialog
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
-from unstuck_tui.view import meanwhile
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
+from unstuck_tui.keys.actions import ACTIONS, key_of
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
+from unstuck_tui.runs.run_view import meanwhile
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -102,7 +102,7 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -
 
 def test_of_a_replay_nothing_is_said_to_go_on(past_log: Path) -> None:
     """The run that is shown again ended long ago, however far the screen has come in it."""
-    assert meanwhile(PastRun(indexed(past_log))) == "This is a replay."
+    assert meanwhile(ReplayedRun(indexed(past_log))) == "This is a replay."
 
 
 async def test_made_tiny_and_large_again(showing: Showing) -> None:
@@ -224,7 +224,7 @@ async def test_a_answers_the_selected_task_else_the_oldest(showing: Showing) -> 
         for name, asked in (("one", "about one"), ("two", "about two"), ("three", "about one")):
             stage.main.query_one(TaskTable).select(name)
             await stage.press("gate.answer")
-            assert isinstance(stage.app.screen, GateDialog)
+            assert isinstance(stage.app.screen, QuestionDialog)
             assert asked in "\n".join(str(part.render()) for part in stage.app.screen.query(Static))
             await stage.set_aside()
 
@@ -237,7 +237,7 @@ async def test_a_question_of_the_run_can_be_reached(showing: Showing) -> None:
         stage.story.asks("", "remediation", problem="pytest is not installed", attempts=3)
         await stage.settled()
         await stage.press("view.previous", "attention.down", "attention.answer")
-        assert isinstance(stage.app.screen, GateDialog)
+        assert isinstance(stage.app.screen, QuestionDialog)
         assert "pytest is not installed" in "\n".join(str(part.render()) for part in stage.app.screen.query(Static))
 
 
@@ -463,7 +463,7 @@ async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: 
 
 async def test_a_field_that_is_busy_holds_up_no_key_for_ever(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a field waits for, it is given a moment, and then the key does what it means."""
-    monkeypatch.setattr("unstuck_tui.app._HANDLED_S", 0.0)
+    monkeypatch.setattr("unstuck_tui.app.unstuck_app._HANDLED_S", 0.0)
     free = asyncio.Event()
     async with showing(story=True, pops=False) as stage:
         await stage.press("table.filter")

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from unstuck import Report
 from unstuck.record import events as e
 from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.actions import ACTIONS, Action, actions_of, key_of
+from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, key_of
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.plan import PlanScreen
 from unstuck_tui.widgets.task_table import TaskTable

@@ -13,12 +13,12 @@ from unstuck.clock import ManualClock
 from unstuck.record.fold import fold
 from unstuck.record.records import read_records
 from unstuck.record.state import State, TaskRow
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.format import width_of
-from unstuck_tui.render.graph import about_lines, graph_cells, graph_of, standing_of
+from unstuck_tui.render.tasks.plan_graph import about_lines, graph_cells, graph_of, standing_of
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.plan import PlanScreen
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.widgets.detail import Page
+from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -184,7 +184,7 @@ async def test_nothing_is_lost_under_a_scrollbar(showing: Showing) -> None:
         screen = stage.app.screen
         screen.query_one(GraphList).select("release")
         await stage.settled()
-        page = screen.query_one("#about", Page)
+        page = screen.query_one("#about", TextPane)
         assert page.show_vertical_scrollbar
         top = page.region.y
         shown = [row[: page.scrollable_content_region.width] for row in stage.rows()[top : page.region.bottom]]
@@ -202,7 +202,7 @@ async def test_whoever_reads_on_is_left_where_they_are(showing: Showing) -> None
         await stage.settled()
         screen = stage.app.screen
         assert isinstance(screen, PlanScreen)
-        about = screen.query_one("#about", Page)
+        about = screen.query_one("#about", TextPane)
         about.scroll_to(y=2, animate=False, immediate=True)
         stage.story.start(names[0])
         await stage.story.core.journal.committed()

@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from unstuck.contract import Gate, Task
 from unstuck.record.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
-from unstuck_tui.outward import Muted
-from unstuck_tui.render.header import attention_cells, attentions, header_line
+from unstuck_tui.notifications.notifier import MuteList
+from unstuck_tui.render.attention import attention_cells, attentions
+from unstuck_tui.render.header import header_line
 
 COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
 
@@ -54,13 +55,13 @@ def test_the_header_fits(width: int, cost: float) -> None:
 @pytest.mark.parametrize("width", range(60, 160, 7))
 def test_what_is_muted_leaves_room_for_what_needs_the_person(width: int) -> None:
     """However long the name of a muted task, the counts and the time stay in the line; so does how a run ended."""
-    muted = Muted(lambda: 0.0)
-    muted.turn(["a-very-long-name-of-a-task.with_dots_" * 2, "b"])
-    said = header(width, muted=muted.said)
+    muted = MuteList(lambda: 0.0)
+    muted.cycle(["a-very-long-name-of-a-task.with_dots_" * 2, "b"])
+    said = header(width, muted=muted.summary)
     assert cell_len(said) <= width
     assert ("! 1 needs you" if width > 60 else "! 1 ") in said
     assert "12:41  muted: a-" in said
-    assert "muted: a-very-long-name-of… +1 60m" in muted.said or width < 80
+    assert "muted: a-very-long-name-of… +1 60m" in muted.summary or width < 80
     assert "12:41  ended" in header(width, state="ended", exit_reason="incomplete")
     assert "! 1" in header(width, state="ended", exit_reason="incomplete")
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from unstuck_tui.render.format import bar, clock, fit, span, wrapped
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import bar, clock, fit, wrapped
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""

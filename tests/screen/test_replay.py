@@ -12,19 +12,19 @@ from rich.cells import cell_len
 from tests.conftest import Inside
 from textual.pilot import Pilot
 
-from unstuck_tui.actions import key_of
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.help import HelpScreen
-from unstuck_tui.screens.replay import ReplayApp, ReplayScreen
-from unstuck_tui.widgets.scrubber import Scrubber
+from unstuck_tui.screens.replay import ReplayScreen, Scrubber
 
 
 class Player:
     """A person before a replay."""
 
-    def __init__(self, app: ReplayApp, pilot: Pilot[None], run: PastRun) -> None:
+    def __init__(self, app: ReplayApp, pilot: Pilot[None], run: ReplayedRun) -> None:
         self.app, self.pilot, self.run = app, pilot, run
 
     @property
@@ -59,7 +59,7 @@ class Player:
 
 @asynccontextmanager
 async def replaying(log: Path, size: tuple[int, int] = (120, 30)) -> AsyncIterator[Player]:
-    run = PastRun(indexed(log))
+    run = ReplayedRun(indexed(log))
     app = ReplayApp(run)
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
@@ -196,9 +196,9 @@ async def test_the_line_takes_the_mouse(past_log: Path) -> None:
     async with replaying(past_log) as player:
         scrubber = player.screen.query_one(Scrubber)
         assert player.text  # drawn, it knows where its strip is
-        await player.pilot.click(scrubber, offset=(scrubber._begin + scrubber._width - 1, 0))
+        await player.pilot.click(scrubber, offset=(scrubber._begin + scrubber._bar_width - 1, 0))
         await player.settled()
-        assert player.run.seq >= player.run.index.at((scrubber._width - 1) / scrubber._width)
+        assert player.run.seq >= player.run.index.at((scrubber._bar_width - 1) / scrubber._bar_width)
         await player.pilot.press(key_of("app.quit"))
         await player.pilot.pause()
         assert player.app._exit

@@ -9,8 +9,8 @@ from tests.screen.conftest import Showing
 from textual import events
 from textual.geometry import Size
 
-from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.screens.log import LogScreen
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 FITS = FittingScreen.on_resize
 SMALL, LARGE, WIDE = Size(1, 1), Size(100, 30), Size(150, 40)

@@ -1,6 +1,6 @@
 """What people who watch several agents have asked for, each wish in their words.
 
-Some of them are shown where the thing itself is: the same alarm two hundred times in ``test_paging.py``, a person who
+Some of them are shown where the thing itself is: the same alarm two hundred times in ``test_alarms.py``, a person who
 has taken an agent's place in ``tests/supervision/test_takeover.py``, hostile output in
 ``terminal/test_terminal_hostile.py``, a terminal left as it was in ``terminal/test_terminal_leaving.py``, floods and
 dead agents in ``terminal/test_terminal_wishes.py``.
@@ -17,8 +17,8 @@ from tests.screen.conftest import Showing
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
-from unstuck_tui.render.rows import columns_for, task_cells
-from unstuck_tui.render.words import group_of
+from unstuck_tui.render.labels import group_of
+from unstuck_tui.render.tasks.table import columns_for, task_cells
 
 
 async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Showing) -> None:

@@ -17,18 +17,18 @@ from unstuck.record.journal import LOG_NAME
 from unstuck.runs.running import RunOptions, resume_run
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import Project
-from unstuck_tui.app import UnstuckApp
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
-from unstuck_tui.screens.replay import ReplayApp
-from unstuck_tui.view import LiveRun
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
+from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["cut_off", "past_screens", "recovery_screens"]
 
 
 async def past_screens(place: Project, run: str) -> None:
     """The run at its first failure, and what deleting it would destroy."""
-    async with showing(ReplayApp(PastRun(indexed(place.runs / run / LOG_NAME), place))) as pilot:
+    async with showing(ReplayApp(ReplayedRun(indexed(place.runs / run / LOG_NAME), place))) as pilot:
         await press(pilot, "replay.failure")
         await shot(pilot, "replay")
         await press(pilot, "view.browse", "browse.deletion", "deletion.look")

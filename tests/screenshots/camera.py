@@ -9,8 +9,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from unstuck_tui.actions import key_of
-from unstuck_tui.app import UnstuckApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.keys.actions import key_of
 
 __all__ = ["PICTURES", "press", "settled", "shot", "showing", "text_of"]
 

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from unstuck.contract import Answer
 from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
-from unstuck_tui.app import UnstuckApp
-from unstuck_tui.dialogs.hands import BackDialog
-from unstuck_tui.view import LiveRun
+from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.dialogs.takeover import TakeoverDialog
+from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["LiveCamera"]
 
@@ -145,7 +145,7 @@ async def by_hand(supervisor: Supervisor, task: str) -> None:
     app = UnstuckApp(LiveRun(supervisor))
     async with showing(app) as pilot:
         await select(pilot, task)
-        await app.push_screen(BackDialog(handed, back, (), {}, clock=app.tracker.clock))
+        await app.push_screen(TakeoverDialog(handed, back, (), {}, clock=app.tracker.clock))
         await settled(pilot)
         await press(pilot, "hands.tell")
         await pilot.press(*"The endpoint has a key of its own: read it from its file, never write it down.")

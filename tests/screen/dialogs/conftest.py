@@ -18,13 +18,13 @@ from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.settings.models import Settings
-from unstuck_tui.actions import key_of
-from unstuck_tui.dialogs.asker import Asker
+from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.dialog import QUIET_S
-from unstuck_tui.dialogs.gate import GateDialog
-from unstuck_tui.dialogs.leaving import LeavingDialog
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.view import LiveRun
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
+from unstuck_tui.dialogs.quit import QuitDialog
+from unstuck_tui.keys.actions import key_of
+from unstuck_tui.runs.run_view import LiveRun
+from unstuck_tui.runs.tracker import Tracker
 
 PATIENCE = 60
 QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})
@@ -37,7 +37,7 @@ class Bare(App[None]):
         super().__init__()
         self.view = LiveRun(supervisor)
         self.tracker = Tracker.of(self.view)
-        self.asker = Asker(self, self.tracker, self.view)
+        self.questions = QuestionController(self, self.tracker, self.view)
 
     def compose(self) -> Any:
         yield Input(id="field", disabled=True)
@@ -48,11 +48,11 @@ class Bare(App[None]):
 
     def frame(self) -> None:
         self.tracker.take()
-        self.asker.frame()
+        self.questions.frame()
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self.asker.key()
+            self.questions.key()
         await super().on_event(event)
 
 
@@ -155,7 +155,7 @@ class World:
         await self.pilot.pause()
         newest = self.supervisor.state.open_gates()[-1]
         if not self.is_asking and newest.gate.type != "stuck":
-            self.app.asker.ask(newest.id)
+            self.app.questions.ask(newest.id)
             await self.pilot.pause()
 
     @property
@@ -163,13 +163,13 @@ class World:
         return self.supervisor.state.open_gates()[0].id
 
     @property
-    def dialog(self) -> GateDialog:
-        assert isinstance(self.app.screen, GateDialog)
+    def dialog(self) -> QuestionDialog:
+        assert isinstance(self.app.screen, QuestionDialog)
         return self.app.screen
 
     @property
     def is_asking(self) -> bool:
-        return isinstance(self.app.screen, GateDialog)
+        return isinstance(self.app.screen, QuestionDialog)
 
     async def awake(self) -> None:
         """The dialog is there, and its first 300 ms are over."""
@@ -211,14 +211,14 @@ class World:
 
     async def leaves(self) -> None:
         """What the `quit` key does, and the first 300 ms."""
-        self.app.asker.leave()
+        self.app.questions.leave()
         await self.pilot.pause()
-        assert isinstance(self.app.screen, LeavingDialog)
+        assert isinstance(self.app.screen, QuitDialog)
         await self.awake()
 
     async def reopen(self, task: str = "") -> None:
         """What the `answer` key does, and the first 300 ms."""
-        self.app.asker.ask_next(task)
+        self.app.questions.ask_next(task)
         await self.pilot.pause()
         await self.awake()
 

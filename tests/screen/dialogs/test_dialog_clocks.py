@@ -18,8 +18,8 @@ from unstuck.agents.command import CommandAgent, CommandSpec
 from unstuck.errors import UnstuckError
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
-from unstuck_tui.render.lines import lines_of
-from unstuck_tui.view import LiveRun
+from unstuck_tui.render.printed.events import lines_of
+from unstuck_tui.runs.run_view import LiveRun
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 PATIENCE = 60
@@ -114,7 +114,7 @@ async def test_keys_that_come_at_once_stop_the_timer_once(opening: Opening) -> N
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             for _ in range(3):
-                world.app.asker.key()
+                world.app.questions.key()
             gate = world.gate
             await world.until(lambda: world.supervisor.state.gates[gate].gate.acts_at is None)
             gc.collect()

@@ -10,7 +10,7 @@ import pytest
 from textual.widgets import Input
 
 from unstuck import Report, admit
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 
@@ -277,7 +277,7 @@ async def test_leaving_and_stopping(opening: Opening) -> None:
 async def test_leaving_when_nobody_works(opening: Opening) -> None:
     """Nothing is asked where nothing is at stake."""
     async with opening() as world:
-        world.app.asker.leave()
+        world.app.questions.leave()
         await world.pilot.pause()
         await world.pilot.pause()
         assert not world.app.is_running

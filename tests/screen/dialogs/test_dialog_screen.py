@@ -17,8 +17,8 @@ from unstuck import Answer, AnswerRefused, Task, admit
 from unstuck.errors import RecordWriteFailed
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
-from unstuck_tui.actions import Area, actions_of, key_of
 from unstuck_tui.dialogs.dialog import QUIET_S
+from unstuck_tui.keys.actions import Area, actions_of, key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\t\r\n" + "y" * 10_000
@@ -142,8 +142,8 @@ async def test_twice_is_once(opening: Opening) -> None:
         gate = await asks(world, "stuck", **STUCK)
         await world.press(key_of("dialog.back"))
         below = world.app.screen
-        world.app.asker.ask(gate)
-        world.app.asker.ask(gate)
+        world.app.questions.ask(gate)
+        world.app.questions.ask(gate)
         await world.pilot.pause()
         await world.awake()
         dialog = world.dialog
@@ -229,9 +229,9 @@ async def test_words_in_an_open_field_are_kept_when_the_screen_goes(opening: Ope
         await world.choose("stuck.show_me")
         await world.write("use the end")
         file = world.supervisor.core.folder / "unsent.txt"
-        assert world.app.asker.put_down() == f"What you wrote and did not send is in {file}."
+        assert world.app.questions.save_unsent() == f"What you wrote and did not send is in {file}."
         assert "use the end" in file.read_text()
-        assert world.app.asker.put_down() == ""
+        assert world.app.questions.save_unsent() == ""
 
 
 async def test_words_that_cannot_be_kept_are_said(opening: Opening) -> None:
@@ -241,7 +241,7 @@ async def test_words_that_cannot_be_kept_are_said(opening: Opening) -> None:
         await asks(world, "stuck", **STUCK)
         await world.choose("stuck.show_me")
         await world.write("use the end")
-        assert world.app.asker.put_down().endswith("cannot be kept (Is a directory): use the end")
+        assert world.app.questions.save_unsent().endswith("cannot be kept (Is a directory): use the end")
 
 
 async def test_somebody_was_a_moment_faster(opening: Opening) -> None:
@@ -264,7 +264,7 @@ async def test_somebody_was_a_moment_faster(opening: Opening) -> None:
         await world.press(key_of("dialog.back"))
         open_gate(world.supervisor.core, "question", task="web", key="k", context={"question": "?"})
         await world.supervisor.core.journal.committed()
-        world.app.asker.ask(world.supervisor.state.open_gates()[1].id)
+        world.app.questions.ask(world.supervisor.state.open_gates()[1].id)
         await world.pilot.pause()
         await world.awake()
         await world.choose("question.show_me")

@@ -9,7 +9,7 @@ from typing import Any
 from textual.widgets import Input, TextArea
 
 from unstuck import Answer, Task, admit
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 
@@ -222,6 +222,6 @@ async def test_whoever_types_is_not_interrupted(opening: Opening) -> None:
         await world.until(lambda: len(world.supervisor.state.open_gates()) == 3)
         await world.pilot.pause()
         assert not world.is_asking
-        world.app.asker.ask_next("two")
+        world.app.questions.ask_next("two")
         await world.pilot.pause()
         assert world.dialog.question.gate.task == "two"

@@ -10,7 +10,7 @@ from pathlib import Path
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.text import admit
-from unstuck_tui.showing import Showing
+from unstuck_tui.app.host import ScreenHost
 
 FAILURE = "E   AssertionError: assert 1 == 2\napp.py:3: AssertionError"
 
@@ -46,7 +46,7 @@ class Silent:
 async def main() -> int:
     """One task, watched; the exit code says whether it succeeded."""
     task = Task(id="task", prompt=admit("Make the file."), verify="sh check.sh")
-    async with Supervisor.open(Path.cwd(), person=True) as supervisor, Showing(Silent()).attached(supervisor):
+    async with Supervisor.open(Path.cwd(), person=True) as supervisor, ScreenHost(Silent()).attached(supervisor):
         outcome = await supervisor.supervise(task, Looper())
     return 0 if outcome.status == "succeeded" else 1
 

@@ -15,13 +15,13 @@ from typing import Any
 from unstuck.clock import ManualClock
 from unstuck.record import events as e
 from unstuck.supervision.supervisor import Supervisor
-from unstuck_tui.app import UnstuckApp
-from unstuck_tui.past.index import indexed
-from unstuck_tui.past.view import PastRun
-from unstuck_tui.preferences import preferences
-from unstuck_tui.screens.replay import ReplayApp
-from unstuck_tui.showing import shown_alone
-from unstuck_tui.view import LiveRun
+from unstuck_tui.app.host import show_alone
+from unstuck_tui.app.replay_app import ReplayApp
+from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.keys.preferences import preferences
+from unstuck_tui.runs.log.index import indexed
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
+from unstuck_tui.runs.run_view import LiveRun
 
 
 class StillClock(ManualClock):
@@ -51,8 +51,8 @@ async def main() -> None:
         story, log = story_of(supervisor, clock), supervisor.core.journal.path
         await story.shop()
         await story.core.journal.committed()
-        await shown_alone(UnstuckApp(LiveRun(supervisor), settings))
-    await shown_alone(ReplayApp(PastRun(indexed(log)), settings))
+        await show_alone(UnstuckApp(LiveRun(supervisor), settings))
+    await show_alone(ReplayApp(ReplayedRun(indexed(log)), settings))
 
 
 asyncio.run(main())

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.screen.terminal.conftest import Desk, Terminal
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 OPEN = "esc leaves it open"
 

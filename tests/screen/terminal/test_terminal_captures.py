@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import pytest
 from tests.screen.terminal.conftest import Desk
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 GOLDENS = Path(__file__).parents[2] / "data" / "screens"
 PROGRAM = str(Path(__file__).parent / "still_run.py")

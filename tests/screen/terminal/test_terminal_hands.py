@@ -18,7 +18,7 @@ from tests.screen.terminal.conftest import Desk, Terminal
 
 from unstuck.processes import until_over
 from unstuck.processes.survivors import is_over
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 OPEN = "esc leaves it open"
 BACK = "leaves the question open"

@@ -7,7 +7,7 @@ import re
 import psutil
 from tests.screen.terminal.conftest import Desk
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 STOPPED = re.compile(r"stopped +■ (\d+) process(?:es)?: (\d+) ")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.screen.terminal.conftest import Desk
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 ESCAPES = (
     "\x1b]0;pwned\x07", "\x1b]52;c;cHduZWQ=\x07", "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\", "\x1b[2J",

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from tests.screen.terminal.conftest import Desk, Terminal
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 
 class Working(Desk):
@@ -222,7 +222,7 @@ def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Desk, tmp_path: Pat
     late = tmp_path / "late.py"
     late.write_text(
         "from unstuck_tui.cli import main\n"
-        "from unstuck_tui.terminal import TerminalDriver\n"
+        "from unstuck_tui.terminal.driver import TerminalDriver\n"
         "leave = TerminalDriver.stop_application_mode\n"
         "def left(self):\n"
         "    leave(self)\n"

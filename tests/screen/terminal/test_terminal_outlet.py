@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from unstuck_tui.terminal import Outlet
+from unstuck_tui.terminal.driver import Outlet
 
 PIPE_SIZE = 65_536
 

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Inside
 from tests.screen.terminal.conftest import Desk
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 PATIENCE = 60
 # The first attempt writes, says that it is there, and hangs; those after it do the work.

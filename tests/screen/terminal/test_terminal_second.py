@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.screen.terminal.conftest import Desk
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 PATIENCE = 60
 AGENT = """

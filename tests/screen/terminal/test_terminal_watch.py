@@ -6,7 +6,7 @@ import re
 
 from tests.screen.terminal.conftest import Desk
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 CLOCK = re.compile(r"\b\d+:\d\d\b")
 

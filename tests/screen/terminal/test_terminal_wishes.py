@@ -8,7 +8,7 @@ import signal
 import psutil
 from tests.screen.terminal.conftest import Desk, Terminal
 
-from unstuck_tui.actions import key_of
+from unstuck_tui.keys.actions import key_of
 
 MIB = 1 << 20
 

@@ -80,7 +80,7 @@ def cli() -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
-    # Whoever started us without regard for its children hands that on, and nobody could know how one of ours ended.
+    # A parent that ignores SIGCHLD hands that on, and then no exit status of our own children is known.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
     gc.disable()
@@ -90,7 +90,7 @@ def main() -> None:
 
             show_as(f"unstuck {sys.argv[1]}")
         if len(sys.argv) == 1:
-            from unstuck_tui.cli.bare import begin
+            from unstuck_tui.cli.default import begin
 
             if (code := begin()) is not None:
                 sys.exit(code)

@@ -25,7 +25,7 @@ from unstuck.workspace.checkpoints import (
 )
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.restoring import PLANNED, plan_said, under_way_said
+from unstuck_tui.render.printed.restore import PLANNED, plan_text, under_way_text
 
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
@@ -178,14 +178,14 @@ def _store(place: Project, id: str, *, gone: bool = False) -> CheckpointStore:
 
 
 def _gaps(row: dict[str, Any]) -> str:
-    """What is not covered, in a few words."""
+    """The gaps of its coverage, in a few words."""
     parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
     parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
     return f"  ({', '.join(parts)})" if parts else ""
 
 
 def _say_cut_off(place: Project) -> None:
-    """A restore that was killed is said until somebody ends it either way."""
+    """Report a restore that was killed, until it is finished or undone."""
     root = asyncio.run(last_restored(place.home, place.repository))
     if root is None:
         return
@@ -203,10 +203,10 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
     if as_json:
         print_json(rows)
     else:
-        echo(plan_said(plan.checkpoint, one_line(str(root)), [row["status"] for row in rows]))
+        echo(plan_text(plan.checkpoint, one_line(str(root)), [row["status"] for row in rows]))
         _print_changes(rows)
         if plan.under_way:
-            echo(f"  {under_way_said(plan.under_way)}")
+            echo(f"  {under_way_text(plan.under_way)}")
     if not plan.changes:
         return True
     if yes:
@@ -215,8 +215,8 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
         raise UsageError("nothing was changed: this needs a person's yes, or --yes")
     if plan.is_within(settings.restore_share):
         return click.confirm("Set them back?")
-    said = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
-    return bool(said.strip().lower() == "yes")
+    text = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
+    return bool(text.strip().lower() == "yes")
 
 
 def _print_changes(rows: Iterable[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""What commands share: the project they stand in, and rows for people or for programs."""
+"""Shared by the commands: the project, options, and rows for people or for programs."""
 
 from __future__ import annotations
 

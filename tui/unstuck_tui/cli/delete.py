@@ -15,7 +15,7 @@ from unstuck.runs.deletion.destroying import Destroyed, destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.stock import find_deletable, take_stock
 from unstuck_tui.cli.common import echo, here, print_json
-from unstuck_tui.render.deletion import inventory_lines, receipt_lines
+from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 
 __all__ = ["command"]
 
@@ -56,8 +56,8 @@ def _agreed(inventory: Inventory, environ: dict[str, str], typed: str | None, lo
     refuse(inventory, environ, lose=lose or may_ask)
     if may_ask:
         if inventory.holding and not lose:
-            said = click.prompt("Some of it exists nowhere else. Type lose to lose it", default="no")
-            if said.strip().lower() != "lose":
+            text = click.prompt("Some of it exists nowhere else. Type lose to lose it", default="no")
+            if text.strip().lower() != "lose":
                 raise UsageError("nothing was deleted")
             lose = True
         typed = click.prompt(f"Type {inventory.name} to delete it", default="", show_default=False)

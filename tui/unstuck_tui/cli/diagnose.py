@@ -17,8 +17,8 @@ from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
 from unstuck.text import one_line
-from unstuck_tui.cli.bounded import Ends, ends_of
 from unstuck_tui.cli.common import complain, echo, print_json
+from unstuck_tui.cli.input_ends import Ends, ends_of
 
 __all__ = ["command"]
 
@@ -43,31 +43,31 @@ def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
 
 
 def _rows(found: Diagnosis) -> list[tuple[str, str]]:
-    """What is known, a row each; what the output did not say is left out, but for the place."""
-    signature, said = found.signature, found.signature.metadata
+    """The diagnosis as rows of a label and a text; empty ones are left out, but for the place."""
+    signature, fields = found.signature, found.signature.metadata
     kinds = f"{found.failure_type.value}   category {found.category.value}   cause {found.cause.value}"
-    about = [one_line(part, ROW) for part in signature.subject.split("\n") if part and part != said.get("test")]
+    about = [one_line(part, ROW) for part in signature.subject.split("\n") if part and part != fields.get("test")]
     rows = [
         ("headline", str(found.headline)),
         ("type", signature.error_type.value),
         ("where", signature.location or "not said"),
-        ("in", said.get("function", "")),
-        ("test", one_line(said.get("test", ""), ROW)),
+        ("in", fields.get("function", "")),
+        ("test", one_line(fields.get("test", ""), ROW)),
         ("about", one_line(", ".join(about), ROW)),
         ("identity", found.identity),
         ("failure", kinds),
-        ("wait", _wait(said)),
+        ("wait", _wait(fields)),
         ("hint", str(found.fix_hint)),
         ("then", _then(found)),
     ]
     return [(name, value) for name, value in rows if value]
 
 
-def _wait(said: Mapping[str, str]) -> str:
-    """What the service says of how long it takes; empty where it says nothing."""
-    if "retry_after" in said:
-        return f"{said['retry_after']} s, says the service"
-    until = said.get("resets_at", "")
+def _wait(fields: Mapping[str, str]) -> str:
+    """The wait that the service asks for; empty where it names none."""
+    if "retry_after" in fields:
+        return f"{fields['retry_after']} s, says the service"
+    until = fields.get("resets_at", "")
     if until.isdigit():
         until = f"{datetime.fromtimestamp(int(until), UTC):%Y-%m-%d %H:%M UTC}"
     return f"until {until}, says the service" if until else ""

@@ -45,12 +45,12 @@ async def _rows(directory: Path, environ: dict[str, str]) -> list[dict[str, Any]
 
 
 def terminal(environ: Mapping[str, str]) -> dict[str, Any]:
-    """What the screen would have: cells, colours, letters; in the way is only what would keep a screen from showing."""
+    """The terminal as the screen would find it: cells, colours, encoding."""
     name, size = environ.get("TERM", ""), shutil.get_terminal_size()
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
     there = all(os.isatty(stream) for stream in range(3))
-    said = [name or "TERM is not set", f"{size.columns} by {size.lines} cells", f"{_colours(environ)}", encoding]
-    row = {"what": "terminal", "value": ", ".join(said), "ok": True, "mend": ""}
+    parts = [name or "TERM is not set", f"{size.columns} by {size.lines} cells", f"{_colours(environ)}", encoding]
+    row = {"what": "terminal", "value": ", ".join(parts), "ok": True, "mend": ""}
     if not there:
         return row | {"value": f"none on the standard streams: lines instead of a screen ({row['value']})"}
     if name in ("", "dumb"):
@@ -63,7 +63,7 @@ def terminal(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _colours(environ: Mapping[str, str]) -> str:
-    """How many colours the terminal says it has; NO_COLOR is heeded."""
+    """The colours that the terminal claims to have; NO_COLOR is heeded."""
     if environ.get("NO_COLOR"):
         return "no colours (NO_COLOR)"
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):

@@ -21,7 +21,7 @@ from unstuck.runs.looking import find_run, is_live
 from unstuck.runs.suggesting import suggestion
 from unstuck.settings.durations import parse_duration
 from unstuck_tui.cli.common import echo, here, project_option
-from unstuck_tui.render.lines import event_line
+from unstuck_tui.render.printed.events import event_line
 
 __all__ = ["command"]
 

@@ -13,8 +13,8 @@ from unstuck.agents.hooks.files import OPEN, HookFile, forwarder_path, hook_file
 from unstuck.agents.hooks.known import KNOWN, Scope, hooked_agent
 from unstuck.agents.hooks.trust import trust_of
 from unstuck.text import one_line
-from unstuck_tui.cli.changing import applied
 from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.settings_change import applied
 
 __all__ = ["command"]
 

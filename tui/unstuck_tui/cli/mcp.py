@@ -49,8 +49,8 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
     from unstuck.agents.mcp.extra import require
     from unstuck.agents.mcp.files import installation
     from unstuck.agents.mcp.known import KNOWN
-    from unstuck_tui.cli.changing import applied
     from unstuck_tui.cli.common import echo, here
+    from unstuck_tui.cli.settings_change import applied
 
     require()
     known = KNOWN[agent]
@@ -68,8 +68,8 @@ def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Take it out again; the file is then what it was."""
     from unstuck.agents.mcp.files import removal
     from unstuck.agents.mcp.known import KNOWN
-    from unstuck_tui.cli.changing import applied
     from unstuck_tui.cli.common import here
+    from unstuck_tui.cli.settings_change import applied
 
     change = removal(KNOWN[agent], scope, root=here(project).root, environ=dict(os.environ))
     applied(change, f"No server of ours is in {change.path}", yes)

@@ -77,9 +77,9 @@ def _line(row: dict[str, Any]) -> str:
     outcome = {"worked": "worked", "failed": "failed", "": "-"}[row["outcome"]]
     if row["kind"] == "rule":
         outcome = "holds" if row["holds"] else "over"
-    said = row["note"]
+    text = row["note"]
     if row["kind"] == "approach":
-        said = f"{row['approach']} ({row['note']})"
+        text = f"{row['approach']} ({row['note']})"
     elif row["kind"] == "answer":
-        said = " ".join(filter(None, (row["approach"].replace("_", "-"), row["note"])))
-    return f"{row['memory']}  {row['when'][:16]:<16}  {row['kind']:<8}  {outcome:<6}  {one_line(said, 160)}"
+        text = " ".join(filter(None, (row["approach"].replace("_", "-"), row["note"])))
+    return f"{row['memory']}  {row['when'][:16]:<16}  {row['kind']:<8}  {outcome:<6}  {one_line(text, 160)}"

@@ -1,4 +1,4 @@
-"""What a run prints as it goes: a line or a JSON object for each event, and its result."""
+"""Prints a run as it goes: a line or a JSON object for each event, and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unstuck.runs.running import Beside
 from unstuck.supervision.coordinator import RunResult
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
-from unstuck_tui.render.lines import lines_of, no_room, summary
+from unstuck_tui.render.printed.events import lines_of, no_room, summary
 
 __all__ = ["Output", "answers_in", "screen"]
 
@@ -33,10 +33,10 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
     """The screen, where one is wanted and there is a terminal to show it on. Raises SettingsError."""
     if options["headless"] or options.get("plain") or options["as_json"] or not can_show(dict(environ)):
         return None
-    from unstuck_tui.preferences import preferences
-    from unstuck_tui.showing import Showing
+    from unstuck_tui.app.host import ScreenHost
+    from unstuck_tui.keys.preferences import preferences
 
-    return Showing(output, preferences(environ))
+    return ScreenHost(output, preferences(environ))
 
 
 class Output:
@@ -109,6 +109,6 @@ class Output:
 
 
 def _plain_lines() -> Callable[[Record], Iterable[str]]:
-    from unstuck_tui.render.plain import PlainLines
+    from unstuck_tui.render.printed.plain_output import PlainLines
 
     return PlainLines().lines

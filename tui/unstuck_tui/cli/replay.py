@@ -29,15 +29,15 @@ def command(run: str, project: Path) -> None:
     run = find_run(place, run)
     if not can_show(dict(os.environ)):
         raise UsageError(f"a replay needs a terminal; `unstuck show {run}` says how the run ended")
-    from unstuck_tui.past.index import indexed
-    from unstuck_tui.past.view import PastRun
-    from unstuck_tui.preferences import preferences
-    from unstuck_tui.screens.replay import ReplayApp
-    from unstuck_tui.showing import shown_alone
+    from unstuck_tui.app.host import show_alone
+    from unstuck_tui.app.replay_app import ReplayApp
+    from unstuck_tui.keys.preferences import preferences
+    from unstuck_tui.runs.log.index import indexed
+    from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 
     settings = preferences(os.environ)
     index = indexed(place.runs / run / LOG_NAME)
-    asyncio.run(shown_alone(ReplayApp(PastRun(index, place), settings)))
+    asyncio.run(show_alone(ReplayApp(ReplayedRun(index, place), settings)))
     if index.damage is not None:
         complain(f"{index.damage}; shown was what stood before")
         raise click.exceptions.Exit(index.damage.exit_code)

@@ -85,7 +85,7 @@ def _preset(words: tuple[str, ...], after: int, options: dict[str, Any]) -> tupl
 
 
 async def go_on(run: str, directory: Path) -> RunResult:
-    """What ``--resume`` does with a screen, but for one thing: nothing begins before the person says so."""
+    """Resume ``run`` with a screen; nothing begins before the person says so."""
     options = command.make_context("run", ["--resume", run]).params
     return await _run((), directory, False, options, hold=True)
 

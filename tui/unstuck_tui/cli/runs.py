@@ -9,7 +9,7 @@ import click
 
 from unstuck.runs.looking import day_rows, run_rows
 from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
-from unstuck_tui.render.past import load_words
+from unstuck_tui.render.printed.summaries import load_words
 
 __all__ = ["command"]
 

@@ -11,7 +11,7 @@ from unstuck.errors import RecordDamaged, UsageError
 from unstuck.runs.looking import find_run, state_of
 from unstuck.runs.rows import show_rows
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.past import shown
+from unstuck_tui.render.printed.summaries import row_lines
 
 __all__ = ["command"]
 
@@ -31,7 +31,7 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
     place = here(project)
     run = find_run(place, run)
     if recovery:
-        from unstuck_tui.cli.recovery import show_recovery
+        from unstuck_tui.cli.recovery_report import show_recovery
 
         show_recovery(place, run, check=check, evaluate=evaluate, as_json=as_json)
         return
@@ -43,7 +43,7 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
         print_json(rows)
     else:
         for row in rows:
-            for line in shown(row):
+            for line in row_lines(row):
                 echo(line)
     if damage is not None:
         raise RecordDamaged(damage.file, damage.line, damage.offset, f"{damage.problem}; shown is what stood before")

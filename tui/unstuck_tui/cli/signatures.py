@@ -10,7 +10,7 @@ from unstuck.record.runs import run_names
 from unstuck.runs.failures import failure_rows
 from unstuck.runs.looking import find_run
 from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
-from unstuck_tui.render.past import FAILURES_HEAD, failure_line
+from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line
 
 __all__ = ["command"]
 

@@ -17,13 +17,13 @@ def keep_standard_streams() -> None:
 
 
 def discard(stream: TextIO | None) -> None:
-    """Nobody reads this stream any more: what is left in its buffer must not complain at exit."""
+    """Drop the buffer of a stream that has lost its reader, so that it does not complain at exit."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def can_show(environ: Mapping[str, str]) -> bool:
-    """Whether a screen can be shown: a real terminal on all three streams, and we are not in its background."""
+    """True where a screen can be shown: a terminal on all three streams, with us in its foreground."""
     if environ.get("TERM", "") in ("", "dumb"):
         return False
     try:

@@ -29,16 +29,16 @@ def command(run: str, project: Path, as_json: bool) -> None:
 
 
 def _besides(found: Checked) -> str:
-    """What there is to say beyond that all is well."""
-    said = ""
+    """Remarks on a log that is sound."""
+    text = ""
     if found.torn:
-        said += f"; the last {found.torn} bytes are torn and will be moved aside at the next start"
+        text += f"; the last {found.torn} bytes are torn and will be moved aside at the next start"
     if found.later:
-        said += f"; {found.later} of a later version, so this version only shows the run"
+        text += f"; {found.later} of a later version, so this version only shows the run"
     elif found.unknown:
-        said += f"; {found.unknown} of events that this version does not know"
+        text += f"; {found.unknown} of events that this version does not know"
     if found.snapshot == "ahead":
-        said += "; its snapshot is of a later record, so the log has lost its end, or is an older copy"
+        text += "; its snapshot is of a later record, so the log has lost its end, or is an older copy"
     if found.snapshot == "ignored":
-        said += "; its snapshot is of no use and will be passed over"
-    return said
+        text += "; its snapshot is of no use and will be passed over"
+    return text

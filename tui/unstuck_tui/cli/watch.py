@@ -17,8 +17,8 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.ending import RunResult, result_of
 from unstuck.supervision.supervisor import Supervisor
 from unstuck.workspace.project import locate
+from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
-from unstuck_tui.cli.following import second_screen
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 __all__ = ["command"]
@@ -49,7 +49,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     place, limits = await locate(directory), limits_in(options["budget"])
     if (live := live_run(place)) is not None:
         given = [name for name in ("answers", "budget") if options[name]] + (["verify"] if verify else [])
-        return await second_screen(place, live, output, options, given)
+        return await attach(place, live, output, options, given)
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)
     async with watch(
@@ -76,7 +76,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
 async def _until_left(supervisor: Supervisor, beside: Beside | None) -> None:
     """Until the run is stopped, or its screen is closed while no agent works."""
     core = supervisor.core
-    # With a blank, like no task's name: whoever wakes everything wakes this, too.
+    # With a blank, like no task's name: what wakes everything wakes this, too.
     moved = core.changed("the watch")
     core.journal.on_append(lambda record: moved.set())
     while core.head.run.state not in ("draining", "ended"):

@@ -1,4 +1,4 @@
-"""Are you sure? What would be done stands there first; what cannot be taken back wants its name typed."""
+"""The dialog that asks for a yes: it shows what would be done; a dangerous yes is typed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
-from unstuck_tui.actions import actions_of, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.dialogs.listed import Listed
-from unstuck_tui.widgets.fields import LineField
+from unstuck_tui.dialogs.questions import Option
+from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
+from unstuck_tui.widgets.inputs import LineField
 
 __all__ = ["ConfirmDialog"]
 
 
-class ConfirmDialog(Dialog[bool, Listed]):
+class ConfirmDialog(Dialog[bool, Option]):
     """True for a yes. Where ``typed`` is given the yes is that text, letter by letter."""
 
     BINDINGS = bindings_of("confirm")
@@ -33,7 +33,7 @@ class ConfirmDialog(Dialog[bool, Listed]):
         self._said, self._typed = said, typed
         labels = {"yes": (yes, hint), "no": ("Leave it as it is", "")}
         choices = [
-            Listed(name=name, key=spoken(action.id), label=labels[name][0], touches=labels[name][1])
+            Option(name=name, key=spoken(action.id), label=labels[name][0], touches=labels[name][1])
             for action in actions_of("confirm")
             if (name := action.id.partition(".")[2])
         ]
@@ -45,7 +45,7 @@ class ConfirmDialog(Dialog[bool, Listed]):
     def compose_fields(self) -> ComposeResult:
         yield LineField(placeholder=f"type {self._typed}", id="line")
 
-    def chosen(self, choice: Listed) -> None:
+    def chosen(self, choice: Option) -> None:
         if choice.name != "yes":
             self.finish(False)
         elif not self._typed:
@@ -53,7 +53,7 @@ class ConfirmDialog(Dialog[bool, Listed]):
         else:
             self.add_class("-typing")
             self.set_focus(self.query_one("#line", Input))
-            self.say(f"Type {self._typed} and press enter · {_leaves()}")
+            self.show_hint(f"Type {self._typed} and press enter · {_leaves()}")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

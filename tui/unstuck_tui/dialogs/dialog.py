@@ -1,4 +1,4 @@
-"""What all dialogs share: a title, something to read, choices with a key each, and no answer by accident."""
+"""The base of all dialogs: a title, a text to read, choices with a key each, and no answer by accident."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
-from unstuck_tui.actions import bindings_of, spoken
-from unstuck_tui.dialogs.listed import Listed
-from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.widgets.small import SmallNotice
-from unstuck_tui.working import start
+from unstuck_tui.dialogs.questions import Option
+from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["QUIET_S", "Choices", "Dialog"]
 
@@ -35,7 +34,7 @@ _LEAST = 3
 _LOW = 30
 _READING_SHARE = 0.34
 Result = TypeVar("Result")
-Choice = TypeVar("Choice", bound=Listed)
+Choice = TypeVar("Choice", bound=Option)
 
 
 class Choices(OptionList):
@@ -59,7 +58,7 @@ class Choices(OptionList):
 
 
 class Reading(VerticalScroll):
-    """What there is to read; tells its dialog when it has scrolled or has another size."""
+    """The text to read; tells its dialog when it has scrolled or has another size."""
 
     class Moved(Message):
         """Other lines of it are in view."""
@@ -111,7 +110,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
 
     def compose(self) -> ComposeResult:
-        # Before there is anything below it: all of it would be styled anew.
+        # Before there is anything below it: all of it would be styled again.
         self._fit_to(self.app.size.height)
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title", markup=False)
@@ -127,11 +126,11 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         yield SmallNotice(markup=False)
 
     def compose_reading(self) -> ComposeResult:
-        """What there is to read before choosing."""
+        """The widgets to read before choosing."""
         yield from ()
 
     def compose_fields(self) -> ComposeResult:
-        """Where text is typed."""
+        """The fields for typed text."""
         yield from ()
 
     def on_mount(self) -> None:
@@ -147,17 +146,17 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self.set_class(height < _LOW, "-short")
 
     async def _wake(self) -> None:
-        await self._come_to()
-        self.say(self._hint)
+        await self._accept_keys()
+        self.show_hint(self._hint)
 
-    def doze(self) -> None:
+    def ignore_keys(self) -> None:
         """Take no key for a moment again: what lay over this has closed, and one on its way was meant for that."""
         if self.is_awake:
             self.is_awake = False
             self.query_one("#hint").visible = False
-            start(self, "wake", self._come_to)
+            start(self, "wake", self._accept_keys)
 
-    async def _come_to(self) -> None:
+    async def _accept_keys(self) -> None:
         await self._clock.sleep(QUIET_S)
         self.is_awake = self.query_one("#hint").visible = True
 
@@ -189,7 +188,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         wanted = min(reading.virtual_size.height, max(_LEAST, int(self.size.height * _READING_SHARE)))
         choices.styles.max_height = max(_LEAST, self.size.height - _FRAME - others - wanted)
 
-    def say(self, hint: str) -> None:
+    def show_hint(self, hint: str) -> None:
         """Another line below the choices."""
         self.query_one("#hint", Static).update(Content(hint))
         self.call_after_refresh(self.fit_reading)
@@ -231,7 +230,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self._is_over = True
             for below in self.app.screen_stack[-2:-1]:
                 if isinstance(below, Dialog):
-                    below.doze()
+                    below.ignore_keys()
             self.dismiss(result)
 
     def action_back(self) -> None:
@@ -253,7 +252,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
 
 
-def _line(choice: Listed, keys: int, width: int) -> Table:
+def _line(choice: Option, keys: int, width: int) -> Table:
     """Key, name and what it would touch, each in a column of its own; a name without more takes all the room."""
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
     row.add_column(width=max(1, keys))
@@ -269,7 +268,7 @@ def _line(choice: Listed, keys: int, width: int) -> Table:
     return row
 
 
-def _widest(choices: Sequence[Listed]) -> int:
+def _widest(choices: Sequence[Option]) -> int:
     return min(
         _LABEL, max((cell_len(choice.label) for choice in choices if choice.touches or choice.refused), default=0)
     )

@@ -1,12 +1,18 @@
-"""How long something took, in words. Pure, and light: commands that only look use it as well."""
+"""Durations and costs in words. Pure, and light: commands that only look use it as well."""
 
 from __future__ import annotations
 
-__all__ = ["span"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unstuck.record.state import RunRow
+    from unstuck.record.usage import Usage
+
+__all__ = ["span", "spent_of"]
 
 
 def span(seconds: float) -> str:
-    """How long something took or lasts: ``8s``, ``2m 10s``, ``1h 05m``."""
+    """A duration in words: ``8s``, ``2m 10s``, ``1h 05m``."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
@@ -15,3 +21,14 @@ def span(seconds: float) -> str:
         return f"{minutes}m {left:02}s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes:02}m"
+
+
+def spent_of(used: RunRow | Usage) -> str:
+    """The agents' own figures of what they used: dollars, else tokens; empty where there are none."""
+    if used.cost:
+        return f"${used.cost:,.2f}" if used.cost >= 0.01 else "<$0.01"
+    if used.tokens >= 1_000_000:
+        return f"{used.tokens / 1e6:,.1f}M tokens"
+    if used.tokens >= 1_000:
+        return f"{used.tokens / 1e3:,.1f}k tokens"
+    return f"{used.tokens} tokens" if used.tokens else ""

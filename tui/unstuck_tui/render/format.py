@@ -1,15 +1,28 @@
-"""Times, bars and widths as text. Pure; widths are terminal cells."""
+"""Lines as toned cells, and times, bars and widths as their text. Pure; widths are terminal cells."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
 from unstuck.text import sanitise
-from unstuck_tui.render.amounts import span
+from unstuck_tui.render.labels import Tone
 
-__all__ = ["bar", "clock", "fit", "flat", "laid_out", "pieces", "span", "time_of_day", "width_of", "wrapped"]
+__all__ = ["Cell", "Line", "bar", "clock", "fit", "flat", "laid_out", "pieces", "time_of_day", "width_of", "wrapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A piece of a line, exactly as wide as its text."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+Line = tuple[Cell, ...]
+"""One line on the screen."""
 
 
 def clock(seconds: float) -> str:
@@ -21,7 +34,7 @@ def clock(seconds: float) -> str:
 
 
 def bar(fraction: float, width: int) -> str:
-    """What is left of a limit, as a bar of ``width`` cells; ``fraction`` is from 0 to 1."""
+    """The rest of a limit, as a bar of ``width`` cells; ``fraction`` is from 0 to 1."""
     halves = round(min(1.0, max(0.0, fraction)) * width * 2)
     full, half = divmod(halves, 2)
     return ("━" * full + "╸" * half).ljust(width)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from unstuck.record.envelope import Record
 from unstuck.text import one_line
-from unstuck_tui.render.format import fit, laid_out, pieces, time_of_day
-from unstuck_tui.render.lines import said_of
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone
+from unstuck_tui.render.format import Cell, fit, laid_out, pieces, time_of_day
+from unstuck_tui.render.labels import Tone
+from unstuck_tui.render.printed.events import event_line, event_text
 
-__all__ = ["record_cells", "record_lines", "title_cells"]
+__all__ = ["record_cells", "record_lines", "record_text", "title_cells"]
 
 _TASK = 16
 _EVENT = 22
@@ -47,20 +46,20 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
         Cell(start, "quiet"),
         Cell(task),
         Cell(event, _tone(record)),
-        Cell(fit(said_of(record) or _fields(record), room), "quiet"),
+        Cell(fit(event_text(record) or _fields(record), room), "quiet"),
     )
 
 
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
-    """What it says comes first; the event is named where it says nothing."""
+    """The line of a slim screen: the event's text first, its name where it has none."""
     start = f"{record.seq:>5} {_time(record.time)} "
-    said = said_of(record) or f"{record.name} {_fields(record)}"
+    text = event_text(record) or f"{record.name} {_fields(record)}"
     room = max(0, width - len(start) - _SLIM_TASK - 2)
-    return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(said, room), _tone(record))
+    return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(text, room), _tone(record))
 
 
 def _fields(record: Record) -> str:
-    """The short fields of an event that nobody puts into words."""
+    """The short fields of an event without a text of its own."""
     data = record.event.model_dump(mode="json")
     named = [f"{name}={value}" for name, value in data.items() if isinstance(value, str | int | float) and value != ""]
     return one_line(" ".join(named), _FIELDS)
@@ -95,9 +94,14 @@ def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
 def title_cells(
     run: str, total: int, shown: int | None, *, words: str, notes: Sequence[str], problem: str, width: int
 ) -> tuple[Cell, ...]:
-    """Which run, how many records there are, how many of them are ``shown`` where not all are, and why."""
+    """The run, the number of records, and how many of them are ``shown`` and why."""
     count = f"{total:,} records" if shown is None else f"{shown:,} of {total:,} records"
-    said = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
+    text = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
     if problem:
-        return Cell(fit(said, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")
-    return (Cell(fit(said, width)),)
+        return Cell(fit(text, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")
+    return (Cell(fit(text, width)),)
+
+
+def record_text(record: Record) -> str:
+    """One record in a line for people, and whole."""
+    return f"{event_line(record)}\n{json.dumps(record.as_dict(), indent=2, ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""What a run that was cut off has left, as lines of text. Pure."""
+"""A run that was cut off, as lines of text: its facts and the choices. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
-from unstuck_tui.actions import actions_of, spoken
-from unstuck_tui.render.format import fit, span, time_of_day, wrapped
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone
+from unstuck_tui.keys.actions import actions_of, spoken
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import Cell, fit, time_of_day, wrapped
+from unstuck_tui.render.labels import Tone
 
 __all__ = [
     "WORDS",
@@ -47,7 +47,7 @@ _LABEL, _CHOICE, _MOST = 10, 27, 3
 
 
 def title_of(facts: RecoveryState) -> str:
-    """What happened, in a line."""
+    """The event that cut the run off, in a line."""
     count = len(facts.tasks)
     if not count:
         return f"Run {facts.run} {'was cut off' if facts.died else 'waits to go on'}: no task was at work"
@@ -57,7 +57,7 @@ def title_of(facts: RecoveryState) -> str:
 
 
 def name_width(facts: RecoveryState, width: int) -> int:
-    """How wide the column of the names is in a line of ``width`` cells."""
+    """The width of the name column in a line of ``width`` cells."""
     longest = max((cell_len(task.task) for task in facts.tasks), default=0)
     return max(_LEAST, min(longest + 1, width - 2 - _WAS - _FILES - _CHECK - _WILL - 4))
 
@@ -116,8 +116,8 @@ def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
         yield "Tree", f"in the middle of {task.under_way}"
     if task.trouble:
         yield "Trouble", task.trouble
-    said = f": {task.check.said}" if task.check.said else ""
-    yield "Check", f"{task.check.command or 'it has none'} · {_CHECKS[task.check.result][0]}{said}"
+    text = f": {task.check.said}" if task.check.said else ""
+    yield "Check", f"{task.check.command or 'it has none'} · {_CHECKS[task.check.result][0]}{text}"
     if task.proposal is not None:
         by = f" ({task.proposal.evaluator})" if task.proposal.evaluator else ""
         yield "Proposed", f"{WORDS[task.proposal.choice]}: {task.proposal.reason}{by}"
@@ -133,7 +133,7 @@ def facts_lines(task: TaskRecovery, width: int) -> list[str]:
 
 
 def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list[str]:
-    """What can be chosen, a key each, and why the rest cannot."""
+    """The choices, a key each, and why the rest is not possible."""
     lines = []
     for action in actions_of("recovery"):
         name = action.id.partition(".")[2]
@@ -147,8 +147,8 @@ def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list
 def _changed(saved: SavedFacts) -> str:
     names = "; ".join(str(change) for change in saved.changes[:_NAMED])
     more = f"; and {saved.total - _NAMED} more" if saved.total > _NAMED else ""
-    said = f"{_own(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
-    return said + _by_others(saved)
+    text = f"{_own(saved)} since {_named(saved)}" + (f": {names}{more}" if names else "")
+    return text + _by_others(saved)
 
 
 def _own(saved: SavedFacts) -> str:
@@ -164,7 +164,7 @@ def _named(saved: SavedFacts) -> str:
 
 
 def other_lines(facts: RecoveryState) -> Iterator[str]:
-    """What nothing has to be decided about: questions that are still open, and tasks that go on by themselves."""
+    """The rest that needs no decision: open questions, and tasks that go on by themselves."""
     for gate in facts.gates:
         yield f"? {gate.gate}  {gate.type}  {gate.task}  still open" + (f": {gate.problem}" if gate.problem else "")
     for task in facts.onward:

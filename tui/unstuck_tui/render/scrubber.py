@@ -9,9 +9,8 @@ from typing import Protocol
 
 from rich.cells import cell_len
 
-from unstuck_tui.actions import spoken
-from unstuck_tui.render.format import fit
-from unstuck_tui.render.rows import Cell
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.format import Cell, fit
 
 __all__ = ["Track", "place_at", "scrubber_cells"]
 
@@ -20,7 +19,7 @@ _LEAST = 12
 
 
 class Track(Protocol):
-    """What the strip is drawn from: see ``LogIndex``."""
+    """The data of the strip: see ``LogIndex``."""
 
     failures: list[int]
     gates: list[int]
@@ -52,7 +51,7 @@ def scrubber_cells(
 
 
 def _hints() -> tuple[str, ...]:
-    """What the keys do, the longest first."""
+    """The key hints, the longest first."""
     failure, gate, play, faster, slower = (
         spoken(f"replay.{name}") for name in ("failure", "gate", "play", "faster", "slower")
     )
@@ -61,7 +60,7 @@ def _hints() -> tuple[str, ...]:
 
 
 def place_at(x: int, begin: int, width: int) -> float | None:
-    """Which share of the strip the column ``x`` stands for; None beside the strip."""
+    """The share of the strip that column ``x`` stands for; None beside the strip."""
     return (x - begin + 0.5) / width if width and begin <= x < begin + width else None
 
 
@@ -86,5 +85,5 @@ def _strip(track: Track, seq: int, width: int) -> list[Cell]:
 
 
 def _any(places: Sequence[int], begin: int, end: int) -> bool:
-    """Whether one of the sorted ``places`` lies from ``begin`` up to before ``end``."""
+    """True where one of the sorted ``places`` lies from ``begin`` up to before ``end``."""
     return bisect_right(places, end - 1) > bisect_right(places, begin - 1)

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from unstuck_tui.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
-from unstuck_tui.screens.fitting import SteadyScreen
+from unstuck_tui.keys.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
+from unstuck_tui.textual_internals import SteadyScreen
 
 __all__ = ["HelpScreen"]
 
@@ -58,6 +58,6 @@ class HelpScreen(SteadyScreen[None], ModalScreen[None]):
                 table = Table.grid(padding=(0, 2, 0, 0))
                 table.add_column(width=width + 1)
                 table.add_column()
-                for keys, said in rows:
-                    table.add_row(Text(f" {keys}", style="bold"), Text(said))
+                for keys, text in rows:
+                    table.add_row(Text(f" {keys}", style="bold"), Text(text))
                 yield Static(table)

@@ -1,53 +1,33 @@
-"""The log: every record of a run, followed or paused, or those that somebody looks for. Nothing can be changed here."""
+"""The log screen: every record of a run, followed or paused, or those that match a search. Read-only."""
 
 from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from unstuck_tui.actions import Area, bindings_of
-from unstuck_tui.copying import copy, record_text
-from unstuck_tui.past.lines import LogLines
-from unstuck_tui.past.query import Query, QueryProblem, query_of
-from unstuck_tui.render.log import record_lines, title_cells
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.view import RunView
-from unstuck_tui.widgets.detail import Page
-from unstuck_tui.widgets.fields import LineField
+from unstuck_tui.control.clipboard import copy
+from unstuck_tui.keys.actions import Area, bindings_of
+from unstuck_tui.render.format import Cell
+from unstuck_tui.render.log import record_lines, record_text, title_cells
+from unstuck_tui.runs.log.lines import LogLines
+from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.widgets.detail import TextPane
+from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.log_list import LogList
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["LogScreen"]
 
 _TICK_S = 1.0
 _PIECE = 20_000
-
-
-class _Title(Lines):
-    """One line about what is shown."""
-
-    DEFAULT_CSS = """
-    _Title { height: 1; background: $panel; overflow: hidden; }
-    """
-
-    def __init__(self, screen: LogScreen) -> None:
-        super().__init__(id="title")
-        self._of = screen
-
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return self._of.title_cells(width)
 
 
 class LogScreen(FittingScreen[None], inherit_bindings=False):
@@ -80,9 +60,9 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._growing = False
 
     def compose(self) -> ComposeResult:
-        yield _Title(self)
+        yield OneLine(self.title_cells, id="title")
         yield self._list
-        yield Page(from_end=False, id="record")
+        yield TextPane(from_end=False, id="record")
         yield LineField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
@@ -107,7 +87,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def title_cells(self, width: int) -> tuple[Cell, ...]:
-        """Which run, how many of its records, and which ones."""
+        """The run, the number of its records, and which of them are shown."""
         shown = len(self._found) if self._list.found is not None else None
         notes = [] if self._view.is_past else ["follows" if self._list.follows else "paused"]
         notes += [f"only {self._selected_task}"] if self._one_task else []
@@ -147,7 +127,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
 
     def _renew(self) -> None:
         self._list.renew()
-        self.query_one(_Title).refresh()
+        self.query_one("#title").refresh()
 
     def _query(self) -> Query:
         query = query_of(self._words)
@@ -196,10 +176,10 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     @on(LogList.Stopped)
     def _stopped(self) -> None:
         if self.is_whole:
-            self.query_one(_Title).refresh()
+            self.query_one("#title").refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where no record is like what was looked for there is none to open or to copy."""
+        """Open and copy nothing where no record matches."""
         if action == "only_task" and not self._selected_task:
             return False
         has_looked = bool(self._problem) or self._searched == len(self._lines)
@@ -209,7 +189,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     def _show_record(self) -> None:
         if not self.is_whole:
             return
-        page = self.query_one("#record", Page)
+        page = self.query_one("#record", TextPane)
         width = page.room
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), anew=True)
 

@@ -10,27 +10,26 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck_tui.actions import Area, bindings_of, spoken
-from unstuck_tui.copying import copy, failure_text, question_text
-from unstuck_tui.dialogs.asker import Asker
-from unstuck_tui.dialogs.questions import question_of
-from unstuck_tui.handing import Program
-from unstuck_tui.outward import Outward
-from unstuck_tui.render.rows import NARROW
-from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.screens.pace import Pace
-from unstuck_tui.stepping import Stepping
-from unstuck_tui.tracker import Changes, Tracker
-from unstuck_tui.view import RunView
+from unstuck_tui.control.clipboard import copy
+from unstuck_tui.control.interventions import Interventions
+from unstuck_tui.control.question_controller import QuestionController
+from unstuck_tui.dialogs.gate_questions import question_of
+from unstuck_tui.dialogs.questions import Program, question_text
+from unstuck_tui.keys.actions import Area, bindings_of, spoken
+from unstuck_tui.notifications.notifier import Notifier
+from unstuck_tui.render.tasks.detail import failure_text
+from unstuck_tui.render.tasks.table import NARROW
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Changes, Tracker
+from unstuck_tui.screens.frame_timer import FrameTimer
 from unstuck_tui.widgets.attention import AttentionList
-from unstuck_tui.widgets.detail import Detail, Page
-from unstuck_tui.widgets.fields import LineField
+from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.header import RunHeader
-from unstuck_tui.widgets.heading import Heading
+from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.small import SmallNotice
-from unstuck_tui.widgets.task_table import TaskTable
-from unstuck_tui.working import start
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.task_table import TableHeading, TaskTable
+from unstuck_tui.widgets.workers import start
 
 __all__ = ["MainScreen"]
 
@@ -65,16 +64,16 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     }
     """
 
-    def __init__(self, view: RunView, tracker: Tracker, asker: Asker, outward: Outward) -> None:
+    def __init__(self, view: RunView, tracker: Tracker, questions: QuestionController, notifier: Notifier) -> None:
         super().__init__()
-        self._view, self._tracker, self._asker, self._outward = view, tracker, asker, outward
+        self._view, self._tracker, self._questions, self._notifier = view, tracker, questions, notifier
         self._missed = Changes()
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
-        yield RunHeader(self._tracker, muted=lambda: self._outward.muted.said, id="header")
+        yield RunHeader(self._tracker, muted=lambda: self._notifier.muted.summary, id="header")
         yield AttentionList(self._tracker, id="attention")
-        yield Heading(self._table, id="heading")
+        yield TableHeading(self._table, id="heading")
         yield self._table
         yield Detail(self._tracker, self._view, id="detail")
         yield from self.compose_more()
@@ -85,26 +84,26 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield SmallNotice(id="small", markup=False)
 
     def compose_more(self) -> ComposeResult:
-        """What else stands above the hints."""
+        """Further widgets above the hints."""
         yield from ()
 
     async def on_mount(self) -> None:
-        self._stepping = Stepping(self.app, self._view, self._asker)
+        self._interventions = Interventions(self.app, self._view, self._questions)
         loop = asyncio.get_running_loop()
-        self._pace = Pace(lambda is_full: self.call_next(self._draw, is_full), loop)
-        self._tracker.wake = self._pace.wake
+        self._timer = FrameTimer(lambda is_full: self.call_next(self._draw, is_full), loop)
+        self._tracker.wake = self._timer.wake
         start(self, "looking back", self._look_back)
         self.call_after_refresh(self.frame)
 
     async def _look_back(self) -> None:
-        """What happened before this screen was there: needed only where something did."""
+        """Read the history from before this screen, where there is any."""
         if self._tracker.state.attempts:
             await self._tracker.look_back(self._view.log)
             self.query_one(Detail).draw()
             self._table.refresh()
 
     def on_unmount(self) -> None:
-        self._pace.close()
+        self._timer.close()
 
     def _draw(self, is_full: bool) -> None:
         if not self.query(RunHeader):
@@ -118,7 +117,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Show what has changed since the last frame."""
         if (changes := self._taken()) is not None:
             self._show(changes)
-        self._tell_others()
+        self._update_others()
 
     def tick(self) -> None:
         """A second has passed: show what has changed, and every clock."""
@@ -127,17 +126,17 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
-        self._tell_others()
+        self._update_others()
 
-    def _tell_others(self) -> None:
-        """What does not stand on this screen follows the run, too."""
-        self._asker.frame()
-        self._outward.frame()
+    def _update_others(self) -> None:
+        """Update what is not on this screen: questions, notifications, the notice on top."""
+        self._questions.frame()
+        self._notifier.frame()
         if isinstance(top := self.app.screen, FittingScreen) and top.is_small and top.is_whole:
-            top.tell_small()
+            top.update_notice()
 
     def _taken(self) -> Changes | None:
-        """What is to be drawn; None while nothing of this screen is in view: it is kept until something is."""
+        """The changes to draw; None while nothing of this screen is in view: they are kept."""
         self._missed = self._missed.and_then(self._tracker.take())
         if not self.is_current:
             return None
@@ -152,7 +151,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._table.show(changes)
         self.query_one(RunHeader).show()
         attention = self.query_one(AttentionList)
-        if changes.gates or changes.rows or changes.waits or attention.tells_of(changes.tasks):
+        if changes.gates or changes.rows or changes.waits or attention.mentions(changes.tasks):
             attention.show()
         self.query_one(Detail).show(changes)
 
@@ -170,7 +169,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._table.styles.height = "1fr" if self.has_class("-stacked") else lines
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What leads nowhere at the moment is not offered in the footer."""
+        """Hide actions that lead nowhere from the footer."""
         if self.is_small:
             return False
         table = self._table
@@ -191,7 +190,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     @on(TaskTable.Arranged)
     def _arranged(self) -> None:
-        self.query_one(Heading).refresh()
+        self.query_one(TableHeading).refresh()
         self._share_out(self.size)
 
     @on(AttentionList.Pointed)
@@ -200,22 +199,22 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     @on(AttentionList.Chosen)
     def _chosen(self, event: AttentionList.Chosen) -> None:
-        self._asker.ask(event.gate)
+        self._questions.ask(event.gate)
 
     def action_answer(self) -> None:
         """Answer the question under the cursor, or the one that has waited longest."""
         attention = self.query_one(AttentionList)
         if attention.has_focus and attention.gate:
-            self._asker.ask(attention.gate)
+            self._questions.ask(attention.gate)
         else:
-            self._asker.ask_next(self._table.selected)
+            self._questions.ask_next(self._table.selected)
 
     def action_open(self) -> None:
         """Show the task under the cursor. At once: the focus must be there before the next key is."""
         if self._table.selected:
             self.add_class("-opened")
             self.query_one(Detail).select(self._table.selected)
-            self.set_focus(self.query_one("#pages > .-shown", Page))
+            self.set_focus(self.query_one("#pages > .-shown", TextPane))
 
     def action_page(self, name: str) -> None:
         """Show another page about the task."""
@@ -224,19 +223,19 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.set_focus(self.query_one(Detail).turn_page(name))
 
     def action_hold(self) -> None:
-        """Let agents at work stand still."""
-        self._stepping.hold(self._table.chosen)
+        """Hold agents at work."""
+        self._interventions.hold(self._table.chosen)
 
     def action_decide(self) -> None:
         """More time, another approach, skip and the like."""
-        self._stepping.decide(self._table.chosen, self._table.unmark)
+        self._interventions.decide(self._table.chosen, self._table.unmark)
 
     def action_by_hand(self, program: Program) -> None:
         """Work in the selected task's files oneself."""
         if self._view.is_past:
             self.app.notify("This is a replay: nothing can be changed in it.", markup=False)
         elif self._table.selected:
-            self._asker.show_how(self._table.selected, program)
+            self._questions.show_how(self._table.selected, program)
 
     def action_log(self) -> None:
         """Every record of the run."""
@@ -267,21 +266,21 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
 
     def action_mute(self) -> None:
-        """No notifications of these tasks for an hour, then for good, then all of them again."""
-        self._outward.muted.turn(self._table.chosen)
+        """Cycle the notifications of these tasks: off for an hour, off, on."""
+        self._notifier.muted.cycle(self._table.chosen)
         self._table.unmark()
         self.query_one(RunHeader).show()
 
     def action_mute_all(self) -> None:
-        """No notifications at all for an hour, then for good, then all of them again."""
-        self._outward.muted.turn_everything()
+        """Cycle all notifications: off for an hour, off, on."""
+        self._notifier.muted.cycle_all()
         self.query_one(RunHeader).show()
 
     def action_browse(self) -> None:
         """Failures, checkpoints, memory, and runs."""
-        from unstuck_tui.screens.browse import BrowseScreen
+        from unstuck_tui.screens.browse.screen import BrowseScreen
 
-        self.app.push_screen(BrowseScreen(self._view, self._asker))
+        self.app.push_screen(BrowseScreen(self._view, self._questions))
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself, and the marks last."""

@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 
 from unstuck.text import one_line
-from unstuck_tui.actions import Area, bindings_of
-from unstuck_tui.render.format import fit
-from unstuck_tui.render.graph import about_lines
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import word_of
-from unstuck_tui.screens.fitting import FittingScreen
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.widgets.detail import Page
+from unstuck_tui.keys.actions import Area, bindings_of
+from unstuck_tui.render.format import Cell, fit
+from unstuck_tui.render.labels import word_of
+from unstuck_tui.render.tasks.plan_graph import about_lines
+from unstuck_tui.runs.tracker import Tracker
+from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.lines import OneLine
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["PlanScreen"]
 
 _TICK_S = 1.0
 _NAMED = 8
-
-
-class _Title(Lines):
-    """One line about the whole plan."""
-
-    DEFAULT_CSS = """
-    _Title { height: 1; background: $panel; overflow: hidden; }
-    """
-
-    def __init__(self, screen: PlanScreen) -> None:
-        super().__init__(id="title")
-        self._of = screen
-
-    def line_total(self) -> int:
-        return 1
-
-    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return (Cell(fit(self._of.said(), width)),)
 
 
 class PlanScreen(FittingScreen[str], inherit_bindings=False):
@@ -66,9 +45,9 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._told = ""
 
     def compose(self) -> ComposeResult:
-        yield _Title(self)
+        yield OneLine(lambda width: (Cell(fit(self.summary(), width)),), id="title")
         yield self._list
-        yield Page(from_end=False, id="about")
+        yield TextPane(from_end=False, id="about")
         yield KeyHints()
         yield SmallNotice(id="small", markup=False)
 
@@ -87,12 +66,12 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self._seen = state.seq, places
         self._list.look(state, placed=placed, still=places[1])
         if placed:
-            self.query_one(_Title).refresh()
+            self.query_one("#title").refresh()
             self.refresh_bindings()
         self._show()
 
-    def said(self) -> str:
-        """How many tasks there are, and the longest way that is left."""
+    def summary(self) -> str:
+        """The number of tasks, and the longest way that is left."""
         state, chain = self._tracker.state, self._list.standing.chain
         ended = sum(row.state == "ended" for row in state.tasks.values())
         text = f" plan of {one_line(state.run.project, 60) or 'this run'} · {ended} of {len(state.tasks)} ended"
@@ -109,10 +88,10 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
-        """What there is to say about the task: where somebody reads on, they are left where they are."""
+        """Show the facts about the task; a person who reads on keeps their place."""
         if not self.is_whole:
             return
-        page, task = self.query_one("#about", Page), self._list.selected
+        page, task = self.query_one("#about", TextPane), self._list.selected
         if task:
             anew, self._told, state = task != self._told, task, self._tracker.state
             page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=anew)

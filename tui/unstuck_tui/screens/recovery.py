@@ -14,8 +14,9 @@ from textual.widgets import Static
 from unstuck.clock import Clock
 from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
 from unstuck.supervision.standstill import Standstill
-from unstuck_tui.actions import Area, bindings_of, spoken
 from unstuck_tui.dialogs.dialog import QUIET_S
+from unstuck_tui.keys.actions import Area, bindings_of, spoken
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.recovery import (
     choice_lines,
     facts_lines,
@@ -25,10 +26,8 @@ from unstuck_tui.render.recovery import (
     task_cells,
     title_of,
 )
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.screens.fitting import FittingScreen
 from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.widgets.small import SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
 __all__ = ["RecoveryScreen"]
 
@@ -167,7 +166,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
             self.draw()
 
     def choice_of(self, task: TaskRecovery) -> RecoveryChoice:
-        """What is to become of ``task``: as was chosen here, else what lets it go on."""
+        """The choice for ``task``: the person's, else the one that lets it go on."""
         chosen = self._chosen.get(task.task)
         return chosen if chosen in task.possible else task.usual
 
@@ -194,12 +193,12 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self.call_after_refresh(self._hint)  # how much there is to read shows only once it has its place
 
     def _hint(self) -> None:
-        """What the keys do."""
+        """Show the key hints."""
         if not self.is_whole:
             return
-        said, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
+        text, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
         hint = _hint(proposed, self.query_one("#about").max_scroll_y > 0) if self.is_awake else ""
-        self._say("hint", (f"{said}\n" if said else "") + hint)
+        self._say("hint", (f"{text}\n" if text else "") + hint)
 
     def _say(self, id: str, text: str) -> None:
         self.query_one(f"#{id}", Static).update(Content(text))
@@ -288,12 +287,12 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
 
 
 def _hint(proposed: bool, more: bool) -> str:
-    """What the keys do; with proposals there is one more, and less room, and so with ``more`` to read."""
+    """The key hints; with proposals there is one more, and less room, and so with ``more`` to read."""
     names = ("begin", "check", "all", "leave", "help")
     begin, check, everything, leave, help = (spoken(f"standstill.{name}") for name in names)
-    said = f"{begin}: do it all · {check}: check · {everything}: all go on · "
+    text = f"{begin}: do it all · {check}: check · {everything}: all go on · "
     if more:
-        said += f"{spoken('standstill.read_down')}: read on · "
+        text += f"{spoken('standstill.read_down')}: read on · "
     if proposed:
-        said += f"{spoken('standstill.propose')}: as proposed · "
-    return f"{said}{leave}: {'leave' if proposed or more else 'leave undecided'} · {help}: help"
+        text += f"{spoken('standstill.propose')}: as proposed · "
+    return f"{text}{leave}: {'leave' if proposed or more else 'leave undecided'} · {help}: help"

@@ -1,32 +1,67 @@
-"""The main screen on a run of the past, with a line to move through it."""
+"""The main screen on a replayed run, with a line to move through it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
+from textual.message import Message
 from textual.widgets import Input
 
+from unstuck.clock import iso
 from unstuck.errors import RecordError
-from unstuck.settings.screen import ScreenSettings
-from unstuck_tui.actions import Area, bindings_of
-from unstuck_tui.app import UnstuckApp
-from unstuck_tui.dialogs.asker import Asker
-from unstuck_tui.outward import Outward
-from unstuck_tui.past.index import last_of, next_of
-from unstuck_tui.past.player import Player
-from unstuck_tui.past.view import PastRun
+from unstuck_tui.control.question_controller import QuestionController
+from unstuck_tui.keys.actions import Area, bindings_of
+from unstuck_tui.notifications.notifier import Notifier
+from unstuck_tui.render.format import Cell, time_of_day
+from unstuck_tui.render.scrubber import place_at, scrubber_cells
+from unstuck_tui.runs.log.index import last_of, next_of
+from unstuck_tui.runs.replay.player import Player
+from unstuck_tui.runs.replay.replayed_run import ReplayedRun
+from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
 from unstuck_tui.screens.main import MainScreen
-from unstuck_tui.tracker import Tracker
-from unstuck_tui.widgets.scrubber import Scrubber
-from unstuck_tui.working import start
+from unstuck_tui.widgets.lines import OneLine
+from unstuck_tui.widgets.workers import start
 
-__all__ = ["ReplayApp", "ReplayScreen"]
+__all__ = ["ReplayScreen", "Scrubber"]
 
 _FRAME_S = 0.2
+_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
 _NAMES = {"failures": "failure", "gates": "question"}
+
+
+class Scrubber(OneLine):
+    """The moment that is shown, on a line that takes the mouse. ``speed``: seconds of the run in one of now."""
+
+    class MomentChosen(Message):
+        """A click on a moment: record ``seq``."""
+
+        def __init__(self, seq: int) -> None:
+            self.seq = seq
+            super().__init__()
+
+    def __init__(self, run: ReplayedRun, *, id: str | None = None) -> None:
+        super().__init__(self._moment, id=id)
+        self._run = run
+        self._begin = self._bar_width = 0
+        self.speed = 1
+        self.plays = False
+
+    def _moment(self, width: int) -> Sequence[Cell]:
+        run = self._run
+        time = time_of_day(iso(run.clock.now()), seconds=True)
+        cells, self._begin, self._bar_width = scrubber_cells(
+            run.index, run.seq, time=time, speed=self.speed, plays=self.plays, width=width
+        )
+        return cells
+
+    def on_click(self, event: events.Click) -> None:
+        share = place_at(event.x, self._begin, self._bar_width)
+        if share is not None:
+            self.post_message(self.MomentChosen(self._run.index.at(share)))
 
 
 class ReplayScreen(MainScreen, inherit_bindings=False):
@@ -36,8 +71,8 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     OWN: ClassVar[tuple[Area, ...]] = ("replay", "main")
     BINDINGS = [*bindings_of("replay"), *bindings_of("main")]  # noqa: RUF012
 
-    def __init__(self, run: PastRun, tracker: Tracker, asker: Asker, outward: Outward) -> None:
-        super().__init__(run, tracker, asker, outward)
+    def __init__(self, run: ReplayedRun, tracker: Tracker, questions: QuestionController, notifier: Notifier) -> None:
+        super().__init__(run, tracker, questions, notifier)
         self._run = run
         self._scrubber = Scrubber(run, id="scrubber")
         self._player = Player(run)
@@ -88,7 +123,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self._table.select(task)
 
     def action_play(self) -> None:
-        """Let time pass, or stand still."""
+        """Start or pause the playback."""
         self._set_playing(not self._scrubber.plays)
 
     def _set_playing(self, plays: bool) -> None:
@@ -104,7 +139,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self._playing.pause()
 
     def on_screen_suspend(self) -> None:
-        """Something lies over it: nobody would see what passes meanwhile."""
+        """Pause the playback while something lies over the screen."""
         self._let_pass(False)
 
     def on_screen_resume(self) -> None:
@@ -137,7 +172,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._go_to(seq if seq >= 0 else len(self._run.index))
 
     def action_next(self, what: Literal["failures", "gates"]) -> None:
-        """Where something fails, or a person is asked, next."""
+        """Go to the next failure or question."""
         self._set_playing(False)
         places = self._run.index.failures if what == "failures" else self._run.index.gates
         seq = next_of(places, self._run.seq)
@@ -162,21 +197,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._scrubber.speed = max(1, min(10_000, speed))
         self._scrubber.refresh()
 
-    @on(Scrubber.Pointed)
-    def _pointed_at(self, event: Scrubber.Pointed) -> None:
+    @on(Scrubber.MomentChosen)
+    def _moment_chosen(self, event: Scrubber.MomentChosen) -> None:
         self._set_playing(False)
         self._go_to(event.seq)
-
-
-_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
-
-
-class ReplayApp(UnstuckApp):
-    """The same app on a run of the past."""
-
-    def __init__(self, run: PastRun, settings: ScreenSettings | None = None) -> None:
-        super().__init__(run, settings)
-        self._run = run
-
-    def get_default_screen(self) -> MainScreen:
-        return ReplayScreen(self._run, self.tracker, self.asker, self.outward)

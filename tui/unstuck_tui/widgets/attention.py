@@ -1,4 +1,4 @@
-"""What waits for a person or will act by itself: always in view, above everything else."""
+"""The attention list: what waits for a person or will soon act by itself, above everything else."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from unstuck_tui.actions import bindings_of
-from unstuck_tui.render.format import flat
-from unstuck_tui.render.header import Attention, attention_cells, attentions
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.tracker import Tracker, seconds_of
+from unstuck_tui.keys.actions import bindings_of
+from unstuck_tui.render.attention import Attention, attention_cells, attentions
+from unstuck_tui.render.format import Cell, flat
+from unstuck_tui.runs.tracker import Tracker, seconds_of
 from unstuck_tui.widgets.lines import Lines
 
 __all__ = ["AttentionList"]
@@ -92,8 +91,8 @@ class AttentionList(Lines, can_focus=True):
             self.resized()
         self.refresh()
 
-    def tells_of(self, tasks: Set[str]) -> bool:
-        """Whether one of these tasks is told of."""
+    def mentions(self, tasks: Set[str]) -> bool:
+        """True where one of these tasks is in the list."""
         return any(item.task in tasks for item in self._items)
 
     def fit_to(self, height: int) -> None:

@@ -16,39 +16,37 @@ from textual.widgets import Static
 from unstuck.errors import UnstuckError
 from unstuck.record.state import TaskRow
 from unstuck.text import admit
-from unstuck_tui.actions import bindings_of
-from unstuck_tui.history import failure_key
-from unstuck_tui.render.format import fit
-from unstuck_tui.render.ladder import ladder_lines
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.story import (
-    Line,
+from unstuck_tui.keys.actions import bindings_of
+from unstuck_tui.render.format import Cell, Line, fit
+from unstuck_tui.render.tasks.detail import (
     changes_lines,
     failure_lines,
     output_lines,
     page_names,
     story_title,
     timeline_lines,
-)  # fmt: skip
-from unstuck_tui.tracker import Changes, Tracker
-from unstuck_tui.view import RunView
+)
+from unstuck_tui.render.tasks.escalation import ladder_lines
+from unstuck_tui.runs.history import failure_key
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
-from unstuck_tui.working import start
+from unstuck_tui.widgets.workers import start
 
-__all__ = ["Detail", "Page"]
+__all__ = ["Detail", "TextPane"]
 
 _TAIL = 16_384
 _PAGES = ("timeline", "ladder", "changes")
 
 
-class Page(Lines, can_focus=True):
-    """Lines to scroll through. One that is read ``from_end`` follows what is added, until somebody scrolls back."""
+class TextPane(Lines, can_focus=True):
+    """Lines to scroll through. One that is read ``from_end`` follows what is added, until it is scrolled back."""
 
     AREA = "detail"
     BINDINGS = bindings_of("detail")
     DEFAULT_CSS = """
-    Page { height: 1fr; }
-    Page:focus { background: $boost; }
+    TextPane { height: 1fr; }
+    TextPane:focus { background: $boost; }
     """
 
     def __init__(self, *, from_end: bool = True, id: str | None = None, classes: str | None = None) -> None:
@@ -58,7 +56,7 @@ class Page(Lines, can_focus=True):
 
     @property
     def room(self) -> int:
-        """How wide a line may be, whether or not there is a scrollbar: that shows only once the lines are there."""
+        """The width of a line beside a scrollbar, which shows only once the lines are there."""
         return max(20, self.size.width - self.styles.scrollbar_size_vertical)
 
     def line_total(self) -> int:
@@ -68,7 +66,7 @@ class Page(Lines, can_focus=True):
         return self._lines[index]
 
     def fill(self, lines: Sequence[Line], *, anew: bool = False) -> None:
-        """Show these lines; ``anew`` they are another task's, and are shown from where one wants to begin."""
+        """Show these lines; ``anew``: they are another task's, and are shown from the start."""
         if anew:
             self._follows = self._from_end
         before, self._lines = self._lines, lines
@@ -114,7 +112,7 @@ class _Tail:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What has changed in the task's files since a checkpoint, and what has to be said about it."""
+    """The changes of the task's files since a checkpoint, and a note about them."""
 
     since: str = ""
     diff: str = ""
@@ -129,8 +127,8 @@ class Detail(Vertical):
     Detail > #story-title { height: 1; text-style: bold; }
     Detail > #story { height: 1fr; layout: horizontal; }
     Detail #pages { width: 1fr; }
-    Detail #pages > Page { display: none; }
-    Detail #pages > Page.-shown { display: block; }
+    Detail #pages > TextPane { display: none; }
+    Detail #pages > TextPane.-shown { display: block; }
     Detail #facts { width: 1fr; border-left: solid $foreground 30%; }
     Detail #failure { height: auto; max-height: 60%; }
     Detail #output { border-top: dashed $foreground 30%; }
@@ -150,19 +148,19 @@ class Detail(Vertical):
         yield Static(id="story-title", markup=False)
         with Container(id="story"):
             with Container(id="pages"):
-                yield Page(id="timeline", classes="-shown")
-                yield Page(id="ladder", from_end=False)
-                yield Page(id="changes", from_end=False)
+                yield TextPane(id="timeline", classes="-shown")
+                yield TextPane(id="ladder", from_end=False)
+                yield TextPane(id="changes", from_end=False)
             with Vertical(id="facts"):
-                yield Page(id="failure", from_end=False)
-                yield Page(id="output")
+                yield TextPane(id="failure", from_end=False)
+                yield TextPane(id="output")
 
     @property
     def _row(self) -> TaskRow | None:
         return self._tracker.state.tasks.get(self._task_id)
 
     def select(self, task_id: str) -> None:
-        """Show another task, once the cursor has been drawn: whoever runs down the table waits for no page."""
+        """Show another task, once the cursor has been drawn: moving down the table waits for no page."""
         self._task_id = task_id
         self._tail, self._changes = _Tail(), _Changes()
         if not self._due:
@@ -175,15 +173,15 @@ class Detail(Vertical):
         self._read()
         self._compare()
 
-    def turn_page(self, name: str) -> Page:
-        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; what has changed is looked up anew."""
+    def turn_page(self, name: str) -> TextPane:
+        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes are looked up again."""
         self._page = name
         for other in _PAGES:
             self.query_one(f"#{other}").set_class(other == name, "-shown")
         # How wide it is, and whether it is in view at all, shows only once it has its place.
         self.call_after_refresh(self._turned)
         self._compare()
-        return self.query_one(f"#{name}", Page)
+        return self.query_one(f"#{name}", TextPane)
 
     def _turned(self) -> None:
         self.draw()
@@ -214,7 +212,7 @@ class Detail(Vertical):
         names = page_names(_PAGES, self._page, max(width - cell_len(told), 16)) if row is not None else ""
         title = fit(told, max(1, width - cell_len(names))) + names
         self.query_one("#story-title", Static).update(Content(title), layout=False)
-        page, failure, output = (self.query_one(f"#{name}", Page) for name in (self._page, "failure", "output"))
+        page, failure, output = (self.query_one(f"#{name}", TextPane) for name in (self._page, "failure", "output"))
         if row is None:
             for one in (page, failure, output):
                 one.fill((), anew=True)
@@ -229,7 +227,7 @@ class Detail(Vertical):
         output.fill(output_lines(self._tail.text, width=output.room, note=note), anew=anew)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
-        """What stands on the page that is shown."""
+        """The lines of the page that is shown."""
         if self._page == "ladder":
             with_keys = not self._view.is_past
             return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)

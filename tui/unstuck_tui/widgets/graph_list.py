@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual import events
-from textual.message import Message
-
 from unstuck.record.state import State
-from unstuck_tui.actions import bindings_of
-from unstuck_tui.render.format import width_of
-from unstuck_tui.render.graph import Graph, Line, Standing, graph_cells, graph_of, standing_of
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.keys.actions import bindings_of
+from unstuck_tui.render.format import Cell, Line, width_of
+from unstuck_tui.render.tasks.plan_graph import Graph, Standing, graph_cells, graph_of, standing_of
+from unstuck_tui.widgets.lines import CursorLines
 
 __all__ = ["GraphList"]
 
@@ -20,7 +16,7 @@ _WIDEST = 60
 _KEPT = 1_000
 
 
-class GraphList(Lines, can_focus=True):
+class GraphList(CursorLines):
     """``look`` at a state to show it; the order stays until there are other tasks."""
 
     AREA = "rows"
@@ -29,15 +25,12 @@ class GraphList(Lines, can_focus=True):
     GraphList { height: 1fr; }
     """
 
-    class Selected(Message):
-        """Another task is under the cursor."""
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.graph = graph_of({})
         self.standing = Standing((), {}, {})
         self._state = State()
-        self._cursor = self._widest = 0
+        self._widest = 0
         self._drawn: dict[int, Line] = {}
 
     @property
@@ -75,16 +68,13 @@ class GraphList(Lines, can_focus=True):
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         line = graph_cells(self.graph, self.standing, self._state, self.graph.order[index], width, self._widest)
-        if len(self._drawn) >= _KEPT:  # somebody runs through thousands of lines of a run in which nothing changes
+        if len(self._drawn) >= _KEPT:  # after thousands of lines of a run in which nothing changes
             self._drawn.clear()
         self._drawn[index] = line
         return line
 
     def nothing_here(self) -> str:
         return "  no tasks yet"
-
-    def is_cursor(self, index: int) -> bool:
-        return index == self._cursor
 
     def select(self, task: str) -> None:
         """Put the cursor on ``task``, if it is there."""
@@ -96,22 +86,6 @@ class GraphList(Lines, can_focus=True):
     def _place_on(self, task: str) -> None:
         known: Graph = self.graph
         self._cursor = known.order.index(task) if task in known.depth else 0
-
-    def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
-        before, self._cursor = self._cursor, max(0, min(self.line_total() - 1, self._cursor + by))
-        self.scroll_to_line(self._cursor)
-        self.redraw((before, self._cursor))
-        self.post_message(self.Selected())
-
-    def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
-        self.action_cursor(by * max(1, self.size.height - 1))
-
-    def on_click(self, event: events.Click) -> None:
-        place = self.scroll_offset.y + event.y
-        if place < self.line_total():
-            self.action_cursor(place - self._cursor)
 
 
 def _wide(graph: Graph, task: str) -> int:

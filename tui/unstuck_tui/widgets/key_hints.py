@@ -29,14 +29,14 @@ class Hint(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many cells it takes."""
+        """The cells that it takes."""
         return cell_len(self.shown) + cell_len(self.label) + 3
 
     def content(self, *, hovered: bool) -> Content:
-        """How it looks, with a blank before it and one after it."""
-        said = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
-        said = said.stylize_before(_HOVERED) if hovered else said
-        return said if self.enabled else said.stylize("dim")
+        """The styled text, with a blank before and after it."""
+        text = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
+        text = text.stylize_before(_HOVERED) if hovered else text
+        return text if self.enabled else text.stylize("dim")
 
 
 class KeyHints(Widget, can_focus=False):
@@ -67,7 +67,7 @@ class KeyHints(Widget, can_focus=False):
         self.app.screen_change_signal.subscribe(self, self._look)
 
     def _look(self, changed: Screen[object]) -> None:
-        """The keys may be others, as after every change of focus. Under a dialog nobody can say which they are."""
+        """Look up the keys, as after every change of focus. Under a dialog they are not known."""
         if self.app.screen is not self.screen or not self.app.app_focus:
             return
         first: dict[str, Hint] = {}
@@ -97,12 +97,12 @@ class KeyHints(Widget, can_focus=False):
 
     @property
     def _room(self) -> int:
-        """How many cells the keys have beside that of the palette, before which is an edge in place of the blank."""
+        """The cells for the keys beside that of the palette, before which an edge takes the place of the blank."""
         taken = self._palette.width if self._palette is not None else 0
         return max(0, self.size.width - taken)
 
     def _places(self) -> Iterator[tuple[int, Hint]]:
-        """Where each hint ends that is in view."""
+        """The ends of the hints that are in view."""
         end = 0
         for hint in self._hints[self._first :]:
             end += hint.width

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.color import Color
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from unstuck_tui.render.format import width_of
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.widgets.tones import TONES, cursor_colour, style_of
+from unstuck_tui.render.format import Cell, width_of
+from unstuck_tui.widgets.styles import TONES, cursor_colour, style_of
 
-__all__ = ["Lines"]
+__all__ = ["CursorLines", "Lines", "OneLine"]
 
 
 class _Look(NamedTuple):
-    """What all lines of one drawing have in common: the first line in view, their width, and the style of each tone."""
+    """The look that all lines of one drawing share: the first line in view, their width, the style of each tone."""
 
     top: int
     width: int
@@ -45,7 +46,7 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         self._below: tuple[Color, Color] | None = None
 
     def line_total(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         raise NotImplementedError
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
@@ -53,11 +54,11 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         raise NotImplementedError
 
     def nothing_here(self) -> str:
-        """What is said where there are no lines."""
+        """The text in place of lines that are not there."""
         return ""
 
     def is_cursor(self, index: int) -> bool:
-        """Whether line ``index`` is the selected one."""
+        """True for the selected line."""
         return False
 
     def resized(self) -> None:
@@ -107,8 +108,8 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         if index >= self.line_total():
             if index:
                 return Strip.blank(width, styles["plain"])
-            said = Segment(self.nothing_here(), styles["quiet"])
-            return Strip([said]).adjust_cell_length(width, styles["plain"])
+            message = Segment(self.nothing_here(), styles["quiet"])
+            return Strip([message]).adjust_cell_length(width, styles["plain"])
         if self.is_cursor(index):
             over = self._cursor_style()
             styles = {tone: style + over for tone, style in styles.items()}
@@ -132,3 +133,67 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
             return Style(bold=True, reverse=self.has_focus, underline=not self.has_focus)
         # Without colours the selected line has to differ all the same.
         return Style(bgcolor=cursor_colour(self).rich_color, bold=True, reverse=self.app.no_color and self.has_focus)
+
+
+class OneLine(Lines):
+    """A single line; ``cells`` makes it as wide as it is asked to."""
+
+    DEFAULT_CSS = """
+    OneLine { height: 1; background: $panel; overflow: hidden; }
+    OneLine.-heading { background: $boost; }
+    """
+
+    def __init__(
+        self, cells: Callable[[int], Sequence[Cell]], *, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._cells = cells
+
+    def line_total(self) -> int:
+        return 1
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return self._cells(width)
+
+
+class CursorLines(Lines, can_focus=True):
+    """A list with a cursor on one of its lines, moved by keys and by the mouse."""
+
+    class Selected(Message):
+        """Another line is under the cursor."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._cursor = 0
+
+    @property
+    def cursor(self) -> int:
+        """The line that is under the cursor."""
+        return self._cursor
+
+    @cursor.setter
+    def cursor(self, index: int) -> None:
+        self._cursor = index
+
+    def is_cursor(self, index: int) -> bool:
+        return index == self.cursor
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on line ``index``, or on the nearest one that there is."""
+        before, self.cursor = self.cursor, max(0, min(self.line_total() - 1, index))
+        self.scroll_to_line(self.cursor)
+        self.redraw((before, self.cursor))
+        self.post_message(self.Selected())
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor."""
+        self.move_to(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.action_cursor(by * max(1, self.size.height - 1))
+
+    def on_click(self, event: events.Click) -> None:
+        place = self.scroll_offset.y + event.y
+        if place < self.line_total():
+            self.action_cursor(place - self.cursor)

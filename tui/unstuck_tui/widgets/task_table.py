@@ -10,14 +10,14 @@ from textual import events
 from textual.message import Message
 
 from unstuck.record.state import State
-from unstuck_tui.actions import bindings_of, spoken
-from unstuck_tui.render.format import fit, flat
-from unstuck_tui.render.order import Sorting, arranged, next_sorting
-from unstuck_tui.render.rows import Cell, Columns, columns_for, header_cells, task_cells
-from unstuck_tui.tracker import Changes, Tracker
-from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.format import Cell, fit, flat
+from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
+from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, task_cells
+from unstuck_tui.runs.tracker import Changes, Tracker
+from unstuck_tui.widgets.lines import Lines, OneLine
 
-__all__ = ["TaskTable"]
+__all__ = ["TableHeading", "TaskTable"]
 
 _NAME_LIMIT = 100
 
@@ -79,12 +79,12 @@ class TaskTable(Lines, can_focus=True):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a filter hides tasks."""
+        """True while a filter hides tasks."""
         return bool(self._words)
 
     @property
     def sorting(self) -> Sorting:
-        """What the rows are sorted by."""
+        """The order of the rows."""
         return self._sorting
 
     def on_mount(self) -> None:
@@ -121,9 +121,9 @@ class TaskTable(Lines, can_focus=True):
         if not self._words:
             return header_cells(self._columns(room), self._sorting)
         words = fit(self._words, min(width // 3, cell_len(flat(self._words))))
-        said = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
+        message = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
         (names,) = header_cells(self._columns(room), self._sorting)
-        return Cell(fit(names.text, width - cell_len(said) - 2), names.tone), Cell(f"{said} ", "wait")
+        return Cell(fit(names.text, width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
 
     def _columns(self, width: int) -> Columns:
         return columns_for(width, self._task_width, self._agent_width)
@@ -168,7 +168,7 @@ class TaskTable(Lines, can_focus=True):
             self._move_to(task_id)
 
     def _arrange(self) -> None:
-        """Filter and sort anew, with the cursor on the task it was on."""
+        """Filter and sort, with the cursor on the task it was on."""
         self._stale = False
         self._measure()
         place = self._places.get(self._selected, 0)
@@ -235,3 +235,14 @@ class TaskTable(Lines, can_focus=True):
             self._move_to(self._order[place])
             if event.chain > 1:
                 await self.run_action("screen.open")
+
+
+class TableHeading(OneLine):
+    """The names of the table's columns, the order, and what the filter hides."""
+
+    def __init__(self, table: TaskTable, *, id: str | None = None) -> None:
+        super().__init__(table.heading, id=id, classes="-heading")
+        self._table = table
+
+    def on_click(self, event: events.Click) -> None:
+        self._table.action_sort()

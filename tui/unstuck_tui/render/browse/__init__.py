@@ -1,1 +1,1 @@
-"""What the tabs of the browse screen say, as cells and lines. Pure."""
+"""The tabs of the browse screen as cells and lines. Pure."""

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unstuck.runs.sizes import sized
-from unstuck_tui.actions import spoken
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import fit, time_of_day
-from unstuck_tui.render.restoring import plan_said, under_way_said
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.story import changes_lines
-from unstuck_tui.render.words import Tone
+from unstuck_tui.render.format import Cell, fit, time_of_day
+from unstuck_tui.render.labels import Tone
+from unstuck_tui.render.printed.restore import plan_text, under_way_text
+from unstuck_tui.render.tasks.detail import changes_lines
 
 __all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "comparing_lines", "coverage", "diff_lines", "plan_words"]
 
@@ -33,7 +32,7 @@ _STATUS = 10
 
 
 def coverage(row: Row) -> str:
-    """What it could not hold, in a few words."""
+    """The gaps of a checkpoint, in a few words."""
     parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
     parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
     return ", ".join(parts) or "all"
@@ -59,7 +58,7 @@ def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[
 
 
 def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
-    """What a checkpoint covers, and by name what it does not."""
+    """The coverage of a checkpoint, with the files that it leaves out by name."""
     lines = field_lines("checkpoint", row["id"], width)
     lines += field_lines("why", row["reason"], width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
@@ -73,12 +72,12 @@ def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
 
 
 def comparing_lines(since: str, width: int) -> list[tuple[Cell, ...]]:
-    """What is said while it is being looked at what has changed ``since`` then."""
+    """The lines while the changes ``since`` then are being read."""
     return [(Cell(fit(f"  comparing since {since} … {spoken('browse.back')} gives it up", width), "quiet"),)]
 
 
 def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> list[tuple[Cell, ...]]:
-    """What became of each file ``since`` then, with its sizes, and below it line by line."""
+    """The changed files ``since`` then with their sizes, and below them the diff."""
     head, *told = changes_lines(since, diff, note="", width=width)
     files = [_change(row, width) for row in changes[:_NAMED]]
     if len(changes) > _NAMED:
@@ -87,10 +86,10 @@ def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> lis
 
 
 def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width: int = 96) -> list[str]:
-    """What a restore would do, line by line."""
-    lines = [plan_said(id, tree, [str(row["status"]) for row in changes])]
+    """The plan of a restore, line by line."""
+    lines = [plan_text(id, tree, [str(row["status"]) for row in changes])]
     if under_way:
-        lines.append(under_way_said(under_way))
+        lines.append(under_way_text(under_way))
     lines += ["".join(cell.text for cell in _change(row, width)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
 

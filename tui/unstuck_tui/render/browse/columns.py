@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from unstuck_tui.actions import spoken
-from unstuck_tui.render.format import fit, width_of, wrapped
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.format import Cell, fit, width_of, wrapped
+from unstuck_tui.render.labels import Tone
 
 __all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells", "would_lines"]
 
@@ -71,12 +70,12 @@ def field_lines(name: str, text: object, width: int, *, most: int = 3, tone: Ton
 
 
 def would_lines(said: str, width: int) -> list[tuple[Cell, ...]]:
-    """What would stand in an empty list."""
+    """The contents that an empty list would have."""
     return [(Cell(f"  {line}", "quiet"),) for line in wrapped(said, max(8, width - _MARGIN - 1), 4)]
 
 
 def spark(times: Sequence[float], begin: float, end: float, width: int) -> str:
-    """How often something was from ``begin`` to ``end`` (seconds), in ``width`` cells; the highest one is full."""
+    """A sparkline of ``width`` cells from ``begin`` to ``end`` (seconds); the highest cell is full."""
     counts = [0] * width
     span = max(end - begin, 1e-9)
     for time in times:

@@ -7,10 +7,10 @@ from typing import Any
 
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.rows import Cell
-from unstuck_tui.render.words import Tone
+from unstuck_tui.render.format import Cell
+from unstuck_tui.render.labels import Tone
 
-__all__ = ["COLUMNS", "memory_about", "memory_cells", "said_in"]
+__all__ = ["COLUMNS", "memory_about", "memory_cells", "memory_text"]
 
 Row = Mapping[str, Any]
 COLUMNS = (
@@ -24,8 +24,8 @@ _OUTCOMES = {"worked": "worked", "failed": "failed", "": "-"}
 _TONES: dict[str, Tone] = {"worked": "good", "failed": "bad", "holds": "good", "over": "quiet"}
 
 
-def said_in(row: Row) -> str:
-    """What it says, in the words of its kind."""
+def memory_text(row: Row) -> str:
+    """The entry in the words of its kind."""
     if row["kind"] == "approach":
         return f"{row['approach']} ({row['note']})" if row["note"] else str(row["approach"])
     if row["kind"] == "answer":
@@ -41,7 +41,7 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
         "KIND": str(row["kind"]),
         "OUTCOME": outcome,
         "TASK": str(row["task"] or "-"),
-        "WHAT": said_in(row),
+        "WHAT": memory_text(row),
     }
     return row_cells(COLUMNS, texts, width, tones={"WHEN": "quiet", "OUTCOME": _TONES.get(outcome, "quiet")})
 
@@ -49,7 +49,7 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
 def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     """All that is known about it."""
     told = "agents are told it" if row.get("holds") else "it holds no more"
-    lines = field_lines("what", said_in(row), width, most=20)
+    lines = field_lines("what", memory_text(row), width, most=20)
     lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else row["kind"], width)
     lines += field_lines("outcome", _OUTCOMES[row["outcome"]], width, tone=_TONES.get(row["outcome"], "quiet"))
     lines += field_lines("cause", row["cause"], width)

@@ -11,11 +11,10 @@ from unstuck.runs.deletion.inventory import Inventory
 from unstuck.supervision.reconstruction import TaskRecovery, was_cut_off
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.deletion import inventory_lines
-from unstuck_tui.render.format import fit
+from unstuck_tui.render.format import Cell, fit
+from unstuck_tui.render.labels import Tone, error_name
+from unstuck_tui.render.printed.deletion import inventory_lines
 from unstuck_tui.render.recovery import facts_of
-from unstuck_tui.render.rows import Cell, error_name
-from unstuck_tui.render.words import Tone
 
 __all__ = [
     "CUT_OFF", "RUNS", "CutOff", "cut_off_about", "cut_off_cells", "cut_off_in", "inventory_about", "run_cells",
@@ -100,7 +99,7 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
 
 
 def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) -> list[tuple[Cell, ...]]:
-    """What is known of a task that was cut off, with ``facts`` also what it has left, and how one goes on."""
+    """The facts about a task that was cut off; with ``facts`` also what it has left, and how one goes on."""
     attempt = f"{row.attempt}, begun {when(row.last)}; nobody has seen its end" if row.attempt else ""
     checkpoint = "" if row.checkpoint == "none" else row.checkpoint
     lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was cut off", width)
@@ -130,7 +129,7 @@ def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
 
 
 def inventory_about(inventory: Inventory, refused: str, width: int) -> list[tuple[Cell, ...]]:
-    """What a deletion would destroy, and why it cannot be where it is ``refused``."""
+    """The inventory of a deletion, and why it is ``refused``."""
     lines = [(Cell(fit(f"  {line}", width), _tone(line)),) for line in inventory_lines(inventory)]
     return [*field_lines("not now", refused, width, tone="wait"), *lines]
 

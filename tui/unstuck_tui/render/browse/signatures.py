@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstuck.record.state import State
-from unstuck_tui.past.occurrences import Occurrence
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import time_of_day
-from unstuck_tui.render.rows import Cell, error_name
-from unstuck_tui.render.words import Tone
+from unstuck_tui.render.format import Cell, time_of_day
+from unstuck_tui.render.labels import Tone, error_name
 
-__all__ = ["COLUMNS", "Failure", "failure_about", "failure_cells", "gates_about", "ordered"]
+__all__ = ["COLUMNS", "Failure", "Occurrence", "failure_about", "failure_cells", "gates_about", "ordered"]
 
 COLUMNS = (
     Column("SEEN", 4, right=True),
@@ -28,6 +26,16 @@ COLUMNS = (
 SPARK = 12
 _SHOWN = 50
 _NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One of them: the number of its record, its time (ISO 8601), its task and its attempt."""
+
+    seq: int
+    time: str
+    task: str
+    attempt: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +54,12 @@ class Failure:
 
     @property
     def identity(self) -> str:
-        """What it is called."""
+        """The identity of the failure."""
         return str(self.row["signature"])
 
     @property
     def is_led(self) -> bool:
-        """Whether another failure speaks for it."""
+        """True where another failure speaks for it."""
         return self.speaker != self.identity
 
 
@@ -100,8 +108,8 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
     lines += field_lines("identity", failure.identity, width)
     for place, one in enumerate(failure.occurrences[:_SHOWN]):
-        said = f"{_clock(one.time, seconds=True)}  record {one.seq}  {one.task or '-'}  {one.attempt}"
-        lines += field_lines("" if place else "occurred", said, width, most=1)
+        text = f"{_clock(one.time, seconds=True)}  record {one.seq}  {one.task or '-'}  {one.attempt}"
+        lines += field_lines("" if place else "occurred", text, width, most=1)
     return lines
 
 

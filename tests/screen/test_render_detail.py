@@ -1,0 +1,212 @@
+"""The selected task's story: its attempts by rung with evidence and durations, as the records tell it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from unstuck.contract import Guidance, Report
+from unstuck.diagnosis.examine import diagnose
+from unstuck.escalation.climb import Climb
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.text import Clean, admit
+from unstuck_tui.render.tasks.detail import changes_lines, output_lines, timeline_lines
+from unstuck_tui.runs.history import KEPT, History
+
+TRACE = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: unsupported operand'
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+class Told:
+    """A history that is fed record by record, a minute apart."""
+
+    def __init__(self) -> None:
+        self.history, self.count = History(), 0
+
+    def say(self, event: e.Event, task: str = "web", attempt: str = "", actor: Any = "policy") -> None:
+        self.count += 1
+        self.history.see(
+            Record(
+                seq=self.count,
+                time=f"2026-11-21T{14 + self.count // 60:02}:{self.count % 60:02}:00.000Z",
+                mono=60.0 * self.count,
+                run="r",
+                actor=actor,
+                event=event,
+                name=event.name,
+                task=task,
+                attempt=attempt,
+            )
+        )
+
+    def start(self, number: int, level: Any = "first", approach: str = "", task: str = "web") -> None:
+        guidance = Guidance(
+            attempt=f"{task}.{number}",
+            number=number,
+            level=level,
+            text=Clean("x"),
+            workdir=Path("/tree"),
+            approach=Clean(approach) if approach else None,
+        )
+        self.say(e.AttemptStarted(guidance=guidance), task, guidance.attempt)
+
+    def fail(self, number: int, seconds: float = 62.0, task: str = "web", output: str = TRACE) -> None:
+        found = diagnose(output, exit_code=1)
+        assert found is not None
+        self.say(e.AttemptEnded(report=Report(exit_code=0), seconds=seconds), task, f"{task}.{number}")
+        self.say(e.CheckFinished(result="failed", diagnosis=found.as_dict()), task, f"{task}.{number}")
+
+    def direct(self, level: Any, limit: int, **counts: int) -> None:
+        self.say(e.DirectiveIssued(level=level, line=10, climb=Climb(**counts), limit=limit))
+
+    def lines(self, width: int = 80, now: float = 0.0, task: str = "web") -> list[str]:
+        told = timeline_lines(self.history.of(task), now=now, width=width)
+        return ["".join(cell.text for cell in line) for line in told]
+
+
+def test_attempts_by_rung() -> None:
+    """Each attempt is a line: when it began, its rung, what came of it, its approach and how long it took."""
+    told = Told()
+    told.start(1)
+    told.fail(1, 130)
+    told.direct("retry", 3, retries=1)
+    told.start(2, "retry", approach="raw body")
+    told.fail(2)
+    told.direct("pivot", 2, pivots=1)
+    told.start(3, "pivot", approach="use the SDK")
+    first, second, third = told.lines()
+    assert first.split() == ["14:01", "first", "✗", "TypeError:", "unsupported", "operand", "2m", "10s"]
+    assert "retry 1/3" in second
+    assert "✗ same · raw body" in second
+    assert second.rstrip().endswith("1m 02s")
+    assert "pivot 1/2" in third
+    assert "▶ use the SDK" in third
+
+
+def test_a_live_attempt_counts_up() -> None:
+    """What an attempt has taken so far is shown while it lasts, and stands still after it."""
+    told = Told()
+    told.start(1)
+    assert told.lines(now=60.0 + 75)[0].rstrip().endswith("1m 15s")
+    told.fail(1, 80)
+    assert told.lines(now=9_999.0)[0].rstrip().endswith("1m 20s")
+
+
+def test_question_and_answer_are_part_of_it() -> None:
+    """The question, who answered it and with which words stand between the attempts they separate."""
+    told = Told()
+    told.start(1)
+    told.fail(1)
+    told.say(e.GateOpened(gate="g1", type="stuck"))
+    told.say(
+        e.GateAnswered(gate="g1", choice="show_me", text=Clean("endpoint secret"), effect="prepare"), actor="human"
+    )
+    told.start(2, "human")
+    lines = told.lines()
+    assert "asked         ! stuck" in lines[1]
+    assert "› you: show me: endpoint secret" in lines[2]
+    assert "answered" in lines[3]
+
+
+def test_what_happens_beside_the_ladder() -> None:
+    """Waits, research, restores, loops, a time that is up and a flaky check each have their line."""
+    told = Told()
+    told.say(e.TransientErrorRetry(error_type="HTTP_ERROR", retry=2, delay_seconds=4, climb=Climb()))
+    told.say(e.ResearchDone(insights=(Clean("a"), Clean("b"))))
+    told.say(e.RestoreDone(target="chk-1", changed=4))
+    told.say(e.LoopWarned(pattern="p", repeats=3, evidence=Clean("ls again")))
+    told.say(e.AgentTimeout(agent_id="a", task_id="web", elapsed_ms=900_000))
+    told.say(e.CheckFlaked(command="make test"))
+    text = "\n".join(told.lines())
+    for said in ("HTTP_ERROR, wait 2", "found 2 insights", "chk-1, 4 files", "3 times: ls again", "15m 00s", "flaky"):
+        assert said in text
+
+
+def test_the_same_failure_in_several_tasks_is_counted_together() -> None:
+    """How often a failure came, in which tasks, and when first and last."""
+    told = Told()
+    for task in ("web", "cart"):
+        told.start(1, task=task)
+        told.fail(1, task=task)
+    (seen,) = told.history.failures.values()
+    assert seen.count == 2
+    assert seen.tasks == {"web", "cart"}
+    assert seen.first < seen.last
+
+
+def test_what_was_before_comes_first() -> None:
+    """A screen that is opened later reads the earlier part and puts it in front."""
+    before, after = Told(), Told()
+    before.start(1)
+    before.fail(1, 30)
+    after.count = before.count
+    after.start(2)
+    after.fail(2, 40)
+    after.history.join(before.history)
+    assert ["14:01" in after.lines()[0], "14:04" in after.lines()[1]] == [True, True]
+    assert after.history.spent("web") == 70
+    assert [seen.count for seen in after.history.failures.values()] == [2]
+
+
+def test_a_long_life_stays_bounded() -> None:
+    """Of a task that never ends only the last part is kept."""
+    told = Told()
+    for number in range(1, 500):
+        told.start(number)
+    assert len(told.lines()) == KEPT
+
+
+@pytest.mark.parametrize("width", [40, 60, 119])
+def test_lines_never_run_over(width: int) -> None:
+    """Evidence of any length is cut at the edge, and so is output."""
+    told = Told()
+    told.start(1, approach="日本語 " * 200)
+    assert all(cell_len(line) <= width for line in told.lines(width))
+    shown = output_lines("a\tb" + "x" * 500 + "\n\x1b[2Jdone", width=width, note="end of attempt 1")
+    assert all(sum(cell_len(cell.text) for cell in line) <= width for line in shown)
+    assert "\x1b" not in "".join(cell.text for line in shown for cell in line)
+
+
+def test_steps_told_to_the_supervisor_are_left_out_of_the_output() -> None:
+    """What an agent says to us while it works would only be in the way of what it says to people."""
+    lines = output_lines('Reading\nUNSTUCK {"step": "action", "text": "x"}\nUNSTUCK {"signal": "complete"}', width=60)
+    assert [line[0].text.strip() for line in lines] == ["Reading", 'UNSTUCK {"signal": "complete"}']
+
+
+def test_what_an_agent_wrote_keeps_its_blanks_and_its_place() -> None:
+    """Tabs and blanks of any kind stay as wide as they are; the first two columns are never an agent's."""
+    diff = "diff --git a/x b/x\n--- a/x\n+++ b/a name\t\n@@ -1 +1,3 @@\n+\tif x:\n+\t\treturn\u00a0\u30001\n"
+    told = [line[0].text for line in changes_lines("chk", diff, note="", width=60)][1:]
+    assert told[2:] == ["  +++ b/a name", "  @@ -1 +1,3 @@", "  +       if x:", "  +               return   1"]
+    printed = [line[0].text.rstrip() for line in output_lines("done\n\u3000\t! web needs you", width=60)]
+    assert printed == ["  done", "          ! web needs you"]
+    assert all(line[0].text.startswith("  ") for line in [*changes_lines("chk", diff, note="", width=60)])
+
+
+def test_why_nothing_can_be_compared_is_said_whole() -> None:
+    """A reason that is longer than the page is wide ends on the next line, not at the edge."""
+    note = f"git cannot work in /{'deep/' * 8}tree: No such file or directory"
+    told = [line[0].text for line in changes_lines("", "", note=note, width=60)]
+    assert " ".join(line.strip() for line in told) == note
+    assert all(line.startswith("  ") and cell_len(line) < 60 for line in told)
+
+
+def test_a_diff_that_is_shortened_claims_no_total() -> None:
+    """What was left out of a long diff is not counted, and the line above it says so."""
+    diff = "diff --git a/a b/a\n" + "+one\n" * 10_000
+
+    def head(text: str) -> str:
+        return changes_lines("chk", text, note="", width=80)[0][0].text.strip()
+
+    assert head(diff) == "since chk: 1 file, +10000 -0, the first 5000 lines of it"
+    assert head(admit(diff, limit=1_000)).startswith("since chk: at least 1 file, +")

@@ -1,0 +1,209 @@
+"""The lines of the task table: every state has a glyph and a word, and clocks run only where they run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from rich.cells import cell_len
+
+from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
+from unstuck.diagnosis.examine import diagnose
+from unstuck.escalation.climb import Climb
+from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
+from unstuck.text import Clean
+from unstuck_tui.render.format import Cell
+from unstuck_tui.render.tasks.sorting import arranged, next_sorting
+from unstuck_tui.render.tasks.table import columns_for, header_cells, task_cells
+
+LIMITS = {"retry": 3, "pivot": 3, "research": 2}
+NOW = 1_000.0
+TRACE = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: unsupported operand'
+
+
+def row(name: str = "web", **fields: Any) -> TaskRow:
+    task = Task(id=name, prompt=Clean("x"), agent="backend-1", agent_type="backend", needs=fields.pop("needs", ()))
+    return TaskRow(task=task, **fields)
+
+
+def state(*rows: TaskRow) -> State:
+    return State(run=RunRow(id="r", kind="plan", project="shop"), tasks={row.id: row for row in rows})
+
+
+def at_work(*, left: float, limit: float) -> State:
+    """One task whose attempt has so many seconds left."""
+    started = NOW + left - limit
+    guidance = Guidance(attempt="web.1", number=1, level="first", text=Clean("x"), workdir=Path("/tree"))
+    found = state(row(state="running", attempt="web.1", attempts=1))
+    found.attempts["web.1"] = AttemptRow(
+        id="web.1", task="web", guidance=guidance, started=started, deadline=NOW + left, state="live"
+    )
+    return found
+
+
+def with_gate(found: State, standing: Any = "") -> State:
+    task = found.tasks["web"]
+    gate = Gate(id="g1", type="timeout", task="web", key="wall", attempt=task.attempt or None, standing=standing)
+    found.gates["g1"] = GateRow(gate=gate, opened="2026-01-01T00:00:00.000Z")
+    found.tasks["web"] = replace(task, gate="g1")
+    return found
+
+
+def cells(found: State, name: str = "web", width: int = 120) -> tuple[Cell, ...]:
+    return task_cells(found, found.tasks[name], columns_for(width, 17, 13), now=NOW, limits=LIMITS)
+
+
+def line(found: State, name: str = "web", width: int = 120) -> str:
+    return "".join(cell.text for cell in cells(found, name, width))
+
+
+@pytest.mark.parametrize("width", [60, 80, 83, 84, 120, 149, 150, 200])
+def test_a_line_is_as_wide_as_the_table(width: int) -> None:
+    """A line and the heading fill the width exactly, so that columns stand below their names."""
+    found = at_work(left=90, limit=900)
+    found.tasks["web"] = replace(found.tasks["web"], diagnosis=diagnose(TRACE), climb=Climb(repeats=3))
+    assert cell_len(line(found, width=width)) == width
+    assert cell_len(header_cells(columns_for(width))[0].text) == width
+    assert cell_len(header_cells(columns_for(width, 1, 1))[0].text) == width
+    wide = state(row("日本語の課題" * 9))
+    assert cell_len(line(wide, "日本語の課題" * 9, width)) == width
+
+
+def test_short_names_leave_the_room_to_the_failure() -> None:
+    """No column is wider than what stands in it; long names leave enough to read what failed and where."""
+    short, long = columns_for(120, 8, 9), columns_for(120, 99, 99)
+    assert short.task == 8
+    assert short.agent == 9
+    assert short.failure > long.failure >= 28
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_repetition_is_counted_up_to_the_loop(count: int) -> None:
+    """So many of the same failure make a loop as are set; more than that still reads as all of them."""
+    found = state(row(state="running", climb=Climb(repeats=count)))
+    told = task_cells(found, found.tasks["web"], columns_for(120), now=NOW, limits={**LIMITS, "loop": 5})
+    assert f"↻ {min(count, 5)}/5 " in "".join(cell.text for cell in told)
+
+
+@pytest.mark.parametrize("name", [name for name in get_args(TaskState) if name != "ended"])
+def test_every_live_state_has_glyph_and_word(name: TaskState) -> None:
+    """No state is told by colour alone."""
+    told = line(state(row(state=name)))
+    glyph, word = told[0], told[20:31].strip()
+    assert glyph != " "
+    assert word
+
+
+def test_no_two_ends_look_the_same() -> None:
+    """Each way to end has its own word, and success its own glyph."""
+    told = {status: line(state(row(state="ended", status=status))) for status in get_args(OutcomeStatus)}
+    assert all(status in told[status] for status in told)
+    assert [status for status in told if told[status].startswith("✓")] == ["succeeded"]
+
+
+def test_the_clock_of_an_attempt() -> None:
+    """A running attempt shows what is left of its limit as a bar and as a time."""
+    assert "▕━━━━━     ▏    7:30" in line(at_work(left=450, limit=900))
+    assert "    7:30" in line(at_work(left=450, limit=900), width=80)
+
+
+@pytest.mark.parametrize(("left", "tone"), [(450, "work"), (150, "wait"), (60, "bad"), (-3, "bad")])
+def test_little_time_looks_different(left: float, tone: str) -> None:
+    """The last fifth and the last tenth of the limit have their own tones."""
+    assert next(cell for cell in cells(at_work(left=left, limit=900)) if "▕" in cell.text).tone == tone
+
+
+def test_an_open_question_stops_the_clock() -> None:
+    """While a question is open the row says that it needs somebody, and no time runs down."""
+    told = line(with_gate(at_work(left=450, limit=900)))
+    assert told.startswith("! web")
+    assert "needs you" in told
+    assert "▕" not in told
+
+
+@pytest.mark.parametrize(("standing", "said"), [("held", "held"), ("frozen", "frozen"), ("runs_on", "runs on")])
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_the_agent_does_meanwhile(standing: str, said: str, width: int) -> None:
+    """The row of a task with an open question says whether its agent is held, frozen or runs on."""
+    told = line(with_gate(at_work(left=450, limit=900), standing), width=width)
+    assert f" {said} " in told
+
+
+def test_waiting_for_time_is_not_waiting_for_a_person() -> None:
+    """A passing trouble shows when it is tried again."""
+    told = line(state(row(state="backoff", backoff_until=NOW + 3, attempts=1)))
+    assert told.startswith("…")
+    assert "again in     0:03" in told
+
+
+@pytest.mark.parametrize(
+    ("level", "climb", "said"),
+    [
+        ("first", Climb(), "first"),
+        ("retry", Climb(retries=2), "L1 retry 2/3"),
+        ("pivot", Climb(pivots=1), "L2 pivot 1/3"),
+        ("research", Climb(research=2), "L3 research 2/2"),
+        ("human", Climb(), "answered"),
+        ("continue", Climb(), "new session"),
+    ],
+)
+def test_the_rung(level: str, climb: Climb, said: str) -> None:
+    """The rung and how often it was used, of how often it may be."""
+    assert f" {said} " in line(state(row(state="running", level=level, climb=climb, attempts=2)))
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("stuck", True), ("question", False)])
+@pytest.mark.parametrize("level", ["first", "research"])
+def test_a_stuck_task_has_asked(kind: str, asked: bool, level: str) -> None:
+    """At the top of the ladder stands the stuck question, however short the way; any other leaves the rung as it is."""
+    found = with_gate(state(row(state="waiting", level=level, attempts=6)))
+    gate = found.gates["g1"]
+    found.gates["g1"] = replace(gate, gate=replace(gate.gate, type=kind))
+    assert ("L4 asked" in line(found)) == asked
+
+
+def test_repetition_is_told() -> None:
+    """The same failure in a row counts up to the three that open the gate."""
+    assert "↻ 2/3" in line(state(row(state="running", climb=Climb(repeats=2))))
+    assert "↻" not in line(state(row(state="running", climb=Climb(repeats=1))))
+
+
+def test_the_last_failure_and_its_place() -> None:
+    """The failure's type with file and line; of a long place the end is kept."""
+    found = state(row(state="running", diagnosis=diagnose(TRACE)))
+    assert "TypeError  shop/cart.py:18" in line(found)
+    deep = diagnose(TRACE.replace("shop/cart.py", "a/very/deep/directory/of/the/shop/cart.py"))
+    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("…the/shop/cart.py:18")
+    assert line(found, width=72).rstrip().endswith("TypeError")
+
+
+def test_a_blocked_task_names_what_it_needs() -> None:
+    """Only what is not done yet is still needed."""
+    done = row("models", state="ended", status="succeeded")
+    assert "needs webhook" in line(state(done, row(state="blocked", needs=("models", "webhook"))))
+
+
+def test_filter_words_and_their_opposite() -> None:
+    """All words have to be there, in name, agent, state or failure, sign by sign; with ! what has them is hidden."""
+    found = state(row("cart"), row("web", state="running", diagnosis=diagnose(TRACE)), row("search"))
+    assert arranged(found, "backend WORK", "plan", now=NOW) == ["web"]
+    assert arranged(found, "unsupported", "plan", now=NOW) == ["web"]
+    assert "TypeError  shop/cart.py:18" in line(found)
+    assert arranged(found, "typeerror shop/cart.py:18", "plan", now=NOW) == ["web"]
+    assert arranged(found, ".*([", "plan", now=NOW) == []
+    assert arranged(found, "!ready", "plan", now=NOW) == ["web"]
+    assert arranged(found, "!", "plan", now=NOW) == ["cart", "web", "search"]
+
+
+def test_orders() -> None:
+    """By name, by what is most urgent, by the least time left; then the plan's order again."""
+    found = with_gate(at_work(left=50, limit=900))
+    found.tasks = {"zoo": row("zoo", state="running"), **found.tasks, "art": row("art", state="ended", status="failed")}
+    assert arranged(found, "", "name", now=NOW) == ["art", "web", "zoo"]
+    assert arranged(found, "", "state", now=NOW) == ["web", "zoo", "art"]
+    timed = at_work(left=50, limit=900)
+    timed.tasks = {"zoo": row("zoo"), **timed.tasks}
+    assert arranged(timed, "", "time", now=NOW) == ["web", "zoo"]
+    assert [next_sorting("plan"), next_sorting("name")] == ["state", "plan"]

@@ -1,0 +1,62 @@
+"""The screen attached to a run that another process works."""
+
+from __future__ import annotations
+
+import asyncio
+
+from unstuck.errors import RecordError
+from unstuck.settings.screen import ScreenSettings
+from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.runs.followed_run import LOOK_S, FollowedRun
+
+__all__ = ["AttachedApp"]
+
+_HOLDER_EVERY = 5
+_OVER = ("ended", "parked")
+
+
+class AttachedApp(UnstuckApp):
+    """The main screen on a followed run. Leaving it changes nothing."""
+
+    def __init__(self, view: FollowedRun, settings: ScreenSettings | None = None) -> None:
+        super().__init__(view, settings)
+        self._followed = view
+        self._was_live = True
+        self.trouble: RecordError | None = None
+        """Why the run cannot be followed any more."""
+
+    def on_mount(self) -> None:
+        self.run_worker(self._follow(), group="following")
+
+    async def _follow(self) -> None:
+        while True:
+            for _ in range(_HOLDER_EVERY):
+                try:
+                    self._followed.look()
+                except RecordError as trouble:
+                    self.trouble = trouble
+                    self.exit()
+                    return
+                await asyncio.sleep(LOOK_S)
+            await self._notice()
+
+    async def _notice(self) -> None:
+        """Say once when the run's process has gone, and once when there is one again."""
+        live = await asyncio.to_thread(lambda: self._followed.is_live)
+        if live:
+            await self._followed.refresh_held()
+        if live == self._was_live:
+            return
+        self._was_live = live
+        run = self._followed.state.run
+        if live:
+            self._tell(f"The run goes on, in process {run.pid}.")
+        elif run.state not in _OVER:
+            self._tell(
+                f"Nobody works this run any more: it was killed. `unstuck run --resume {self._followed.run}` goes on."
+            )
+        elif run.state == "parked":
+            self._tell(f"The run is parked. Answer, then `unstuck run --resume {self._followed.run}` goes on.")
+
+    def _tell(self, line: str) -> None:
+        self.notify(line, severity="warning", timeout=20, markup=False)

@@ -1,0 +1,81 @@
+"""``unstuck watch`` where a run is live already: attaches a screen to it, or prints its lines."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from unstuck.errors import UsageError
+from unstuck.record.lock import Holder
+from unstuck.record.records import read_records
+from unstuck.supervision.ending import RunResult
+from unstuck.workspace.project import Project
+from unstuck_tui.cli.common import complain
+from unstuck_tui.cli.output import Output
+from unstuck_tui.cli.streams import can_show
+
+if TYPE_CHECKING:
+    from unstuck_tui.runs.followed_run import FollowedRun
+
+__all__ = ["attach"]
+
+_OVER = ("ended", "parked")
+
+
+async def attach(
+    place: Project, live: Holder, output: Output, options: Mapping[str, Any], given: Sequence[str]
+) -> RunResult:
+    """Follow the live run until it is left or, without a screen, until it is over or nobody works it any more.
+
+    Raises UsageError for what only a watch of one's own can take.
+    """
+    if given:
+        named = ", ".join(f"--{name}" for name in given)
+        raise UsageError(
+            f"run {live.run} is live here (process {live.pid}), so this is its second screen: without {named}"
+        )
+    if live.host:
+        raise UsageError(f"run {live.run} is worked on {live.host}: look at it there")
+    from unstuck_tui.runs.followed_run import FollowedRun
+
+    run = FollowedRun(place, live.run, os.environ)
+    if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
+        return await _lines(run, output, whole=bool(options["as_json"]))
+    from unstuck_tui.app.attached_app import AttachedApp
+    from unstuck_tui.app.host import show_alone
+    from unstuck_tui.keys.preferences import preferences
+
+    app = AttachedApp(run, preferences(os.environ))
+    await show_alone(app)
+    if app.trouble is not None:
+        raise app.trouble
+    return RunResult(exit_reason="left", exit_code=0)
+
+
+async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
+    """Print what happens from now on, or the ``whole`` log; the result is the run's own."""
+    from unstuck_tui.runs.followed_run import LOOK_S
+
+    output.started(run.run)
+    for record in islice(read_records(run.log), run.state.seq):
+        (output.show if whole else output.known)(record)
+    if not whole:
+        output.say(f"run {run.run} is live in process {run.state.run.pid}; this follows it, ctrl+c leaves it at work")
+    run.follow(output.show, lambda: None)
+    while True:
+        live = await asyncio.to_thread(lambda: run.is_live)
+        run.look()
+        row = run.state.run
+        if row.state in _OVER and row.exit_code is not None:
+            result = RunResult(exit_reason=row.exit_reason, exit_code=row.exit_code)
+            output.finish(result)
+            return result
+        if not live:
+            complain(f"nobody works run {run.run} any more: `unstuck run --resume {run.run}` goes on")
+            result = RunResult(exit_reason="interrupted", exit_code=130)
+            output.finish(result)
+            return result
+        await asyncio.sleep(LOOK_S)

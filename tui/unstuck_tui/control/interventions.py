@@ -1,0 +1,95 @@
+"""Interventions: hold agents at work, and decide about one task or about all that are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from textual.app import App
+
+from unstuck.contract import Answer
+from unstuck.errors import UnstuckError
+from unstuck_tui.control.question_controller import QuestionController
+from unstuck_tui.dialogs.batch_questions import decision_outcome, decision_question
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
+from unstuck_tui.dialogs.questions import ByHand, Jump
+from unstuck_tui.render.labels import named
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.widgets.workers import start
+
+__all__ = ["Interventions"]
+
+
+class Interventions:
+    """Holds and decides about the given tasks; reports, for each of them, what cannot be done."""
+
+    def __init__(self, app: App[None], view: RunView, questions: QuestionController) -> None:
+        self._app, self._view, self._questions = app, view, questions
+        self._is_deciding = False
+        self._number = count()
+
+    def hold(self, tasks: Sequence[str]) -> None:
+        """Hold the agents of ``tasks``; for a single one, ask at once what comes next."""
+        if tasks:
+            start(self._app, self._own("holding"), self._hold, tuple(tasks))
+
+    def decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
+        """Ask what becomes of ``tasks``, and do it; ``decided`` is called once that is said."""
+        if tasks and not self._is_deciding and not self._view.is_past:
+            self._is_deciding = True
+            start(self._app, self._own("deciding"), self._decide, tuple(tasks), decided)
+        elif self._view.is_past:
+            self._app.notify("This is a replay: nothing can be decided in it.", markup=False)
+
+    def _own(self, what: str) -> str:
+        """A group of its own: what is being done to many tasks is done to all of them, whatever is begun meanwhile."""
+        return f"{what} {next(self._number)}"
+
+    async def _hold(self, tasks: Sequence[str]) -> None:
+        gates: list[str] = []
+        refused: list[tuple[str, str]] = []
+        for task in tasks:
+            try:
+                gates.append(await self._view.hold(task))
+            except UnstuckError as error:
+                refused.append((task, str(error)))
+        if refused:
+            text = "\n".join(named(task, why) for task, why in refused[:6])
+            self._app.notify(text, severity="warning", timeout=10, markup=False)
+        if len(tasks) == len(gates) == 1:
+            self._questions.ask(gates[0])
+        elif gates:
+            self._app.notify(f"{len(gates)} stand still and wait for you.", markup=False)
+
+    async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
+        try:
+            question = decision_question(self._view.state, tasks)
+            dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._questions.drafts)
+            answer = await self._app.push_screen_wait(dialog)
+        finally:
+            self._is_deciding = False
+        if isinstance(answer, ByHand):
+            if len(tasks) == 1:
+                self._questions.show_how(tasks[0], answer.program)
+            else:
+                text = "Files are handed over one task at a time: select it, without marks."
+                self._app.notify(text, severity="warning", timeout=10, markup=False)
+        elif answer is not None:
+            self._questions.forget(question.about)
+            decided()
+            await self._answer(tasks, answer)
+
+    async def _answer(self, tasks: Sequence[str], answer: Answer | Jump) -> None:
+        done: list[str] = []
+        refused: list[tuple[str, str]] = []
+        for task in tasks:
+            try:
+                if isinstance(answer, Jump):
+                    await self._view.choose_rung(task, answer.level)
+                else:
+                    await self._view.step_in(task, answer)
+                done.append(task)
+            except UnstuckError as error:
+                refused.append((task, str(error)))
+        severity = "warning" if refused else "information"
+        self._app.notify(decision_outcome(answer, done, refused), severity=severity, timeout=10, markup=False)  # type: ignore[arg-type]

@@ -1,0 +1,158 @@
+"""The takeover of a task's worktree: a shell or an editor in this terminal, and the changes as words.
+
+The run goes on beside it: its clocks, its log, its other agents. Back in it, the person sees the changes and says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+
+from unstuck.contract import Answer
+from unstuck.errors import UsageError
+from unstuck.escalation.prompts import by_hand
+from unstuck.supervision.types import Back, Handed
+from unstuck.text import one_line
+from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
+from unstuck_tui.dialogs.drafts import Drafts
+from unstuck_tui.dialogs.questions import Program
+from unstuck_tui.dialogs.takeover import TakeoverDialog
+from unstuck_tui.render.amounts import span
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.runs.tracker import Tracker
+from unstuck_tui.terminal.driver import TerminalDriver
+from unstuck_tui.textual_internals import driver_of
+
+__all__ = ["Takeover"]
+
+_NAMED = 4
+
+
+class Takeover:
+    """Hands a worktree over to the person and takes it back; ``is_active`` meanwhile.
+
+    ``leaves_when_back``: the screen has nothing to show any more and goes when the person is back.
+    """
+
+    def __init__(
+        self, app: App[Any], tracker: Tracker, view: RunView, drafts: Drafts, *, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self._app, self._tracker, self._view, self._environ = app, tracker, view, environ
+        self._drafts = drafts
+        self._returning: set[asyncio.Task[Back]] = set()
+        self.is_active = self.leaves_when_back = False
+
+    async def show(self, task: str, program: Program) -> tuple[str, Answer] | None:
+        """Let the person work in the files of ``task``: the question that is answered so and its answer.
+
+        None where the question stays open, or has gone meanwhile. Raises UnstuckError where it cannot be done.
+        """
+        if program == "editor" and not editor(self._environ):
+            raise UsageError("neither VISUAL nor EDITOR names an editor")
+        driver = self._terminal()
+        while True:
+            handed = await self._view.hand_over(task)
+            asked = {row.id for row in self._tracker.open_gates()}
+            back, notes = await self._lent(driver, handed, program)
+            if self.leaves_when_back:
+                self._app.exit()
+                return None
+            row = self._tracker.state.gates.get(handed.gate)
+            if row is None or row.status != "open":
+                message = f"{task}: nothing is asked about it any more; what you changed stays in {handed.folder}"
+                self._app.notify(message, severity="warning", timeout=20, markup=False)
+                return None
+            notes += self._meanwhile(asked)
+            dialog = TakeoverDialog(handed, back, notes, self._drafts, clock=self._tracker.clock)
+            chosen = await self._app.push_screen_wait(dialog)
+            if chosen is None:
+                return None
+            what, why = chosen
+            if what == "tell":
+                text = by_hand(why, back.changes, back.diff, files=back.files, others=handed.others)
+                return handed.gate, Answer(choice="show_me", text=text)
+
+    async def lend(self, command: Sequence[str], folder: Path) -> None:
+        """Let ``command`` have the terminal until it ends, for nothing that an agent would be told.
+
+        Raises OSError where it cannot be started, UsageError where there is no terminal to be had.
+        """
+        driver = self._terminal()
+        self.is_active = True
+        try:
+            await driver.lend(command, folder=folder, environ=self._environ, notice="")
+        finally:
+            self.is_active = False
+        if self.leaves_when_back:
+            self._app.exit()
+
+    def _terminal(self) -> TerminalDriver:
+        driver = driver_of(self._app)
+        if not isinstance(driver, TerminalDriver):
+            raise UsageError("this terminal cannot be handed over")
+        return driver
+
+    async def _lent(self, driver: TerminalDriver, handed: Handed, program: Program) -> tuple[Back, list[str]]:
+        """Lend the terminal and take it back; what is different then, and what is to be said about it."""
+        notes: list[str] = []
+        command: list[str] = []
+        began = self._tracker.clock.monotonic()
+        self.is_active = True
+        try:
+            command = await self._command(handed, program)
+            notice = _notice(handed, command[0], program)
+            code = await driver.lend(command, folder=handed.folder, environ=self._environ, notice=notice)
+            if code:
+                lasted = span(self._tracker.clock.monotonic() - began)
+                how = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
+                notes.append(f"{one_line(command[0], 60)} {how} after {lasted}")
+        except OSError as problem:
+            notes.append(f"{one_line(command[0], 60)} cannot be started: {problem.strerror or problem}")
+        except BaseException:
+            # The screen is being left, or broken: the run goes on, and so does the question.
+            returning = asyncio.ensure_future(self._view.give_back(handed))
+            self._returning.add(returning)
+            returning.add_done_callback(self._returning.discard)
+            raise
+        finally:
+            self.is_active = False
+        return await self._view.give_back(handed), notes
+
+    async def _command(self, handed: Handed, program: Program) -> list[str]:
+        """The program and its arguments; an editor begins where the failure is."""
+        if program == "shell":
+            return [self._environ.get("SHELL") or "/bin/sh"]
+        row = self._tracker.state.tasks.get(handed.task)
+        location = row.diagnosis.signature.location if row is not None and row.diagnosis is not None else ""
+        place = await asyncio.to_thread(locate, [handed.folder], location) if location else None
+        return waited_for(command_for(self._environ, place) if place is not None else editor(self._environ))
+
+    def _meanwhile(self, before: set[str]) -> list[str]:
+        tasks = [row.gate.task or "the run" for row in self._tracker.open_gates() if row.id not in before]
+        if not tasks:
+            return []
+        more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+        return [f"{', '.join(tasks[:_NAMED])}{more} {'needs' if len(tasks) == 1 else 'need'} you since then"]
+
+
+def _notice(handed: Handed, command: str, program: Program) -> str:
+    """The text that stands in the terminal before the program starts."""
+    meanwhile = {
+        "held": "Its agent waits in its next call.",
+        "frozen": "Its agent is frozen, and so is its clock.",
+    }.get(handed.standing, "No agent works at it.")
+    name = one_line(handed.task, 100)
+    leave = "the shell (exit)" if program == "shell" else "the editor"
+    lines = [
+        f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run goes on.",
+        f"What you change becomes what the agent is told: leave {leave} to come back.",
+    ]
+    if handed.others:
+        others = ", ".join(map(one_line, handed.others[:_NAMED]))
+        lines.append(f"These files are shared: agents of {others} may change them meanwhile.")
+    return "".join(f"{line}\n" for line in lines) + "\n"

@@ -1,0 +1,230 @@
+"""The dialog of a question: stuck, time-out, loop and all the others, by the same few rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static, TextArea
+
+from unstuck.clock import Clock
+from unstuck.contract import Answer
+from unstuck.errors import AnswerRefused
+from unstuck_tui.dialogs.dialog import Choices, Dialog
+from unstuck_tui.dialogs.drafts import Drafts
+from unstuck_tui.dialogs.questions import AnswerOption, ByHand, Jump, Program, Question, question_text, to_answer
+from unstuck_tui.keys.actions import key_of, spoken
+from unstuck_tui.textual_internals import bind_keys
+from unstuck_tui.widgets.inputs import LineField, LinesField
+
+__all__ = ["QuestionDialog"]
+
+_HOW_MUCH = {
+    "lines": "What should the agent do?",
+    "line": "The other approach, in a sentence",
+    "reason": "Why not, and what instead; it may be left empty",
+    "duration": "15m",
+    "tokens": "50000",
+    "cost": "2.50",
+    "command": "The command that decides whether the task is done",
+}
+
+
+class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
+    """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
+
+    ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
+    """
+
+    @dataclass
+    class Copied(Message):
+        """The question as text is to be copied."""
+
+        text: str
+
+    DEFAULT_CSS = """
+    QuestionDialog {
+        #line, #lines { display: none; border: tall $border-blurred; }
+        #lines { height: 7; }
+    }
+    QuestionDialog.-short #lines { height: 5; }
+    QuestionDialog.-typing #choices { display: none; }
+    """
+
+    def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
+        self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
+        super().__init__(question.title, question.options, clock=clock, hint=question.leaving + self._by_hand)
+        self.question, self.about = question, question.about
+        self._drafts, self._before = drafts, trouble
+        self._chosen: AnswerOption | None = None
+        self._overtaken = ""
+        for option in question.options:
+            if option.keys:
+                bind_keys(self, option.keys, f"choose('{option.name}')", option.label)
+
+    def compose_reading(self) -> ComposeResult:
+        question = self.question
+        problem = Content.styled(question.problem, "bold")
+        if question.where:
+            problem = Content.assemble(problem, Content.styled(f"  {question.where}", "dim"))
+        yield Static(problem, id="problem", classes="text", markup=False)
+        for label, text in question.facts:
+            with Horizontal(classes="part"):
+                yield Static(Content(label), classes="label", markup=False)
+                yield Static(Content(text), classes="text", markup=False)
+
+    def compose_fields(self) -> ComposeResult:
+        yield LinesField(id="lines", show_line_numbers=False, tab_behavior="focus")
+        yield LineField(id="line")
+
+    def on_mount(self) -> None:
+        if self._before and self.query(Choices):
+            self.complain(self._before)
+
+    @property
+    def is_typing(self) -> bool:
+        """True while a text is being written."""
+        return self._chosen is not None
+
+    def chosen(self, choice: AnswerOption) -> None:
+        if choice.jump is not None:
+            self.finish(Jump(choice.jump))
+        elif choice.takes:
+            self._write(choice)
+        else:
+            self._answer(choice, "")
+
+    def _write(self, option: AnswerOption) -> None:
+        """Open the field that ``option`` needs, with what was begun before."""
+        self._chosen = option
+        self.add_class("-typing")
+        draft = self._drafts.get(self._draft(option), option.text)
+        if option.takes == "lines":
+            lines = self.query_one("#lines", TextArea)
+            lines.load_text(draft)
+            lines.placeholder = Content(_HOW_MUCH[option.takes])
+            lines.display = True
+            self.set_focus(lines)
+        else:
+            line = self.query_one("#line", Input)
+            line.value = draft
+            line.placeholder = _HOW_MUCH[option.takes]
+            line.display = True
+            self.set_focus(line)
+        self.show_hint(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if _is_shown(option) else ""))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._written(event)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self._written(event)
+
+    def _written(self, event: Message) -> None:
+        """Keep the text as it is: the screen may go at any moment."""
+        event.stop()
+        if not self._is_over:
+            self._keep()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_send()
+
+    def action_send(self) -> None:
+        """Answer with what was typed."""
+        if self._chosen is not None:
+            self._keep()
+            self._answer(self._chosen, self._typed())
+
+    def action_back(self) -> None:
+        """From the text back to the choices; from there out of the dialog. The text is kept."""
+        if self._chosen is None or self._overtaken:
+            self._leave()
+            return
+        self._keep()
+        self._chosen = None
+        self.remove_class("-typing")
+        self.query_one("#lines").display = self.query_one("#line").display = False
+        self.complain("")
+        self.show_hint(self.question.leaving + self._by_hand)
+        self.set_focus(self.query_one(Choices))
+
+    def action_copy(self) -> None:
+        """Let the app copy what is asked."""
+        self.post_message(self.Copied(question_text(self.question)))
+
+    def action_by_hand(self, program: Program) -> None:
+        """Do in the task's files what would else be written."""
+        shown = next((option for option in self.question.options if option.choice == "show_me"), None)
+        if not self._by_hand or self._overtaken:
+            why = shown.refused if shown is not None else ""
+            self.complain(why or "Not here: this question does not take what you would show.")
+            return
+        self._keep()
+        self.finish(ByHand(program))
+
+    def overtake(self, reason: str) -> bool:
+        """The gate has its answer from elsewhere; whether the dialog closes.
+
+        Not while a text is written: the next keys would go astray. Then it says so and keeps the text.
+        """
+        if self.is_typing:
+            self._overtaken = reason
+            self.complain(f"{reason} Your text is kept; {spoken('dialog.back')} closes this.")
+            return False
+        self._leave()
+        return True
+
+    def _leave(self) -> None:
+        self._keep()
+        self.finish(None)
+
+    def _answer(self, option: AnswerOption, text: str) -> None:
+        if self._overtaken:
+            self._leave()
+            return
+        try:
+            answer = to_answer(self.question.gate, option, text)
+        except AnswerRefused as error:
+            self.complain(str(error))
+            return
+        self.finish(answer)
+
+    def _typed(self) -> str:
+        if self._chosen is None:
+            return ""
+        if self._chosen.takes == "lines":
+            return self.query_one("#lines", TextArea).text
+        return self.query_one("#line", Input).value
+
+    def _keep(self) -> None:
+        if self._chosen is not None:
+            self._drafts[self._draft(self._chosen)] = self._typed()
+
+    def _draft(self, option: AnswerOption) -> tuple[str, str]:
+        return self.about, option.name
+
+
+def _is_shown(option: AnswerOption) -> bool:
+    """True for an answer that can be shown by hand instead of written."""
+    return option.choice == "show_me" and option.takes == "lines" and not option.refused
+
+
+def _hands() -> str:
+    return f"{spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
+
+
+def _hint(takes: str) -> str:
+    """The keys that send and leave a text."""
+    send, back = key_of("dialog.send"), f"{spoken('dialog.back')} back to the choices"
+    return {
+        "lines": f"{send} sends · enter makes a new line · {back}, your text is kept",
+        "line": f"enter sends · {back}, your text is kept",
+        "reason": f"enter sends · {back}, your text is kept",
+        "command": f"enter sends · {back}, your text is kept",
+        "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
+        "tokens": f"enter sends: how many tokens more, such as 50000 · {back}",
+        "cost": f"enter sends: how many dollars more, such as 2.50 · {back}",
+    }[takes]

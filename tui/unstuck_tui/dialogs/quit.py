@@ -1,0 +1,66 @@
+"""The dialog before the screen is left: stop the agents, leave them at work, or stay."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.geometry import Size
+from textual.widgets import Static
+
+from unstuck.clock import Clock
+from unstuck.record.state import State
+from unstuck_tui.dialogs.dialog import Dialog
+from unstuck_tui.dialogs.questions import Option
+from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
+from unstuck_tui.runs.run_view import agents_at_work
+
+__all__ = ["QuitChoice", "QuitDialog"]
+
+QuitChoice = Literal["stop", "leave", "stay"]
+
+_NAMED = 6
+
+
+class QuitDialog(Dialog[QuitChoice, Option]):
+    """Stop all, leave them at work, or stay. It fits into every terminal, so that one can always leave."""
+
+    BINDINGS = bindings_of("quit")
+    LEAST = Size(1, 1)
+
+    def __init__(self, state: State, *, clock: Clock) -> None:
+        self._at_stake = at_stake(state)
+        choices = [
+            Option(name=action.id.partition(".")[2], key=spoken(action.id), label=action.label, touches=action.help)
+            for action in actions_of("quit")
+        ]
+        super().__init__("Leave the screen?", choices, clock=clock, hint=f"{spoken('dialog.back')} stays")
+
+    def compose_reading(self) -> ComposeResult:
+        yield Static(Content(self._at_stake), id="at-stake", classes="text", markup=False)
+
+    def follow(self, state: State) -> None:
+        """The run has gone on meanwhile."""
+        before, self._at_stake = self._at_stake, at_stake(state)
+        if self._at_stake != before:
+            for line in self.query("#at-stake").results(Static):
+                line.update(Content(self._at_stake))
+
+    def chosen(self, choice: Option) -> None:
+        decided: dict[str, QuitChoice] = {"stop": "stop", "leave": "leave"}
+        self.finish(decided.get(choice.name, "stay"))
+
+
+def at_stake(state: State) -> str:
+    """The agents at work, and the questions that wait for the person."""
+    working, asked = agents_at_work(state), len(state.open_gates())
+    count = len(working)
+    text = f"{count} {'agent is' if count == 1 else 'agents are'} at work: {', '.join(working[:_NAMED])}"
+    if not working:
+        text = "No agent is at work at this moment"
+    if count > _NAMED:
+        text += f" and {count - _NAMED} more"
+    if asked:
+        text += f" · {asked} {'question waits' if asked == 1 else 'questions wait'} for you"
+    return text

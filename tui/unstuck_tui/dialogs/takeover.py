@@ -1,0 +1,128 @@
+"""The dialog after a takeover: the changes in the worktree, and what the agent is told about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from unstuck.clock import Clock
+from unstuck.supervision.types import Back, Handed
+from unstuck.text import one_line
+from unstuck_tui.dialogs.dialog import Dialog
+from unstuck_tui.dialogs.drafts import Drafts
+from unstuck_tui.dialogs.questions import Option
+from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
+from unstuck_tui.render.tasks.detail import changes_lines
+from unstuck_tui.widgets.inputs import LineField
+
+__all__ = ["WHY_LIMIT", "TakeoverAnswer", "TakeoverDialog"]
+
+WHY_LIMIT = 4_000
+_DIFF_LINES = 400
+_WIDTH = 100
+_WHY = "why"
+TakeoverAnswer = tuple[Literal["tell", "again"], str]
+
+
+class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
+    """Returns what to do, with the words for the agent; None where the question stays open.
+
+    ``drafts`` keeps what was typed beyond the dialog's life. ``notes`` are lines about it.
+    """
+
+    BINDINGS = bindings_of("hands")
+    DEFAULT_CSS = """
+    TakeoverDialog #line { display: none; border: tall $border-blurred; }
+    TakeoverDialog.-typing #line { display: block; }
+    TakeoverDialog.-typing #choices { display: none; }
+    """
+
+    def __init__(self, handed: Handed, back: Back, notes: Sequence[str], drafts: Drafts, *, clock: Clock) -> None:
+        self._handed, self._back, self._notes, self._drafts = handed, back, notes, drafts
+        self.about = handed.task
+        does = {
+            "tell": "what you changed, and why, begins its next step" if back.files else "what to do, in your words",
+            "again": "you go on working in its files",
+        }
+        choices = [
+            Option(name=name, key=spoken(action.id), label=action.label, touches=does[name])
+            for action in actions_of("hands")
+            if (name := action.id.partition(".")[2])
+        ]
+        leaves = f"{spoken('dialog.back')} leaves the question open: what you changed stays in the files"
+        super().__init__(f"{handed.task}: back from its files", choices, clock=clock, hint=leaves)
+        self._leaving = leaves
+
+    def compose_reading(self) -> ComposeResult:
+        yield Static(Content.styled(_problem(self._back), "bold"), classes="text", markup=False)
+        facts = [("Note", note) for note in self._notes]
+        if self._handed.others:
+            others = ", ".join(map(one_line, self._handed.others))
+            facts.append(("Shared", f"{others}: in the same tree, so not all of it need be yours"))
+        for label, text in facts:
+            with Horizontal(classes="part"):
+                yield Static(Content(label), classes="label", markup=False)
+                yield Static(Content(text), classes="text", markup=False)
+        if self._back.diff:
+            lines = changes_lines(self._handed.since, self._back.diff, note="", width=_WIDTH)[: 1 + _DIFF_LINES]
+            shown = "\n".join("".join(cell.text for cell in line).rstrip() for line in lines)
+            yield Static(Content(shown), id="diff", classes="text", markup=False)
+
+    def compose_fields(self) -> ComposeResult:
+        yield LineField(placeholder="Why, in a line", id="line")
+
+    def chosen(self, choice: Option) -> None:
+        if choice.name == "again":
+            self.finish(("again", ""))
+            return
+        self.add_class("-typing")
+        line = self.query_one("#line", Input)
+        line.value = self._drafts.get((self.about, _WHY), "")
+        self.set_focus(line)
+        self.show_hint(f"enter sends · {spoken('dialog.back')} back to the choices, your text is kept")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.has_class("-typing"):
+            self._drafts[self.about, _WHY] = event.value
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_send()
+
+    def action_send(self) -> None:
+        """Tell the agent."""
+        if not self.has_class("-typing"):
+            return
+        why = self.query_one("#line", Input).value.strip()
+        if len(why) > WHY_LIMIT:
+            self.complain(f"At most {WHY_LIMIT:,} characters; this has {len(why):,}.")
+        elif not why and not self._back.files:
+            self.complain("Nothing was changed: write what the agent is to do.")
+        else:
+            self.finish(("tell", why))
+
+    def action_back(self) -> None:
+        """From the text to the choices, then out."""
+        if not self.has_class("-typing"):
+            self.finish(None)
+            return
+        self.remove_class("-typing")
+        self.complain("")
+        self.show_hint(self._leaving)
+        self.set_focus(self.query_one("#choices"))
+
+
+def _problem(back: Back) -> str:
+    if back.trouble:
+        return f"What you changed cannot be told: {back.trouble}"
+    if not back.files:
+        return "You have changed nothing"
+    more = f" and {back.files - len(back.changes)} more" if back.files > len(back.changes) else ""
+    files = "1 file" if back.files == 1 else f"{back.files} files"
+    return f"You have changed {files}: {', '.join(back.changes)}{more}"

@@ -1,1 +1,0 @@
-"""A run as it was: its log, found again record by record."""

@@ -1,0 +1,113 @@
+"""The list of what needs a person or will soon act by itself, as lines of toned cells. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from rich.cells import cell_len
+
+from unstuck.record.state import GateRow, State, TaskRow
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import Cell, clock, fit
+from unstuck_tui.render.labels import Tone, question_words
+from unstuck_tui.render.printed.events import broken_check
+from unstuck_tui.render.tasks.table import time_left
+
+__all__ = ["Attention", "attention_cells", "attentions"]
+
+_TOLD = 20
+_SHORT_NAME = 7
+_BLOCKS_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """One thing that waits for a person or will act by itself; ``gate`` is empty where nothing can be answered."""
+
+    task: str
+    glyph: str
+    text: str
+    then: str
+    tone: Tone
+    gate: str = ""
+
+
+def attentions(
+    state: State,
+    gates: Iterable[GateRow],
+    soon: Iterable[str],
+    *,
+    now: float,
+    ages: Mapping[str, float],
+    held: str = "",
+    asked: str = "",
+) -> list[Attention]:
+    """The list of what needs a look, questions first.
+
+    ``soon`` are the tasks with a clock to look at, ``now`` is monotonic, ``ages`` how long each gate has been open.
+    ``held`` says why nothing can be recorded for the moment, which comes before everything else; ``asked`` is the gate
+    about that.
+    """
+    gates = tuple(gates)
+    blocked = _blocked_by({row.gate.task for row in gates}, state)
+    found = [_of_gate(state, row, ages.get(row.id, 0.0), now, blocked.get(row.gate.task, ())) for row in gates]
+    if held:
+        found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad", asked))
+    if state.run.state == "blocked" and not any(item.task == "run" for item in found):
+        issue = broken_check(state.run.blocked)
+        then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
+        found.append(Attention("run", "‖", issue, then, "bad"))
+    due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]
+    return found + [_by_itself(state.tasks[task], left) for left, task in nsmallest(_TOLD, due)]
+
+
+def _due_in(state: State, task: str, now: float) -> float | None:
+    """The seconds until something happens to ``task`` by itself, where that has to be said already."""
+    row = state.tasks[task]
+    if row.state == "backoff":
+        return max(0.0, row.backoff_until - now)
+    time = time_left(state, row, now)
+    return time[0] if time is not None and time[0] <= time[1] / 5 else None
+
+
+def _by_itself(row: TaskRow, left: float) -> Attention:
+    if row.state == "backoff":
+        trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
+        if row.backoff_quota:
+            return Attention(row.id, "…", f"waits for the quota: {trouble}", f"is over in {clock(left):>7}", "wait")
+        return Attention(row.id, "…", f"waits out: {trouble}", f"tries again in {clock(left):>7}", "wait")
+    return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
+
+
+def _blocked_by(tasks: Set[str], state: State) -> dict[str, list[str]]:
+    """The tasks that need each of ``tasks``; one look at every task, however many questions there are."""
+    blocked: dict[str, list[str]] = {}
+    for other in state.tasks.values() if tasks else ():
+        for need in other.task.needs:
+            if need in tasks:
+                blocked.setdefault(need, []).append(other.id)
+    return blocked
+
+
+def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequence[str]) -> Attention:
+    what, why = question_words(row.gate.type, row.gate.context)
+    if blocked:
+        more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
+        what = " · ".join(filter(None, (what, f"blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}")))
+    # Of a line that is too long the end is cut: the problem stands in the table, the dialog and the detail as well.
+    text = (" · " if blocked else ": ").join(filter(None, (what, why)))
+    then = f"waits for you {span(age):>7}"
+    if row.gate.acts_at is not None:
+        answer = state.run.settings.get("timers", {}).get(row.gate.type, {}).get("answer", "answers")
+        then = f"{answer} in {clock(max(0.0, row.gate.acts_at - now)):>7}"
+    return Attention(row.gate.task or "run", "!", text, then, "ask", row.id)
+
+
+def attention_cells(item: Attention, width: int, name_width: int = 16) -> tuple[Cell, ...]:
+    """One line of the attention list, exactly ``width`` wide; ``name_width`` is that of the longest name in it."""
+    then = fit(item.then, 22, right=True)
+    name = fit(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
+    text = fit(item.text, max(0, width - cell_len(name) - cell_len(then) - 6))
+    return Cell(f" {item.glyph} {name} ", item.tone), Cell(f"{text} "), Cell(f"{then} ", item.tone)

@@ -1,0 +1,238 @@
+"""States, failures and questions in words; a state as a glyph and a tone, too, to be told without colour. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from unstuck.contract import Level
+from unstuck.escalation.climb import Climb
+from unstuck.record.state import State, TaskRow
+from unstuck.text import one_line
+from unstuck_tui.render.amounts import span
+
+if TYPE_CHECKING:
+    from unstuck.diagnosis.model import Diagnosis
+    from unstuck.record.events import StopReceipt
+
+__all__ = [
+    "ACTORS",
+    "ENDED",
+    "GROUPS",
+    "Tone",
+    "asked_about",
+    "ended_as",
+    "failure_of",
+    "glyph_of",
+    "group_of",
+    "is_held",
+    "named",
+    "needs_person",
+    "question_words",
+    "receipt_words",
+    "rung_label",
+    "rung_of",
+    "tone_of",
+    "word_of",
+]
+
+_EXIT_REASONS = {
+    "succeeded": "every task succeeded",
+    "incomplete": "ended, not every task succeeded",
+    "needs_person": "parked: needs a person",
+    "halted": "halted",
+    "budget": "the budget is used up",
+    "interrupted": "stopped",
+}
+_LONGEST_ASKED = 160
+
+_NAMED = 6
+
+Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
+
+ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}
+"""Who decides, in words."""
+ENDED: dict[str, tuple[str, Tone]] = {
+    "succeeded": ("✓", "good"),
+    "unverified": ("~", "wait"),
+    "skipped": ("-", "quiet"),
+    "abandoned": ("×", "quiet"),
+    "failed": ("✗", "bad"),
+    "cancelled": ("-", "quiet"),
+}
+"""Glyph and tone of every way to end."""
+_LIVE: dict[str, tuple[str, str, Tone]] = {
+    "blocked": ("◌", "blocked", "quiet"),
+    "ready": ("○", "ready", "plain"),
+    "running": ("▶", "working", "work"),
+    "judging": ("▷", "checking", "work"),
+    "undecided": ("▷", "deciding", "work"),
+    "preparing": ("▷", "preparing", "work"),
+    "backoff": ("…", "backs off", "wait"),
+    "waiting": ("!", "needs you", "ask"),
+    "parked": ("‖", "parked", "wait"),
+    "interrupted": ("↯", "interrupted", "wait"),
+    "held": ("‖", "held", "wait"),
+}
+
+_LEVELS = {"retry": 1, "pivot": 2, "research": 3}
+_GROUPS = {
+    "blocked": "blocked",
+    "ready": "ready",
+    "running": "working",
+    "judging": "working",
+    "undecided": "working",
+    "preparing": "working",
+    "backoff": "waiting",
+    "waiting": "needs you",
+    "parked": "waiting",
+    "interrupted": "waiting",
+    "held": "waiting",
+}
+GROUPS: dict[str, tuple[str, Tone]] = {
+    "needs you": ("!", "ask"),
+    "working": ("▶", "work"),
+    "waiting": ("…", "wait"),
+    "ready": ("○", "plain"),
+    "blocked": ("◌", "quiet"),
+    "done": ("✓", "good"),
+    "unverified": ("~", "wait"),
+    "failed": ("✗", "bad"),
+    "skipped": ("-", "quiet"),
+    "abandoned": ("×", "quiet"),
+    "cancelled": ("-", "quiet"),
+}
+"""The words of the header in their order, each with its glyph and tone."""
+
+
+def needs_person(state: State, row: TaskRow) -> bool:
+    """True where an open gate of this task waits for an answer."""
+    gate = state.gates.get(row.gate) if row.gate else None
+    return gate is not None and gate.status == "open"
+
+
+def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
+    """True where its agent is held by a question about more than this task, such as a used budget.
+
+    ``still``: nothing can be recorded, so all of them do, which no record says.
+    """
+    attempt = state.attempts.get(row.attempt)
+    stands = still or (attempt is not None and attempt.state == "held")
+    return row.state == "running" and stands and not needs_person(state, row)
+
+
+def _live(state: State, row: TaskRow, still: bool) -> str:
+    return "held" if is_held(state, row, still=still) else row.state
+
+
+def glyph_of(state: State, row: TaskRow, *, still: bool = False) -> str:
+    """One cell that tells the state."""
+    if row.state == "ended":
+        return ENDED[row.status or "cancelled"][0]
+    return "!" if needs_person(state, row) else _LIVE[_live(state, row, still)][0]
+
+
+def word_of(state: State, row: TaskRow, *, still: bool = False) -> str:
+    """The state in a word or two."""
+    if row.state == "ended":
+        return row.status or "ended"
+    return "needs you" if needs_person(state, row) else _LIVE[_live(state, row, still)][1]
+
+
+def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
+    """The tone of the state."""
+    if row.state == "ended":
+        return ENDED[row.status or "cancelled"][1]
+    return "ask" if needs_person(state, row) else _LIVE[_live(state, row, still)][2]
+
+
+def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
+    """The escalation level of the task: ``first``, ``L2 pivot 1/3``, ``L4 asked``."""
+    if row.state == "waiting" and row.gate in state.gates and state.gates[row.gate].gate.type == "stuck":
+        return "L4 asked"
+    number = _LEVELS.get(row.level)
+    return (f"L{number} " if number else "") + rung_label(row.level, row.climb, limits.get(row.level, 0))
+
+
+def rung_label(level: Level, climb: Climb, limit: int) -> str:
+    """An escalation level and how often it has been used: ``retry 2/3``."""
+    used = {"retry": climb.retries, "pivot": climb.pivots, "research": climb.research}.get(level)
+    if used is not None:
+        return f"{level} {max(1, used)}/{limit}" if limit else f"{level} {max(1, used)}"
+    return {"human": "answered", "continue": "new session"}.get(level, "first")
+
+
+def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
+    """The group that the header counts the task in: fewer words than there are states."""
+    if row.state == "ended":
+        return "done" if row.status == "succeeded" else row.status or "ended"
+    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row, still)]
+
+
+def named(task: str, said: str) -> str:
+    """``said`` about ``task``, with its name before it unless it begins with that."""
+    return said if said.startswith((f"{task}:", f"{task} ")) else f"{task}: {said}"
+
+
+def receipt_words(event: StopReceipt) -> str:
+    """The processes that a stop has ended, which and how, and those that would not end."""
+    count = len(event.ended)
+    ended = [f"{pid} {one_line(how)}" for pid, _, how in event.ended]
+    alive = f"; still alive: {_some([str(pid) for pid, _ in event.alive])}" if event.alive else ""
+    return f"{count} process{'' if count == 1 else 'es'}{': ' if ended else ''}{_some(ended)}{alive}"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def ended_as(exit_reason: str) -> str:
+    """The exit reason of a run, in words."""
+    return _EXIT_REASONS.get(exit_reason, exit_reason)
+
+
+def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
+    """The event behind a question, and its reason or subject; either may be empty."""
+    if kind == "stuck":
+        tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
+        return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
+    if kind == "timeout":
+        if context.get("clock") == "idle":
+            return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}", ""
+        return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
+    who = str(context.get("subagent") or "")
+    if kind == "loop_detected":
+        what = f"{who} goes round in circles".strip()
+        return what, str(context.get("problem") or context.get("error_signature") or "")
+    text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
+    return who, str(text or kind.replace("_", " "))
+
+
+def asked_about(kind: str, context: Mapping[str, Any]) -> str:
+    """The question and its reason or subject, in one line."""
+    return one_line(": ".join(filter(None, question_words(kind, context))), _LONGEST_ASKED)
+
+
+def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:
+    attempts = context.get("attempts")
+    return [(str(key), int(value)) for key, value in attempts.items()] if isinstance(attempts, Mapping) else []
+
+
+def _counted(count: int, word: str) -> str:
+    word = word.replace("_", " ")
+    if count == 1:
+        word = {"retries": "retry"}.get(word, word.removesuffix("s"))
+    return f"{count} {word}"
+
+
+def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:
+    """A failure's type and its ``file:line`` as the table shows them; either may be empty."""
+    return error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
+
+
+def error_name(value: str) -> str:
+    """``TYPE_ERROR`` as people write it: ``TypeError``; empty where nothing is known."""
+    if value == "UNKNOWN":
+        return ""
+    return "HTTP error" if value == "HTTP_ERROR" else "".join(part.capitalize() for part in value.split("_"))

@@ -1,0 +1,465 @@
+"""Events as lines for people, for runs without a screen. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
+from typing import Any
+
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck.text import one_line
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.labels import ACTORS, receipt_words
+
+__all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "summary"]
+
+_WIDTH = 160
+_SETUP_LINES = 5
+_NAME_WIDTH = 40
+_AT_LEAST = 60
+_PARAGRAPH = 100
+_ANALYSIS = 600
+
+_Text = str | Sequence[str] | None
+_MEANWHILE = {
+    "held": "waits in its next call meanwhile",
+    "frozen": "is frozen meanwhile",
+    "runs_on": "cannot be held and runs on meanwhile",
+}
+_ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "deny": "[REASON]", "extend": "DURATION", "choose": "N"}
+_TRIED = {
+    "retries": ("retry", "retries"),
+    "pivots": ("alternative approach", "alternative approaches"),
+    "research": ("round of research", "rounds of research"),
+    "sessions": ("new session", "new sessions"),
+    "waits": ("wait", "waits"),
+    "agent_failures": ("failure of the agent", "failures of the agent"),
+}
+_REASONS = {
+    "succeeded": "every task succeeded",
+    "incomplete": "not every task succeeded",
+    "needs_person": "a person is needed",
+    "halted": "halted",
+    "budget": "the budget is used up",
+    "interrupted": "interrupted",
+}
+
+
+def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str, ...]:
+    """The lines for ``record``, each part ``spell``ed; none for an event that only the record needs."""
+    start = f"{one_line(record.time[11:19])}  " + (f"{one_line(record.task, _NAME_WIDTH)}  " if record.task else "")
+    room = max(_AT_LEAST, _WIDTH - len(start))
+    message = _said(record)
+    texts = (message,) if isinstance(message, str) else message or ()
+    return tuple(start + _indented(spell(text), room) for text in texts)
+
+
+def event_line(record: Record) -> str:
+    """``record`` in one line, whatever it is: number, time, who, which task, which event, and what it says."""
+    task = one_line(record.task, _NAME_WIDTH) or "-"
+    start = f"{record.seq:>6}  {one_line(record.time[11:19])}  {record.actor:<6}  {task:<16}  "
+    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(event_text(record), _WIDTH)}".rstrip()
+
+
+def event_text(record: Record) -> str:
+    """The text of ``record``, without time and subject; empty for an event that only the record needs."""
+    text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
+    return (text if isinstance(text, str) else next(iter(text), "")).strip()
+
+
+def _beside(event: e.DirectiveIssued) -> str:
+    """The next directive, where the lines of a run leave that to the question or the answer beside it."""
+    if event.level == "human":
+        return "→ Goes on as answered" if event.answers else f"→ Asks a person: {event.reason}"
+    return f"→ The same again: {event.reason}"
+
+
+def summary(
+    run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: str = "", watch: bool = False
+) -> tuple[str, ...]:
+    """The last lines of a run: how it ended, where its results are, and what a person has to do now.
+
+    A ``watch`` is over when it ends: no process is left to take an answer, and there is nothing to resume.
+    """
+    lines = [f"run {run}: {_REASONS.get(exit_reason, exit_reason)}"]
+    if branch:
+        lines.append(f"  the results are on the branch {branch}; take them with: git merge {branch}")
+    if watch:
+        return tuple(_indented(line, _WIDTH) for line in lines)
+    if gates:
+        questions = "the question" if len(gates) == 1 else f"{len(gates)} questions"
+        lines.append(f"  answer {questions} ({', '.join(gates)}) with `unstuck answer`, see `unstuck show {run}`")
+    if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
+        lines.append(f"  {'then ' if gates else ''}go on with: unstuck run --resume {run}")
+    return tuple(_indented(line, _WIDTH) for line in lines)
+
+
+def no_room(problem: str, gate: str) -> str:
+    """That nothing can be recorded for the moment: it is nowhere in the record, so it names its gate itself."""
+    text = f"! no room on the disk: {problem}; the agents stand still and go on by themselves when there is room"
+    return one_line(f"{text} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
+
+
+def _indented(text: str, room: int) -> str:
+    indent = len(text) - len(text.lstrip(" "))
+    return " " * indent + one_line(text, room - indent)
+
+
+def _said(record: Record) -> _Text:
+    if isinstance(record.event, e.Unknown):
+        return f"({record.name}: an event of a later version)"
+    writer = _WRITERS.get(type(record.event))
+    return writer(record.event, record) if writer is not None else None
+
+
+def _plural(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def _run_started(event: e.RunStarted, record: Record) -> _Text:
+    return f"run {record.run} in {event.project}", *(f"! {warning}" for warning in event.warnings)
+
+
+def _parked(event: e.RunParked, record: Record) -> _Text:
+    return f"parked: {_plural(len(event.gates), 'question waits', 'questions wait')} for a person"
+
+
+def _run_ended(event: e.RunEnded, record: Record) -> _Text:
+    counts = ", ".join(f"{count} {word}" for word, count in event.counts.items())
+    return f"ended: {event.exit_reason}" + (f" ({counts})" if counts else "")
+
+
+def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Text:
+    message = event.message or (event.details if event.details.startswith("WORKFLOW FAILED") else "")
+    if message:
+        # A whole message of its own, to be read as it was written.
+        return [line for line in message.splitlines() if line]
+    lines = [f"WORKFLOW FAILED ({event.reason}): {event.details}"]
+    if event.last_issue:
+        tried = f" after {_plural(event.attempts, 'attempt', 'attempts')}" if event.attempts is not None else ""
+        lines.append(f"  last issue{tried}: {event.last_issue}")
+    return lines
+
+
+def _attempt_started(event: e.AttemptStarted, record: Record) -> _Text:
+    guidance = event.guidance
+    return f"▶ attempt {guidance.number}" + (f" ({guidance.level})" if guidance.level != "first" else "")
+
+
+def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
+    report = event.report
+    how = {
+        "ended": "ended",
+        "timed_out": "ran out of time",
+        "not_started": "could not start",
+        "no_signal": "ended without a signal line",
+        "bad_signal": "ended with a signal line that cannot be used",
+    }.get(report.how, report.how)
+    code = f"exit code {report.exit_code}, " if report.exit_code else ""
+    problem = f": {report.error}" if report.error and report.how in ("crashed", "not_started") else ""
+    lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
+    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+
+
+def _check(event: e.CheckFinished, record: Record) -> _Text:
+    if event.result == "passed":
+        return f"  ✓ {event.command}" + (f" (you believe it: {event.problem})" if event.problem else "")
+    if event.result in ("could_not_run", "contradicted"):
+        return f"  ! {event.problem or 'the check could not run'}"
+    diagnosis = event.diagnosis or {}
+    if event.result == "none" and not diagnosis:
+        return None
+    location = (diagnosis.get("signature") or {}).get("location")
+    return f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
+
+
+def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
+    climb = event.climb
+    of = f"/{event.limit}" if event.limit else ""
+    match event.level:
+        case "retry" if event.line == 4:
+            return f"  → Retry, {event.reason}: {event.hint or f'run {event.command}'}"
+        case "retry":
+            return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
+        case "pivot":
+            return f"  → Pivot {climb.pivots}{of}: {event.approach}"
+        case "research":
+            return f"  → Research {climb.research}{of}: Reading the code round the failure"
+        case "continue":
+            return "  → New session: the last one ran out of context"
+    return None
+
+
+def _checkpoint(event: e.CheckpointCreated, record: Record) -> _Text:
+    if event.id == "none":
+        return f"  ! no checkpoint: {event.reason}"
+    return f"  checkpoint {event.id} ({event.reason})" if event.purpose == "directive" else None
+
+
+def _restored(event: e.RestoreDone, record: Record) -> _Text:
+    if not event.target:
+        return f"  {event.note}"
+    return f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
+
+
+def _researched(event: e.ResearchDone, record: Record) -> _Text:
+    sources = ", ".join(insight.partition("\n")[0].rstrip(":") for insight in event.insights)
+    return f"  → Found {_plural(len(event.insights), 'insight', 'insights')}{sources and f': {sources}'}"
+
+
+def _gate(event: e.GateOpened, record: Record) -> _Text:
+    context = event.context
+    writer = _QUESTIONS.get(event.type, _question)
+    choices = " | ".join(
+        " ".join(filter(None, (choice.replace("_", "-"), _ARGUMENTS.get(choice)))) for choice in event.choices
+    )
+    return (
+        *writer(event, context),
+        *_details(event, record),
+        f"  ? {event.type} {event.gate}: unstuck answer {event.gate} {choices}",
+    )
+
+
+def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    """The facts of a stuck task: what was tried, what it looks like, where the files are safe."""
+    lines = ["! I am stuck and need help."]
+    attempts = context.get("attempts")
+    if isinstance(attempts, Mapping):
+        tried = [_plural(count, *_TRIED.get(kind, (kind, kind))) for kind, count in attempts.items() if count]
+        lines.append(f"    tried: {', '.join(tried) or 'one attempt'}")
+    lines += [f"      - {way}" for way in context.get("approaches") or ()]
+    where = f"  {context['location']}" if context.get("location") else ""
+    lines.append(f"    problem: {context.get('problem', '')}{where}")
+    analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
+    lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
+    lines += _before(context)
+    if before := context.get("baseline"):
+        lines.append(f"    the check {before}")
+    if checkpoint := context.get("checkpoint"):
+        lines.append(f"    checkpoint saved: {checkpoint}")
+    if touches := context.get("touches"):
+        lines.append(f"    waiting for this task: {', '.join(map(str, touches))}")
+    return lines
+
+
+def _before(context: Mapping[str, Any]) -> list[str]:
+    """The earlier answer to this very failure, and how that ended."""
+    before = context.get("learnt")
+    if not isinstance(before, Mapping):
+        return []
+    ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
+    choice = str(before.get("choice")).replace("_", "-")
+    return [f"    you answered this on {str(before.get('when'))[:10]} with {choice}: {before.get('text')}; {ended}"]
+
+
+def _details(event: e.GateOpened, record: Record) -> list[str]:
+    lines = [f"    the agent {_MEANWHILE[event.standing]}"] if event.standing else []
+    return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
+
+
+_CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research", "human": "the question"}
+
+
+def _handed_back(event: e.HandedBack, record: Record) -> str:
+    what = event.trouble or _plural(event.files, "file is different", "files are different")
+    return f"  {record.task} is back: {what}"
+
+
+def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    about = context.get("question") or context.get("problem") or context.get("error_signature") or event.key
+    lines = [f"! {about}"]
+    for number, option in enumerate(context.get("options") or (), 1):
+        takes = f" (choose {number} COMMAND)" if number == context.get("text_for") else ""
+        lines.append(f"    {number}. {option}{takes}")
+    suggested = context.get("suggested")
+    return [*lines, f"    suggested: {suggested}"] if suggested else lines
+
+
+def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    limit = context.get("timeout_seconds")
+    if context.get("clock") == "idle":
+        silent, signals = context.get("silent_seconds", limit), context.get("signals") or ()
+        return [f"! {context.get('verdict', '')}: no sign of life for {silent} s", *(f"    {sign}" for sign in signals)]
+    return ["! its time is up" + (f" (limit {limit:g} s)" if isinstance(limit, int | float) else "")]
+
+
+def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    what = context.get("problem") or context.get("error_signature", "")
+    return [f"! goes round in circles: {context.get('window_size', '')} times {what}", *_before(context)]
+
+
+def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
+    lines = [f"! {context.get('problem') or 'the result does not fit'}"]
+    places = (("resolve in:", "tree"), ("merge:", "branch"))
+    lines += [f"    {label} {context[key]}" for label, key in places if context.get(key)]
+    answers = context.get("answers")
+    return lines + [f"    {name}: {does}" for name, does in answers.items()] if isinstance(answers, Mapping) else lines
+
+
+_QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = {
+    "stuck": _stuck,
+    "timeout": _timeout,
+    "loop_detected": _loop,
+    "integration": _integration,
+}
+
+
+def broken_check(issue: str) -> str:
+    """The problem that keeps every task from starting, in words."""
+    return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
+
+
+def _waits(event: e.TransientErrorRetry, record: Record) -> _Text:
+    how = f"waits for the quota, {span(event.delay_seconds)}" if event.quota else f"again in {event.delay_seconds:g} s"
+    return f"  … {event.error_type} may pass: {how} (wait {event.retry})"
+
+
+def _set_up(event: e.SetupFinished, record: Record) -> _Text:
+    if event.passed:
+        return None
+    code = "" if event.exit_code is None else f" (exit {event.exit_code})"
+    parts = [line for line in event.evidence.splitlines() if line.strip()]
+    return [f"  ✗ setup failed{code}: {event.command}", *(f"    {line}" for line in parts[-_SETUP_LINES:])]
+
+
+def _used(event: e.UsageCounted) -> str:
+    cost = "" if event.cost is None else f", cost {event.cost:g}"
+    return f"{event.tokens} tokens{cost}"
+
+
+def _time_is_up(event: e.AgentTimeout, record: Record) -> _Text:
+    if event.clock == "wall":
+        return f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}"
+    why = f" ({', '.join(event.signals)})" if event.signals else ""
+    return f"  ◷ {event.verdict}: no sign of life for {_seconds(event.limit_s)}{why}"
+
+
+def _answered(event: e.GateAnswered, record: Record) -> _Text:
+    text = f": {event.text}" if event.text else ""
+    return f"  {event.gate} answered by {ACTORS[record.actor]}: {event.choice.replace('_', '-')}{text}"
+
+
+def _integrated(event: e.ResultIntegrated, record: Record) -> _Text:
+    left = f"; of other repositories nothing is in it: {', '.join(event.left[:3])}" if event.left else ""
+    return f"  integrated {event.commit[:10]}{left}" if left or event.commit not in ("none", "unchanged") else None
+
+
+def _task_ended(event: e.TaskEnded, record: Record) -> _Text:
+    glyph = {"succeeded": "✓", "unverified": "~", "skipped": "-", "abandoned": "×", "failed": "✗", "cancelled": "-"}
+    return f"{glyph[event.status]} {event.status}" + (f": {event.reason}" if event.reason else "")
+
+
+def _stopped(event: e.StopReceipt, record: Record) -> _Text:
+    return f"  stopped {receipt_words(event)}"
+
+
+def _recovered(event: e.RecoveryDecided, record: Record) -> _Text:
+    words = {
+        "continue": "goes on",
+        "retry": "starts again from the baseline",
+        "done": "is taken for done",
+        "adopt": "has outlived its supervisor and works on",
+    }
+    by = "" if record.actor == "policy" else f" (decided by {ACTORS[record.actor]})"
+    return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}{by}"
+
+
+def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
+    by = f" by {event.evaluator}" if event.evaluator else ""
+    return f"  proposed{by}: {event.choice}" + (f": {event.reason}" if event.reason else "")
+
+
+_Writer = Callable[[Any, Record], _Text]
+_WRITERS: dict[type[e.Event], _Writer] = {
+    e.RunStarted: _run_started,
+    e.RunResumed: lambda event, record: f"run {record.run} goes on",
+    e.RunParked: _parked,
+    e.RunEnded: _run_ended,
+    e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
+    e.LogRepaired: lambda event, record: f"a torn last record ({event.bytes} bytes) was moved to {event.file}",
+    e.ResultsDelivered: lambda event, record: (
+        f"the results are on {event.branch} ({event.commit[:10]})"
+        if event.commit
+        else "the results stay on their branch"
+    ),
+    e.TreesCleaned: lambda event, record: [f"kept {place}" for place in event.kept],
+    e.RunsRemoved: lambda event, record: f"{_plural(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
+    e.WorkflowFailed: _workflow_failed,
+    e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
+    e.InfrastructureBlocked: lambda event, record: f"! blocked: {broken_check(event.issue)}",
+    e.RemediationDispatched: lambda event, record: f"  remediation {event.attempt}: {event.issue}",
+    e.RemediationFailed: lambda event, record: f"  remediation {event.attempt} failed: {event.issue}",
+    e.InfrastructureRestored: lambda event, record: (
+        f"✓ the project's own check passes again (remediation attempts: {event.attempts_used})"
+    ),
+    e.TaskReopened: lambda event, record: "offered again",
+    e.AttemptStarted: _attempt_started,
+    e.AttemptEnded: _attempt_ended,
+    e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",
+    e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
+    e.RecoveryProposed: _proposed,
+    e.RecoveryDecided: _recovered,
+    e.SetupFinished: _set_up,
+    e.CheckFinished: _check,
+    e.CheckFlaked: lambda event, record: f"  ~ flaky: failed once, then passed: {event.command}",
+    e.DirectiveIssued: _directive,
+    e.TransientErrorRetry: _waits,
+    e.CommandRan: lambda event, record: (
+        f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})"
+    ),
+    e.TransientErrorResolved: lambda event, record: (
+        f"  {event.error_type} has passed after {_plural(event.total_retries, 'wait', 'waits')}"
+    ),
+    e.TransientErrorEscalated: lambda event, record: f"  {event.error_type} does not pass: {event.reason}",
+    e.AgentFailure: lambda event, record: (
+        f"  the agent failed, not its work ({event.error_type}, {event.attempt}): dispatched again"
+    ),
+    e.AgentTimeout: _time_is_up,
+    e.TimeoutWarned: lambda event, record: (
+        f"  ◷ {_seconds(event.elapsed_s)} of {_seconds(event.limit_s)} "
+        + ("without a sign of life" if event.clock == "idle" else "used")
+    ),
+    e.LivenessJudged: lambda event, record: (
+        f"  ◷ silent for {_seconds(event.silent_s)} but {event.verdict}: {', '.join(event.signals)}"
+    ),
+    e.Suspended: lambda event, record: f"◷ the machine slept for {_seconds(event.seconds)}; no clock has counted it",
+    e.UsageCounted: lambda event, record: (
+        f"  ! its usage moved while it was idle: {_used(event)}" if event.while_idle else None
+    ),
+    e.BudgetSet: lambda event, record: (
+        "the budget is now " + ", ".join(f"{kind} {limit:g}" for kind, limit in event.limits.items())
+    ),
+    e.BudgetWarned: lambda event, record: (
+        f"! {event.used:g} of {event.limit:g} of the budget for {event.kind} are used"
+    ),
+    e.BudgetReached: lambda event, record: (
+        f"! the budget for {event.kind} is used up: {event.used:g} of {event.limit:g}; no step begins"
+        + (" (the counter moved while the agent was idle)" if event.while_idle else "")
+    ),
+    e.TimerStarted: lambda event, record: (
+        f"  {event.gate} is answered by itself in {_seconds(event.seconds)}: {event.choice}"
+    ),
+    e.TimerCancelled: lambda event, record: f"  {event.gate} waits for a person: its timer was stopped",
+    e.SilenceEnded: lambda event, record: f"  ◷ a sign of life after {_seconds(event.seconds)}: {event.sign}",
+    e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
+    e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
+    e.CheckpointCreated: _checkpoint,
+    e.RestoreDone: _restored,
+    e.ResearchDone: _researched,
+    e.GateOpened: _gate,
+    e.GateAnswered: _answered,
+    e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
+    e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
+    e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",
+    e.HandedOver: lambda event, record: f"  {record.task} is in a person's hands (files as of {event.checkpoint})",
+    e.HandedBack: _handed_back,
+    e.TaskEnded: _task_ended,
+    e.ResultIntegrated: _integrated,
+    e.StopReceipt: _stopped,
+    e.NotificationSent: lambda event, record: f"  notification ({event.way}): {event.text}",
+}

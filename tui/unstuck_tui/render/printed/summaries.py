@@ -1,0 +1,124 @@
+"""Past runs as lines for people: a run, its tasks with their timelines, failures, load. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unstuck.text import one_line
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.labels import ACTORS
+
+__all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
+
+Row = Mapping[str, Any]
+_MOST = 40
+_CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "contradicted": "?", "none": "~"}
+_STATES = {"interrupted": "↯", "ended": "▷"}
+
+
+def row_lines(row: Row) -> list[str]:
+    """The lines of one row of ``show``."""
+    if "run" in row:
+        return _run(row)
+    return _gate(row) if "gate" in row else _task(row)
+
+
+def load_words(load: Row) -> str:
+    """The load on people: questions, waits, and decisions made without them; empty where there was none."""
+    parts = []
+    if load["asked"]:
+        mean = load["to_answer"]
+        answered = f", answered in {span(mean)} on average" if mean is not None else ", none answered"
+        parts.append(_counted(load["asked"], "question") + answered)
+    if load["waited_seconds"] >= 1:
+        parts.append(f"agents waited {span(load['waited_seconds'])} for a person")
+    if load["pages"]:
+        parts.append(_counted(load["pages"], "notification"))
+    if decided := [f"{count} by {by}" for by, count in load["decided"].items() if count]:
+        parts.append(f"decided without one: {', '.join(decided)}")
+    return "; ".join(parts)
+
+
+_FAILURE = "{:<8}  {:>5}  {:<16}  {:<18}  {:<28}  {:>5}  {:<8}  {:<26}  {}"
+FAILURES_HEAD = _FAILURE.format("FAILURE", "SEEN", "LAST", "TYPE", "WHERE", "TASKS", "RUNG", "WHAT WORKED", "WHAT")
+
+
+def failure_line(row: Row) -> str:
+    """One failure: how often and when last, what and where, in how many tasks, how far it got, what worked."""
+    last = one_line(str(row["last"])[:16].replace("T", " "))
+    kind, where = one_line(row["error_type"] or "-", 18), one_line(row["location"] or "-", 28)
+    worked, headline = one_line(row["worked"] or "-", 26), one_line(row["headline"], 90)
+    name, tasks = row["signature"][:8], len(row["tasks"])
+    return _FAILURE.format(name, row["count"], last, kind, where, tasks, row["rung"], worked, headline).rstrip()
+
+
+def used_words(row: Row) -> list[str]:
+    """The agents' own figures of what they used; empty where there are none."""
+    tokens = [f"{row['tokens']} tokens"] if row["tokens"] else []
+    return [*tokens, *([f"cost {row['cost']:.4g}"] if row["cost"] is not None else [])]
+
+
+def _run(row: Row) -> list[str]:
+    used = [*used_words(row), f"{row['seconds']:g} s of work"]
+    limits = [f"{name} {limit:g}{' s' if name == 'time' else ''}" for name, limit in row["budget"].items()]
+    budget = f"; budget: {', '.join(limits)}" if limits else ""
+    lines = [
+        f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}",
+        f"  used: {', '.join(used)}{budget}",
+    ]
+    if words := load_words(row["load"]):
+        lines.append(f"  people: {words}")
+    if len(row["days"]) > 1:
+        lines += [f"    {day}  {words}" for day, load in row["days"].items() if (words := load_words(load))]
+    return lines
+
+
+def _task(row: Row) -> list[str]:
+    where = f"  {row['location']}" if row["location"] else ""
+    problem = f"  {one_line(row['headline'], 90)}{where}" if row["headline"] and row["status"] != "succeeded" else ""
+    word = row["status"] or row["state"]
+    spent = [f"{rung} {', '.join(used_words(used))}" for rung, used in row["rungs"].items() if used_words(used)]
+    earlier = len(row["timeline"]) - _MOST
+    return [
+        f"  {row['task']:<20} {word:<11} {row['level']:<9} {row['attempts']} attempts{problem}",
+        *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
+        *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
+        *(_moment(moment) for moment in row["timeline"][-_MOST:]),
+    ]
+
+
+def _moment(moment: Row) -> str:
+    """One line of a timeline: time, escalation level, outcome, and checkpoint."""
+    lasted = f"  ({span(moment['seconds'])})" if moment["seconds"] is not None else ""
+    saved = f"  {moment['checkpoint']}" if moment["checkpoint"] else ""
+    time = one_line(str(moment["time"])[11:19])
+    if moment["kind"] == "question":
+        return f"    {time}  {'asked':<11} ! {moment['type']} {moment['id']}: {_answer(moment)}{lasted}{saved}"
+    rung = f"{moment['rung']} {moment['turn']}" if moment["turn"] else str(moment["rung"])
+    glyph = _CHECKS.get(moment["check"]) or _STATES.get(moment["state"], "▶")
+    how = "" if moment["how"] in ("", "ended") else str(moment["how"]).replace("_", " ")
+    text = " · ".join(filter(None, (how, moment["headline"], moment["approach"])))
+    return f"    {time}  {rung:<11} {glyph}{' ' if text else ''}{one_line(text, 90)}{lasted}{saved}"
+
+
+def _answer(moment: Row) -> str:
+    if not moment["choice"]:
+        return "waits for an answer" if moment["status"] == "open" else str(moment["status"])
+    text = f" {one_line(moment['text'], 80)}" if moment["text"] else ""
+    return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}"
+
+
+def _gate(row: Row) -> list[str]:
+    context = row["context"]
+    question = context.get("question") or context.get("problem") or context.get("error_signature") or ""
+    return [
+        "",
+        f"? {row['gate']}  {row['type']}  {' › '.join(one_line(str(name), 100) for name in row['path'])}",
+        *(f"  {line}" for line in str(question).splitlines()),
+        f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
+    ]
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

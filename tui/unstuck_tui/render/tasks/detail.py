@@ -1,0 +1,216 @@
+"""The selected task told in lines: its attempts, its failure, and the end of its output. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.record.load import load_of
+from unstuck.record.state import State, TaskRow
+from unstuck.record.usage import usage_of
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.amounts import span, spent_of
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, time_of_day, wrapped
+from unstuck_tui.render.labels import (
+    Tone,
+    error_name,
+    needs_person,
+    rung_of,
+    word_of,
+)
+
+__all__ = [
+    "FailureCount",
+    "TimelineEntry",
+    "changes_lines",
+    "failure_lines",
+    "failure_text",
+    "output_lines",
+    "page_names",
+    "story_title",
+    "timeline_lines",
+]
+
+_STEP = 'UNSTUCK {"step"'
+
+_SET_IN = "  "
+_LABEL = 13
+_SECONDS = 8
+_NAME = 10
+_INSIGHTS = 3
+_DIFF_LINES = 5_000
+_CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
+
+
+@dataclass(slots=True)
+class TimelineEntry:
+    """One line of a task's timeline. ``seconds`` is None while it lasts; ``started`` is monotonic."""
+
+    time: str
+    label: str
+    glyph: str = ""
+    tone: Tone = "plain"
+    text: str = ""
+    started: float = 0.0
+    attempt: str = ""
+    identity: str = ""
+    seconds: float | None = None
+    live: bool = False
+
+
+@dataclass(slots=True)
+class FailureCount:
+    """The count of one failure, its tasks, and its first and last time (ISO 8601)."""
+
+    first: str
+    last: str
+    count: int = 0
+    tasks: set[str] = field(default_factory=set)
+
+
+def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
+    """The title of the task, in one line; ``still``: nothing can be recorded, so no agent goes on."""
+    agent = row.task.agent or row.task.agent_type
+    kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
+    rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
+    attempts = f" · attempt {row.attempts}" if row.attempts else ""
+    used = spent_of(usage_of(state, row))
+    spent = f" · {used}" if used else ""
+    return f"{row.id} · {word_of(state, row, still=still)} · {agent}{kind}{rung}{attempts}{spent}"
+
+
+def page_names(names: Sequence[str], shown: str, room: int) -> str:
+    """The pages with their keys, the one that is ``shown`` in brackets; only that one where there is no room."""
+    keyed = [(name, f"{spoken(f'page.{name}')} {name}") for name in names]
+    parts = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
+    for text in (" ".join(parts), f"[{shown}]"):
+        if cell_len(text) + 1 <= room:
+            return f"{text} "
+    return ""
+
+
+def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]:
+    """A unified diff in lines, after what it is compared with; a change has its sign as well as its colour."""
+    if not since:
+        return [(Cell(f"{_SET_IN}{line}", "quiet"),) for line in wrapped(note, max(1, width - len(_SET_IN) - 1), 4)]
+    lines = diff.splitlines()
+    least = "at least " if _CUT.search(diff) else ""  # what was left out in its middle cannot be counted
+    text = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
+    told: list[Line] = [(Cell(_set_in(line, width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
+    return [(Cell(fit(text, width), "quiet"),), *told]
+
+
+def _count_of(lines: Sequence[str]) -> str:
+    files = sum(line.startswith("diff --git ") for line in lines)
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+    more = f", the first {_DIFF_LINES} lines of it" if len(lines) > _DIFF_LINES else ""
+    return f"{files} file{'' if files == 1 else 's'}, +{added} -{removed}{more}"
+
+
+def _tone_of(line: str) -> Tone:
+    if line.startswith(("diff ", "index ", "+++ ", "--- ", "@@")):
+        return "quiet"
+    return "good" if line.startswith("+") else "bad" if line.startswith("-") else "plain"
+
+
+def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:
+    """The attempts, one line each: time, escalation level, outcome and duration."""
+    return [_moment(moment, now, width) for moment in moments] or [(Cell(" not begun yet", "quiet"),)]
+
+
+def _moment(moment: TimelineEntry, now: float, width: int) -> Line:
+    lasted = now - moment.started if moment.live else moment.seconds
+    time = f" {time_of_day(moment.time)}  "
+    label = f"{fit(moment.label, _LABEL)} "
+    seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
+    room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
+    is_attempt = bool(moment.attempt)
+    return (
+        Cell(time, "quiet"),
+        Cell(label, "plain" if is_attempt else "quiet"),
+        Cell(f"{moment.glyph} ", moment.tone),
+        Cell(fit(moment.text or ("at work" if moment.live else ""), room), "plain" if is_attempt else "quiet"),
+        Cell(f"{seconds} ", "quiet"),
+    )
+
+
+def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, width: int) -> list[Line]:
+    """The open question, the last failure with where and how often it came, and where the files are safe."""
+    lines: list[Line] = []
+    if needs_person(state, row):
+        context = state.gates[row.gate].gate.context
+        text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
+        lines += _field("question" if context.get("options") is not None else "analysis", text, width, 4, "ask")
+    diagnosis = row.diagnosis
+    if diagnosis is not None:
+        name = error_name(diagnosis.signature.error_type.value)
+        text = diagnosis.headline.removeprefix(f"{name}: ")
+        lines += _block(f"{name}  {text}" if name else text, width, 3, "quiet" if row.status == "succeeded" else "bad")
+        function = diagnosis.signature.metadata.get("function", "")
+        where = (diagnosis.signature.location or "") + (f" in {function}" if function else "")
+        lines += _field("where", where.strip(), width, 1)
+        if seen is not None:
+            tasks = f" in {len(seen.tasks)} tasks" if len(seen.tasks) > 1 else ""
+            times = f"first {time_of_day(seen.first)}, last {time_of_day(seen.last)}" if seen.count > 1 else ""
+            lines += _field("seen", f"×{seen.count}{tasks}  {times}".rstrip(), width, 1)
+        lines += _field("cause", diagnosis.cause.value.replace("_", " "), width, 1)
+        lines += _field("hint", diagnosis.fix_hint, width, 2)
+    elif not lines:
+        lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
+    lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
+    for insight in row.climb.insights[:_INSIGHTS]:
+        lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
+    lines += _field("people", _asked(state, row), width, 2)
+    lines += _field("last good", row.good, width, 1)
+    lines += _field("check", row.task.verify, width, 1)
+    return lines
+
+
+def _asked(state: State, row: TaskRow) -> str:
+    """The questions of this task; one that is still open, and the first, says so itself."""
+    load = load_of(state, 0.0, task=row.id)
+    if not load.answered and load.asked < 2:
+        return ""
+    times = "asked once" if load.asked == 1 else f"asked {load.asked} times"
+    answered = f", answered in {span(load.to_answer)}" if load.to_answer is not None else ""
+    return f"{times}{answered}{' on average' if load.answered > 1 else ''}"
+
+
+def _block(text: str, width: int, most: int, tone: Tone = "plain") -> list[Line]:
+    return [(Cell(f"{_SET_IN}{line}", tone),) for line in wrapped(text, max(1, width - len(_SET_IN) - 1), most)]
+
+
+def _set_in(line: str, width: int) -> str:
+    """A line of what an agent wrote: no sign of ours stands where its own begin."""
+    return _SET_IN + fit(laid_out(line), width - len(_SET_IN))
+
+
+def _field(name: str, text: object, width: int, most: int, tone: Tone = "plain") -> list[Line]:
+    if not text:
+        return []
+    room = max(1, width - _NAME - 3)
+    found = wrapped(str(text), room, most)
+    names = (fit(name, _NAME), *[" " * _NAME] * (len(found) - 1))
+    return [(Cell(f" {head} ", "quiet"), Cell(line, tone)) for head, line in zip(names, found, strict=True)]
+
+
+def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
+    """The end of an attempt's output, cut at the right edge; ``note`` is said below it.
+
+    The steps that an agent tells its supervisor are left out: the timeline and the loop warning speak of them.
+    """
+    told = (line for line in text.splitlines() if not line.startswith(_STEP))
+    lines: list[Line] = [(Cell(_set_in(line, width)),) for line in told]
+    if note:
+        lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
+    return lines
+
+
+def failure_text(diagnosis: Diagnosis) -> str:
+    """The place and the headline of a failure, a line each."""
+    return "\n".join(filter(None, (diagnosis.signature.location, diagnosis.headline)))

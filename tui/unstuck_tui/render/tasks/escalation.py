@@ -1,0 +1,119 @@
+"""The escalation of one task: its level, what moved it there, and what comes next. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from unstuck.contract import Level
+from unstuck.escalation.forecast import Step, forecast
+from unstuck.escalation.levels import Limits
+from unstuck.record.state import State, TaskRow
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.format import Cell, Line, fit, wrapped
+from unstuck_tui.render.labels import Tone, needs_person
+
+__all__ = ["ladder_lines"]
+
+_NAME = 10
+_LABEL = 13
+_RUNGS: tuple[tuple[Level, str], ...] = (
+    ("first", "first"),
+    ("retry", "L1 retry"),
+    ("pivot", "L2 pivot"),
+    ("research", "L3 research"),
+    ("human", "L4 asks you"),
+)
+_WORDS = {
+    "retry": "retry",
+    "pivot": "pivot",
+    "research": "research",
+    "continue": "new session",
+    "wait": "wait",
+    "again": "again",
+    "human": "asks you",
+    "halt": "the run is halted",
+}
+
+
+_CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research", "human": "the question"}
+
+
+def ladder_lines(
+    state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True, with_keys: bool = True, width: int
+) -> list[Line]:
+    """The levels with the tries used on each, then what led here and what follows; ``width`` in cells.
+
+    ``with_keys``: and what a person can do about it.
+    """
+    lines = [_rung(state, row, limits, level, label, width) for level, label in _RUNGS]
+    lines.append((Cell(" "),))
+    for name, text in _facts(row, limits, may_ask):
+        lines += _field(name, text, width)
+    if row.state != "ended" and with_keys:
+        hold, decide = spoken("task.hold"), spoken("task.decide")
+        lines += _field("from here", f"{hold} holds it · {decide} jumps to another rung, gives time, skips", width)
+    return lines
+
+
+def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, width: int) -> Line:
+    climb = row.climb
+    used, most = {
+        "retry": (climb.retries, limits.max_retries),
+        "pivot": (climb.pivots, limits.max_pivots),
+        "research": (climb.research, limits.max_research),
+    }.get(level, (0, 0))
+    here = _stands_on(state, row) == level
+    text = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
+    if level == "first":
+        text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not begun yet"
+    elif level == "human" and needs_person(state, row):
+        text = "waits for you"
+    way = f"  {climb.approach}" if here and level == "pivot" and climb.approach else ""
+    mark = Cell(" ▸ " if here else "   ", "ask" if here and level == "human" else "work")
+    room = max(0, width - 3 - _LABEL)
+    tone: Tone = "plain" if here else "quiet"
+    return mark, Cell(fit(label, _LABEL), tone), Cell(fit(text + way, room).rstrip(), tone)
+
+
+def _stands_on(state: State, row: TaskRow) -> Level:
+    return "human" if needs_person(state, row) else row.level
+
+
+def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:
+    climb, diagnosis = row.climb, row.diagnosis
+    if row.state == "ended":
+        yield "ended", f"{row.status}{f': {row.reason}' if row.reason else ''}"
+        return
+    if diagnosis is not None and climb.rung != "first":
+        again = f", {climb.repeats} times in a row" if climb.repeats > 1 else ""
+        yield "moved by", f"{diagnosis.headline}{again}"
+    if row.chosen:
+        yield "chosen", f"{_CHOSEN.get(row.chosen, row.chosen)} comes next, because you want it"
+    if climb.failed_approaches:
+        yield "failed", " · ".join(climb.failed_approaches)
+    ahead = forecast(climb, diagnosis, limits, direct=row.mode == "direct", may_ask=may_ask)
+    if not ahead:
+        yield "then", "nothing has failed yet: a failure enters the ladder where its cause says"
+        return
+    yield "then", f"{_told(ahead)} (if the same failure comes again each time)"
+    left = sum(step.kind not in ("human", "halt") for step in ahead)
+    end = "you are asked" if ahead[-1].kind == "human" else "the run is halted"
+    yield "left", f"{left} more attempt{'' if left == 1 else 's'} before {end}"
+
+
+def _told(ahead: Iterable[Step]) -> str:
+    """The steps in words, the same ones in a row counted: ``retry ×2 → pivot (use the queue) → asks you``."""
+    parts = []
+    for (kind, approach), steps in groupby(ahead, key=lambda step: (step.kind, step.approach)):
+        count = len(list(steps))
+        parts.append(_WORDS[kind] + (f" ({approach})" if approach else "") + (f" ×{count}" if count > 1 else ""))
+    return " → ".join(parts)
+
+
+def _field(name: str, text: str, width: int) -> list[Line]:
+    room = max(10, width - _NAME - 4)
+    lines = wrapped(text, room, 4)
+    return [
+        (Cell(f"   {fit(name if place == 0 else '', _NAME)} ", "quiet"), Cell(line)) for place, line in enumerate(lines)
+    ]

@@ -1,0 +1,174 @@
+"""One line of the task table: cells of text, each with its tone. Pure; tested without an app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+
+from unstuck.record.state import State, TaskRow
+from unstuck_tui.render.amounts import span
+from unstuck_tui.render.format import Cell, bar, clock, fit
+from unstuck_tui.render.labels import Tone, failure_of, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
+
+__all__ = ["NARROW", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
+
+NARROW = 84
+_WIDE = 150
+_BAR = 10
+_PLACE = 12
+_SHORT, _LONG = 7, 40
+_STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 15, 8, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The widths of a table's columns in cells; 0 leaves a column out."""
+
+    task: int
+    state: int
+    agent: int
+    kind: int
+    rung: int
+    time: int
+    loop: int
+    failure: int
+
+
+_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "RUNG", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+_SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
+
+
+@lru_cache(maxsize=64)
+def columns_for(width: int, task: int = _LONG, agent: int = _LONG) -> Columns:
+    """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column.
+
+    ``task`` and ``agent`` are the widths of the longest names: what they do not need is the last column's.
+    """
+    narrow, wide = width < NARROW, width >= _WIDE
+    fixed = [_STATE, _RUNG, _CLOCK] if narrow else [_STATE, _RUNG, _BAR + 2 + _CLOCK, _LOOP, *[_KIND] * wide]
+    room = width - 2 - sum(fixed) - len(fixed)
+    task = max(_SHORT, min(task, _LONG, room // 2 if narrow else room // 3))
+    agent = 0 if narrow else max(_SHORT, min(agent, _LONG // 2, room // 5))
+    return Columns(
+        task=task,
+        state=_STATE,
+        agent=agent,
+        kind=_KIND if wide else 0,
+        rung=_RUNG,
+        time=_CLOCK if narrow else _BAR + 2 + _CLOCK,
+        loop=0 if narrow else _LOOP,
+        failure=max(0, room - task - 1 - (agent + 1 if agent else 0)),
+    )
+
+
+def header_cells(columns: Columns, sorting: str = "plan") -> tuple[Cell, ...]:
+    """The table's heading; the column that sorts is marked."""
+    by = _SORTED.get(sorting)
+    names = (f"{name}▾" if name == by else name for name in astuple(_NAMES))
+    text = " ".join(fit(name, width) for name, width in zip(names, astuple(columns), strict=True) if width)
+    return (Cell(f"  {text}", "quiet"),)
+
+
+def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | None:
+    """(seconds left, limit in seconds) of the live attempt; None where no clock runs. ``now`` is monotonic."""
+    attempt = state.attempts.get(row.attempt)
+    if row.state != "running" or attempt is None or attempt.deadline is None or needs_person(state, row):
+        return None
+    if is_held(state, row):
+        return None
+    return attempt.deadline - now, max(1.0, attempt.deadline - attempt.started)
+
+
+def task_cells(
+    state: State,
+    row: TaskRow,
+    columns: Columns,
+    *,
+    now: float,
+    limits: Mapping[str, int],
+    spent: float = 0.0,
+    marked: bool = False,
+    still: bool = False,
+) -> tuple[Cell, ...]:
+    """The line of one task; ``spent`` is what its attempts have taken, in seconds.
+
+    ``still``: nothing can be recorded for the moment, so no agent goes on.
+    """
+    tone = tone_of(state, row, still=still)
+    quiet = row.state == "ended"
+    cells = [
+        Cell(f"{glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
+        Cell(fit(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
+        Cell(fit(word_of(state, row, still=still), columns.state) + " ", tone),
+    ]
+    if columns.agent:
+        cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
+    if columns.kind:
+        cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
+    cells.append(Cell(fit(_rung(state, row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
+    cells.append(_time(state, row, columns, now, spent, still))
+    if columns.loop:
+        cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
+    cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
+    return tuple(cells)
+
+
+def _rung(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
+    return rung_of(state, row, limits) if row.attempts else ""
+
+
+def _is_done(state: State, need: str) -> bool:
+    upstream = state.tasks.get(need)
+    return upstream is not None and upstream.status == "succeeded"
+
+
+def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float, still: bool) -> Cell:
+    width = columns.time
+    left = None if still else time_left(state, row, now)
+    if left is not None:
+        seconds, limit = left
+        tone: Tone = "bad" if seconds < 0.1 * limit else "wait" if seconds < 0.2 * limit else "work"
+        text = clock(seconds) if width <= _CLOCK else f"▕{bar(seconds / limit, _BAR)}▏{clock(seconds):>{_CLOCK}}"
+        return Cell(fit(text, width, right=True) + " ", tone)
+    text, tone = "", "quiet"
+    if row.state == "backoff":
+        again = clock(row.backoff_until - now)
+        text, tone = (
+            (again if width <= _CLOCK else f"{'quota' if row.backoff_quota else 'again'} in {again:>{_CLOCK}}"),
+            "wait",
+        )
+    elif row.state == "running" and needs_person(state, row):
+        text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
+    elif is_held(state, row, still=still):
+        text, tone = "stands still", "wait"
+    elif row.state == "running":
+        attempt = state.attempts.get(row.attempt)
+        text = span(now - attempt.started) if attempt is not None else ""
+    elif row.state == "ended" and spent:
+        text = span(spent)
+    return Cell(fit(text, width, right=True) + " ", tone)
+
+
+def _loop(state: State, row: TaskRow, window: int) -> str:
+    """The repetitions of one failure in a row, or of one step in the attempt, of those that make a loop."""
+    attempt = state.attempts.get(row.attempt)
+    inside = attempt.repeats if attempt is not None and attempt.is_live else 0
+    repeats = max(row.climb.repeats, inside)
+    return f"↻ {min(repeats, window)}/{window}" if repeats > 1 and row.state != "ended" else ""
+
+
+def _failure(state: State, row: TaskRow, width: int) -> str:
+    if row.state == "blocked":
+        return "needs " + ", ".join(need for need in row.task.needs if not _is_done(state, need))
+    diagnosis = row.diagnosis
+    if diagnosis is None or row.status == "succeeded":
+        return row.reason if row.state == "ended" else ""
+    name, where = failure_of(diagnosis)
+    if not where:
+        return f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline)
+    room = width - len(name) - 2
+    if name and room < _PLACE:
+        return name
+    # Of a place that is too long the end says more: the file and its line.
+    return f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip()

@@ -1,0 +1,152 @@
+"""A run that another process works, followed through its log and answered through its socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from unstuck.channel import request, socket_path
+from unstuck.clock import Clock, SystemClock
+from unstuck.contract import Answer
+from unstuck.errors import AnswerRefused, ChannelError, RecordError, UnstuckError
+from unstuck.record.current import LOG_NAME
+from unstuck.record.envelope import Record
+from unstuck.record.following import LogFollower
+from unstuck.record.state import State
+from unstuck.runs.answering import answer_message
+from unstuck.runs.looking import is_live
+from unstuck.runs.recovering import tree_of
+from unstuck.runs.saved import store_of
+from unstuck.settings.models import Settings
+from unstuck.settings.places import runtime_dir
+from unstuck.supervision.core import limits_of as rules_of
+from unstuck.supervision.looking import changes_in
+from unstuck.supervision.possible import NextRung
+from unstuck.supervision.types import Back, Handed
+from unstuck.text import Clean
+from unstuck.workspace.project import Project
+from unstuck_tui.runs.run_view import NoticeKind, limits_of
+
+__all__ = ["LOOK_S", "FollowedRun"]
+
+LOOK_S = 0.2
+_REPLY_S = 30.0
+
+
+class FollowedRun:
+    """The run ``run`` of a project, which another process works."""
+
+    title = "SECOND SCREEN"
+    is_past = False
+    is_elsewhere = True
+    goes_on = False
+    recovery = None
+
+    def __init__(self, place: Project, run: str, environ: Mapping[str, str], *, clock: Clock | None = None) -> None:
+        self.run = run
+        self.place, self._environ = place, environ
+        self._follower = LogFollower(place.runs / run / LOG_NAME)
+        self._follower.read()
+        self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
+        self.clock = clock or SystemClock()
+        self.rules = rules_of(self._settings)
+        self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
+        self.output_limit = self._settings.output_limit
+        self.held = ""
+        self.unrecorded = None  # it is in the memory of another process
+        self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
+
+    @property
+    def state(self) -> State:
+        return self._follower.state
+
+    @property
+    def log(self) -> Path:
+        return self._follower.path
+
+    @property
+    def is_live(self) -> bool:
+        """True while some process works it."""
+        return is_live(self.place, self.run)
+
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
+        follower = (see, trouble)
+        self._followers.append(follower)
+        return lambda: self._followers.remove(follower)
+
+    def look(self) -> int:
+        """Take in what the log has more; returns how many records. Raises RecordError."""
+        new = self._follower.read()
+        for record in new:
+            for see, _ in list(self._followers):
+                see(record)
+        return len(new)
+
+    async def refresh_held(self) -> None:
+        """Ask whether the run can be recorded for the moment: that is in no record."""
+        held = ""
+        try:
+            reply = await self._ask({"do": "state"})
+            held = str(reply.get("held") or "")
+        except ChannelError:
+            pass
+        if held != self.held:
+            self.held = held
+            for _, trouble in list(self._followers):
+                trouble()
+
+    async def changes(self, task: str) -> tuple[str, str]:
+        row = self.state.tasks.get(task)
+        if row is None:
+            return "", ""
+        tree = tree_of(self.place, self.run, row, self._environ)
+        return await changes_in(row, store_of(self.place, tree, self._settings))
+
+    async def answer(self, gate: str, answer: Answer) -> object:
+        """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
+        return await self._request(answer_message(gate, answer))
+
+    async def hold(self, task: str) -> str:
+        return str((await self._request({"do": "hold", "task": task})).get("gate") or "")
+
+    async def step_in(self, task: str, answer: Answer) -> object:
+        return await self._request({**answer_message("", answer), "do": "step", "task": task})
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        await self._request({"do": "rung", "task": task, "level": level})
+
+    async def hand_over(self, task: str) -> Handed:
+        raise UnstuckError("this is a second screen: a work tree is handed over where the run is worked")
+
+    async def give_back(self, handed: Handed) -> Back:
+        raise UnstuckError("this is a second screen: nothing was handed over here")
+
+    async def keep_open(self, gate: str) -> object:
+        return await self._request({"do": "keep", "gate": gate})
+
+    async def stop(self, reason: str) -> object:
+        raise UnstuckError("this is a second screen: the run is stopped where it is worked")
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        """Not recorded: the log belongs to the process that works the run."""
+
+    async def _request(self, message: dict[str, Any]) -> dict[str, Any]:
+        try:
+            reply = await self._ask(message)
+        except ChannelError:
+            if await asyncio.to_thread(lambda: self.is_live):  # such as one that waits for room on its disk
+                raise UnstuckError(f"no reply within {_REPLY_S:.0f} s: it may be done after all") from None
+            raise UnstuckError(
+                f"nobody works this run now; `unstuck answer` takes answers, `unstuck run --resume {self.run}` goes on"
+            ) from None
+        if "error" in reply:
+            raise AnswerRefused(str(reply["error"]))
+        with suppress(RecordError):  # the app that follows the log reports it
+            self.look()  # what was done stands there, and is to be shown with what comes next
+        return reply
+
+    async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        return await request(socket_path(runtime_dir(self._environ), self.place.home), message, timeout=_REPLY_S)

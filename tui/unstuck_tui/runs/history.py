@@ -1,0 +1,283 @@
+"""The history of each task, attempt by attempt, from the log. Bounded; costs little per record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from unstuck.record import events as e
+from unstuck.record.envelope import Record
+from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
+from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry
+
+__all__ = ["History", "failure_key"]
+
+KEPT = 80
+UNREAD = 8
+"""Records of a task that are kept as they came."""
+_TEXT = 300
+
+
+def failure_key(context_hash: str, subject: str) -> str:
+    """The identity that two occurrences of one failure share."""
+    return f"{context_hash} {subject}"
+
+
+class History:
+    """The timelines of all tasks, and every failure by its identity."""
+
+    def __init__(self) -> None:
+        self._moments: dict[str, list[TimelineEntry]] = {}
+        self._unread: dict[str, list[Record]] = {}
+        self._labels: dict[str, str] = {}
+        self._spent: dict[str, float] = {}
+        self.failures: dict[str, FailureCount] = {}
+
+    def of(self, task: str) -> tuple[TimelineEntry, ...]:
+        """The timeline of ``task``, oldest first."""
+        self._read(task)
+        return tuple(self._moments.get(task, ()))
+
+    def spent(self, task: str) -> float:
+        """The seconds that the attempts of ``task`` have taken."""
+        self._read(task)
+        return self._spent.get(task, 0.0)
+
+    def copied(self) -> History:
+        """A second history that tells the same, and goes on by itself."""
+        other = History()
+        for task, moments in self._moments.items():
+            other._moments[task] = list(map(copy, moments))
+        for task, unread in self._unread.items():
+            other._unread[task] = list(unread)
+        for identity, seen in self.failures.items():
+            other.failures[identity] = replace(seen, tasks=set(seen.tasks))
+        other._labels, other._spent = dict(self._labels), dict(self._spent)
+        return other
+
+    def see(self, record: Record) -> None:
+        """Note ``record``. Its line is written when its task is looked at: most tasks never are."""
+        task, kind = record.task, type(record.event)
+        if not task or kind not in _WRITERS:
+            return
+        if isinstance(record.event, e.CheckFinished):
+            self._count_failure(record, record.event)
+        unread = self._unread.get(task)
+        if unread is None:
+            self._unread[task] = [record]
+            return
+        unread.append(record)
+        if len(unread) >= UNREAD:
+            self._read(task)
+
+    def read_all(self) -> None:
+        """Write the lines of all records that were only noted."""
+        for task in list(self._unread):
+            self._read(task)
+
+    def join(self, before: History) -> None:
+        """Put ``before`` in front."""
+        before.read_all()
+        self.read_all()
+        for task, moments in before._moments.items():
+            self._moments[task] = [*moments, *self._moments.get(task, ())][-KEPT:]
+        for identity, old in before.failures.items():
+            new = self.failures.setdefault(identity, FailureCount(old.first, old.last))
+            new.first = old.first
+            new.count += old.count
+            new.tasks |= old.tasks
+        for task, seconds in before._spent.items():
+            self._spent[task] = self._spent.get(task, 0.0) + seconds
+
+    def _read(self, task: str) -> None:
+        for record in self._unread.pop(task, ()):
+            _WRITERS[type(record.event)](self, record, record.event)
+
+    def _count_failure(self, record: Record, event: e.CheckFinished) -> None:
+        identity = _identity(event)
+        if identity:
+            seen = self.failures.setdefault(identity, FailureCount(record.time, record.time))
+            seen.count += 1
+            seen.last = record.time
+            seen.tasks.add(record.task)
+
+    # --- what the records say ----------------------------------------------------------------------------------------
+
+    def _add(self, record: Record, label: str, glyph: str, tone: Tone, text: str = "", **fields: Any) -> TimelineEntry:
+        moment = TimelineEntry(record.time, label, glyph, tone, text[:_TEXT], record.mono, **fields)
+        moments = self._moments.setdefault(record.task, [])
+        moments.append(moment)
+        del moments[:-KEPT]
+        return moment
+
+    def _attempt(self, record: Record) -> TimelineEntry | None:
+        """The moment of the attempt that ``record`` is about, or of the task's last one."""
+        for moment in reversed(self._moments.get(record.task, ())):
+            if moment.attempt and record.attempt in ("", moment.attempt):
+                return moment
+        return None
+
+    def _started(self, record: Record, event: e.AttemptStarted) -> None:
+        guidance = event.guidance
+        label = self._labels.pop(record.task, "first" if guidance.number == 1 else "again")
+        text = guidance.approach or ""
+        self._add(record, label, "▶", "work", text, attempt=guidance.attempt, live=True)
+
+    def _ended(self, record: Record, event: e.AttemptEnded) -> None:
+        self._spent[record.task] = self._spent.get(record.task, 0.0) + event.seconds
+        moment = self._attempt(record)
+        if moment is None:
+            return
+        moment.live, moment.seconds = False, event.seconds
+        moment.glyph, moment.tone = "▷", "work"
+        if event.report.how not in ("ended", "stopped"):
+            moment.glyph, moment.tone = "✗", "bad"
+        message = event.report.approach or moment.text
+        moment.text = message if event.report.how == "ended" else _joined(event.report.how.replace("_", " "), message)
+
+    def _interrupted(self, record: Record, event: e.AttemptInterrupted) -> None:
+        moment = self._attempt(record)
+        if moment is not None:
+            moment.live, moment.glyph, moment.tone = False, "↯", "wait"
+            moment.text = _joined("interrupted", moment.text)
+
+    def _recovered(self, record: Record, event: e.RecoveryDecided) -> None:
+        label = {"continue": "goes on", "retry": "again"}.get(event.choice)
+        if label is not None:
+            self._labels[record.task] = label
+
+    def _checked(self, record: Record, event: e.CheckFinished) -> None:
+        moment = self._attempt(record)
+        if event.result == "passed":
+            glyph, tone, message = "✓", "good", "the check passed"
+        elif event.result == "could_not_run":
+            glyph, tone, message = "?", "wait", _joined("the check could not run", event.problem)
+        elif event.result == "contradicted":
+            glyph, tone, message = "?", "wait", str(event.problem)
+        else:
+            glyph, tone, message = "✗", "bad", self._failed(record, event, moment)
+        if event.result == "none" and not event.diagnosis:
+            glyph, tone, message = "~", "wait", "nothing checks it"
+        if moment is None:
+            moment = self._add(record, "check", glyph, "plain")
+        moment.glyph, moment.text = glyph, _joined(message, moment.text)
+        moment.tone = "good" if tone == "good" else "bad" if tone == "bad" else "wait"
+
+    def _failed(self, record: Record, event: e.CheckFinished, moment: TimelineEntry | None) -> str:
+        identity = _identity(event)
+        if not event.diagnosis:
+            return "failed"
+        before = next((other for other in reversed(self._moments.get(record.task, ())) if other.identity), None)
+        if moment is not None:
+            moment.identity = identity
+        if before is not None and before is not moment and before.identity == identity:
+            return "same"
+        return str(event.diagnosis.get("headline") or "failed")
+
+    def _directed(self, record: Record, event: e.DirectiveIssued) -> None:
+        self._labels[record.task] = rung_label(event.level, event.climb, event.limit)
+
+    def _waits(self, record: Record, event: e.TransientErrorRetry) -> None:
+        self._labels[record.task] = "again"
+        self._add(record, "waits", "…", "wait", f"{event.error_type}, wait {event.retry}", seconds=event.delay_seconds)
+
+    def _told_again(self, record: Record, event: e.AgentFailure) -> None:
+        self._labels[record.task] = "again"
+        self._add(record, "agent", "✗", "bad", f"the agent failed, not its work ({event.error_type}, {event.attempt})")
+
+    def _researched(self, record: Record, event: e.ResearchDone) -> None:
+        count = len(event.insights)
+        self._add(record, "research", "→", "work", f"found {count} insight{'' if count == 1 else 's'}")
+
+    def _restored(self, record: Record, event: e.RestoreDone) -> None:
+        if event.target:
+            self._add(
+                record,
+                "restored",
+                "↺",
+                "quiet",
+                f"{event.target}, {event.changed} {'file' if event.changed == 1 else 'files'}",
+            )
+
+    def _asked(self, record: Record, event: e.GateOpened) -> None:
+        self._add(record, "asked", "!", "ask", event.type.replace("_", " "))
+
+    def _answered(self, record: Record, event: e.GateAnswered) -> None:
+        by = "you" if record.actor == "human" else ACTORS[record.actor]
+        message = f"{by}: {event.choice.replace('_', ' ')}"
+        self._labels[record.task] = "answered"
+        self._add(record, "answer", "›", "plain", f"{message}: {event.text}" if event.text else message)
+
+    def _withdrawn(self, record: Record, event: e.GateWithdrawn) -> None:
+        self._add(record, "withdrawn", "·", "quiet", event.reason)
+
+    def _stopped(self, record: Record, event: e.StopReceipt) -> None:
+        self._add(record, "stopped", "■", "bad" if event.alive else "quiet", receipt_words(event))
+
+    def _looped(self, record: Record, event: e.LoopWarned) -> None:
+        self._add(record, "loop", "↻", "wait", f"{event.repeats} times: {event.evidence}")
+
+    def _timed_out(self, record: Record, event: e.AgentTimeout) -> None:
+        if event.clock == "idle":
+            self._add(record, "stalled", "◷", "wait", ", ".join(event.signals), seconds=event.limit_s)
+        else:
+            self._add(record, "time is up", "◷", "wait", seconds=event.elapsed_ms / 1000)
+
+    def _judged(self, record: Record, event: e.LivenessJudged) -> None:
+        self._add(record, event.verdict.lower(), "◷", "quiet", ", ".join(event.signals), seconds=event.silent_s)
+
+    def _spoke(self, record: Record, event: e.SilenceEnded) -> None:
+        self._add(record, "silence", "◷", "quiet", f"ended by {event.sign}", seconds=event.seconds)
+
+    def _flaked(self, record: Record, event: e.CheckFlaked) -> None:
+        self._add(record, "flaky", "~", "wait", "the check failed once, then passed")
+
+    def _blocked(self, record: Record, event: e.InfrastructureBlocked) -> None:
+        self._add(record, "parked", "‖", "wait", event.issue)
+
+    def _over(self, record: Record, event: e.TaskEnded) -> None:
+        glyph, tone = ENDED[event.status]
+        self._add(record, "ended", glyph, tone, _joined(event.status, event.reason))
+
+    def _reopened(self, record: Record, event: e.TaskReopened) -> None:
+        self._add(record, "reopened", "○", "plain", "offered again")
+
+
+def _identity(event: e.CheckFinished) -> str:
+    """The identity of the failure that a check found; empty where it found none."""
+    if not event.diagnosis or event.result in ("passed", "could_not_run"):
+        return ""
+    signature = event.diagnosis.get("signature") or {}
+    return failure_key(signature.get("context_hash", ""), signature.get("subject", ""))
+
+
+def _joined(*texts: str) -> str:
+    return " · ".join(text for text in texts if text)[:_TEXT]
+
+
+_WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
+    e.AttemptStarted: History._started,
+    e.AttemptEnded: History._ended,
+    e.AttemptInterrupted: History._interrupted,
+    e.RecoveryDecided: History._recovered,
+    e.CheckFinished: History._checked,
+    e.CheckFlaked: History._flaked,
+    e.DirectiveIssued: History._directed,
+    e.TransientErrorRetry: History._waits,
+    e.AgentFailure: History._told_again,
+    e.AgentTimeout: History._timed_out,
+    e.LivenessJudged: History._judged,
+    e.SilenceEnded: History._spoke,
+    e.ResearchDone: History._researched,
+    e.RestoreDone: History._restored,
+    e.GateOpened: History._asked,
+    e.GateAnswered: History._answered,
+    e.GateWithdrawn: History._withdrawn,
+    e.LoopWarned: History._looped,
+    e.StopReceipt: History._stopped,
+    e.InfrastructureBlocked: History._blocked,
+    e.TaskEnded: History._over,
+    e.TaskReopened: History._reopened,
+}

@@ -1,0 +1,153 @@
+"""A run of the past as a screen sees it: the same state and records, at any moment, and nothing that can be done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from unstuck.clock import iso
+from unstuck.contract import Answer
+from unstuck.errors import UnstuckError
+from unstuck.record.envelope import Record
+from unstuck.record.fold import fold
+from unstuck.record.state import State
+from unstuck.settings.models import Settings
+from unstuck.supervision.core import limits_of as rules_of
+from unstuck.supervision.possible import NextRung
+from unstuck.supervision.types import Back, Handed
+from unstuck.text import Clean
+from unstuck.workspace.project import Project
+from unstuck_tui.runs.history import History
+from unstuck_tui.runs.log.index import LogIndex
+from unstuck_tui.runs.replay.moments import Moment, MomentCache
+from unstuck_tui.runs.run_view import NoticeKind, limits_of
+
+__all__ = ["PAST", "ReplayClock", "ReplayedRun"]
+
+PAST = "This is a replay: it shows what was, and nothing can be changed in it."
+_STEPS = 200
+
+
+class ReplayClock:
+    """The time of the shown moment. ``ahead`` seconds have gone by since its last record."""
+
+    def __init__(self, run: ReplayedRun) -> None:
+        self._run = run
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return self._run.index.time_of(self._run.seq) + self.ahead
+
+    def monotonic(self) -> float:
+        return self._run.state.mono + self.ahead
+
+    def asleep(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        raise NotImplementedError("nobody waits in the past")
+
+
+class ReplayedRun:
+    """A finished or dead run; ``go_to`` shows another moment of it. It begins where its first attempt does.
+
+    Who follows its records goes on with the ``history`` of the last turn.
+    """
+
+    title = "REPLAY"
+    is_past = True
+    is_elsewhere = False
+    held = ""
+    unrecorded = None
+    goes_on = False
+    recovery = None
+
+    def __init__(self, index: LogIndex, place: Project | None = None) -> None:
+        self.index, self.place = index, place
+        self.clock = ReplayClock(self)
+        self._moments = MomentCache(index)
+        self._moment = self._moments.moment(index.begun or len(index))
+        settings = Settings.thaw(self.state.run.settings)
+        self.rules = rules_of(settings)
+        self.limits: Mapping[str, int] = limits_of(self.rules, settings.window_size)
+        self.output_limit = settings.output_limit
+        self._leaping = asyncio.Lock()
+        self._see: Callable[[Record], None] = lambda record: None
+        self.turned: Callable[[], None] = lambda: None
+        """Called when another moment is shown to which no records lead."""
+
+    @property
+    def last(self) -> str:
+        """The time of the last record that is shown (ISO 8601)."""
+        return iso(self.index.time_of(self.seq))
+
+    @property
+    def seq(self) -> int:
+        """The number of the last record that is shown."""
+        return self._moment.seq
+
+    @property
+    def state(self) -> State:
+        return self._moment.state
+
+    @property
+    def history(self) -> History:
+        """The history as of the last jump."""
+        return self._moment.history
+
+    @property
+    def log(self) -> Path:
+        return self.index.path
+
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
+        self._see = see
+        return lambda: None
+
+    async def go_to(self, seq: int) -> None:
+        """Show the run up to record ``seq``. What is near and ahead comes record by record, as it came then."""
+        seq = max(0, min(seq, len(self.index)))
+        async with self._leaping:
+            self.clock.ahead = 0.0
+            if self.seq <= seq <= self.seq + _STEPS:
+                self._step(seq)
+            else:
+                self._moment = await asyncio.to_thread(self._moments.moment, seq)
+                self.turned()
+
+    def _step(self, seq: int) -> None:
+        _, state, history = self._moment
+        for record in self.index.records(self.seq, seq):
+            fold(state, record)
+            self._moment = Moment(record.seq, state, history)
+            self._see(record)
+
+    async def changes(self, task: str) -> tuple[str, str]:
+        return "", ""
+
+    async def answer(self, gate: str, answer: Answer) -> object:
+        raise UnstuckError(PAST)
+
+    async def hold(self, task: str) -> str:
+        raise UnstuckError(PAST)
+
+    async def step_in(self, task: str, answer: Answer) -> object:
+        raise UnstuckError(PAST)
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        raise UnstuckError(PAST)
+
+    async def hand_over(self, task: str) -> Handed:
+        raise UnstuckError(PAST)
+
+    async def give_back(self, handed: Handed) -> Back:
+        raise UnstuckError(PAST)
+
+    async def keep_open(self, gate: str) -> object:
+        raise UnstuckError(PAST)
+
+    async def stop(self, reason: str) -> object:
+        raise UnstuckError(PAST)
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        raise NotImplementedError("nobody is told of the past")

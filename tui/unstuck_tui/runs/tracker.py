@@ -1,0 +1,238 @@
+"""The changes of a run since the last frame, for the widgets, and nothing faster than a frame.
+
+The only place where the two worlds meet. Durable records come in as fast as they like; the screen asks once a frame.
+So what goes wrong with them goes wrong there: it is the screen's trouble and never the run's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from math import inf
+from pathlib import Path
+
+from unstuck.clock import Clock
+from unstuck.record.envelope import Record
+from unstuck.record.records import read_records
+from unstuck.record.state import GateRow, State
+from unstuck_tui.render.labels import group_of
+from unstuck_tui.runs.history import History
+from unstuck_tui.runs.run_view import RunView
+
+__all__ = ["Changes", "Tracker"]
+
+_ROW_NEWS = frozenset((
+    "task_added", "run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed",
+    "infrastructure_restored",
+))  # fmt: skip
+_PLACED = ("blocked", "ended")
+SOON_S = 60.0
+_CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The changes of one frame: tasks, and whether rows or gates came or went.
+
+    ``waits``: one of these tasks will go on by itself after a while.
+    """
+
+    tasks: Set[str] = frozenset()
+    rows: bool = False
+    gates: bool = False
+    waits: bool = False
+
+    def and_then(self, later: Changes) -> Changes:
+        """These and the ``later`` ones."""
+        return Changes(
+            tasks=self.tasks | later.tasks if self.tasks else later.tasks,
+            rows=self.rows or later.rows,
+            gates=self.gates or later.gates,
+            waits=self.waits or later.waits,
+        )
+
+
+class Tracker:
+    """Collects durable records between two frames. ``wake`` is called when the first of them comes in."""
+
+    def __init__(self, state: Callable[[], State], clock: Clock) -> None:
+        self._state = state
+        self.state = state()
+        """The durable state; read it, never write it."""
+        self.clock = clock
+        self.history = History()
+        self.counts: Counter[str] = Counter()
+        """How many tasks are counted under each word."""
+        self.timed: dict[str, float] = {}
+        """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
+        self.gates: tuple[GateRow, ...] = self.state.open_gates()
+        """The gates that wait for an answer, oldest first, as of the last frame."""
+        self.placed = 0
+        """How often a task has begun or ceased to wait for another one or for a person, or has ended."""
+        self._groups: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+        self._tasks: set[str] = set()
+        self._rows = self._gates = self._waits = False
+        self._trouble: Exception | None = None
+        self._last = ""
+        self.title = ""
+        """What stands where the project's name does; empty where that does."""
+        self._unfollow: Callable[[], None] = lambda: None
+        self.held: Callable[[], str] = lambda: ""
+        self.unrecorded: Callable[[], GateRow | None] = lambda: None
+        """Why nothing can be recorded for the moment; empty where it can."""
+        self.wake: Callable[[], None] = lambda: None
+        for task in self.state.tasks:
+            self._look_at(task)
+
+    @classmethod
+    def of(cls, view: RunView) -> Tracker:
+        """The tracker of what ``view`` shows."""
+        tracker = cls(lambda: view.state, view.clock)
+        tracker.title = view.title
+        tracker.held = lambda: view.held
+        tracker.unrecorded = lambda: view.unrecorded
+        tracker._unfollow = view.follow(tracker.see, tracker.trouble)
+        return tracker
+
+    def close(self) -> None:
+        """Stop following the run."""
+        self._unfollow()
+
+    def see(self, record: Record) -> None:
+        """A record is durable. Costs little: all of it is still at hand, and the screen is woken once per frame."""
+        try:
+            self._note(record)
+        except Exception as trouble:
+            self._trouble = self._trouble or trouble
+
+    def _note(self, record: Record) -> None:
+        name, task = record.name, record.task
+        quiet = not (self._tasks or self._rows or self._gates)
+        self._last = record.time
+        if task:
+            self._tasks.add(task)
+            self._look_at(task)
+        elif name.startswith("budget_") or name == "gate_answered":
+            for one in tuple(self.timed):  # agents are held, or go on
+                self._look_at(one)
+        if not task or name in _ROW_NEWS:
+            self._rows = True
+        if name in _CLOSING or name.startswith(("gate_", "timer_")):
+            self._gates = True
+        self.history.see(record)
+        if quiet:
+            self.wake()
+
+    def trouble(self) -> None:
+        """Note that recording has stopped or goes on again: that is in no record."""
+        quiet = not (self._tasks or self._rows or self._gates)
+        self._gates = self._rows = True
+        for one in tuple(self.timed):  # agents are held, or go on
+            self._tasks.add(one)
+            self._look_at(one)
+        if quiet:
+            self.wake()
+
+    def turn(self, history: History, last: str) -> None:
+        """Another moment of the run is shown, to which no records lead; its last record is of the time ``last``."""
+        self.history, self._last = history, last
+        self.state = self._state()
+        self._groups.clear()
+        self._places.clear()
+        self.counts.clear()
+        self.timed.clear()
+        self.placed += 1
+        self._tasks = set(self.state.tasks)
+        for task in self._tasks:
+            self._look_at(task)
+        self._rows = self._gates = True
+        self.wake()
+
+    def take(self) -> Changes:
+        """The changes since the last call. Raises what went wrong meanwhile."""
+        if self._trouble is not None:
+            raise self._trouble
+        changes = Changes(self._tasks, self._rows, self._gates, self._waits)
+        self._tasks = set()
+        self._rows = self._gates = self._waits = False
+        if changes.gates:
+            self.gates = self.state.open_gates()
+        return changes
+
+    def counted(self) -> Counter[str]:
+        """The counts of the header, with the questions that are about no single task."""
+        about_all = sum(not row.gate.task for row in self.gates) + (self.unrecorded() is not None)
+        return self.counts + Counter({"needs you": about_all})
+
+    def _look_at(self, task: str) -> None:
+        """Count the task where it belongs now, and note whether a clock runs on its line."""
+        row = self.state.tasks.get(task)
+        if row is None:
+            return
+        state, group = row.state, group_of(self.state, row, still=bool(self.held()))
+        before = self._groups.get(task, "")
+        if group != before:
+            self._groups[task] = group
+            self.counts[group] += 1
+            if before:
+                self.counts[before] -= 1
+        place = f"{state} {group}" if state in _PLACED or group == "needs you" else ""
+        if place != self._places.get(task):
+            self._places[task] = place
+            self.placed += 1
+        if state == "running":
+            attempt = self.state.attempts.get(row.attempt)
+            deadline = attempt.deadline if attempt is not None else None
+            self.timed[task] = inf if deadline is None else deadline - SOON_S
+        elif state == "backoff":
+            self.timed[task] = -inf
+            self._waits = True
+        else:
+            self.timed.pop(task, None)
+
+    def soon(self) -> list[str]:
+        """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
+        now = self.clock.monotonic()
+        return [task for task, since in self.timed.items() if since <= now]
+
+    def open_gates(self) -> tuple[GateRow, ...]:
+        """The gates that wait for an answer, oldest first."""
+        return self.state.open_gates()
+
+    def gate(self, id: str) -> GateRow | None:
+        """The gate of this id, be it in a record yet or not."""
+        unrecorded = self.unrecorded()
+        return unrecorded if unrecorded is not None and unrecorded.id == id else self.state.gates.get(id)
+
+    def elapsed(self) -> float:
+        """Seconds since the run began; up to its end once it has ended."""
+        run = self.state.run
+        if not run.started:
+            return 0.0
+        over = run.state in ("ended", "parked") and self._last
+        return max(0.0, (seconds_of(self._last) if over else self.clock.now()) - seconds_of(run.started))
+
+    async def look_back(self, log: Path) -> None:
+        """Read what happened before this tracker was there from ``log``, off the event loop."""
+        limit = self.state.seq
+        before = History()
+
+        def read() -> None:
+            # Not a line further: the writer may be in the middle of it.
+            for record in islice(read_records(log), limit):
+                before.see(record)
+            before.read_all()
+
+        self.history = History()
+        await asyncio.to_thread(read)
+        self.history.join(before)
+
+
+def seconds_of(time: str) -> float:
+    """An ISO 8601 time as seconds since 1970."""
+    return datetime.fromisoformat(time).timestamp()

@@ -1,0 +1,70 @@
+"""The memory tab: approaches, insights, answers and rules; forget one, or make it a rule."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from unstuck.clock import SystemClock
+from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
+from unstuck.text import one_line
+from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text
+from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.screens.browse.tab import Tab
+
+__all__ = ["MemoryTab"]
+
+Row = Mapping[str, Any]
+
+
+class MemoryTab(Tab[Row]):
+    """The newest first."""
+
+    name: ClassVar[str] = "memory"
+    empty: ClassVar[str] = "nothing is remembered yet"
+    would: ClassVar[str] = "Approaches that were tried, insights, your answers and the rules made of them."
+    columns = COLUMNS
+
+    def key(self, row: Row) -> str:
+        return str(row["memory"])
+
+    async def read(self) -> Sequence[Row]:
+        place = self.context.place
+        return await asyncio.to_thread(lambda: list(memory_rows(memory_of(place)))[::-1])
+
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+        return memory_cells(row, width)
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        return memory_about(row, width)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    async def do_forget(self, row: Row) -> None:
+        """Forget it, after a question."""
+        parts = [f"{row['kind']}: {one_line(memory_text(row), 500)}", f"about {row['signature']}"]
+        if not await self.context.screen.confirm("Forget this?", parts, "Forget it", hint="also in a run at work"):
+            return
+        place, id = self.context.place, self.key(row)
+
+        def forget() -> None:
+            memory = memory_of(place)
+            memory.forget([entry.id for entry in found(memory, [id])])
+
+        await asyncio.to_thread(forget)
+        self.context.screen.report(f"Forgotten: {row['kind']} {id}.")
+        self.context.screen.reload()
+
+    async def do_promote(self, row: Row) -> None:
+        """Make an answer a rule."""
+        place, id = self.context.place, self.key(row)
+
+        def promote() -> str:
+            memory = memory_of(place)
+            (answer,) = found(memory, [id])
+            return made_rule(memory, answer, SystemClock().now()).note
+
+        note = await asyncio.to_thread(promote)
+        self.context.screen.report(f"From now on agents are told by themselves: {one_line(note, 200)}")
+        self.context.screen.reload()

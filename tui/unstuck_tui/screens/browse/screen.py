@@ -1,0 +1,249 @@
+"""The browse screen: failures, checkpoints, memory, recovery and deletion, each on a tab."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+
+from unstuck.clock import SystemClock
+from unstuck.errors import UnstuckError
+from unstuck_tui.control.question_controller import QuestionController
+from unstuck_tui.dialogs.confirm import ConfirmDialog
+from unstuck_tui.keys.actions import Area, bindings_of
+from unstuck_tui.render.browse.columns import tab_cells, would_lines
+from unstuck_tui.render.format import Cell, width_of
+from unstuck_tui.runs.run_view import RunView
+from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
+from unstuck_tui.screens.browse.deletion import DeletionTab
+from unstuck_tui.screens.browse.memory import MemoryTab
+from unstuck_tui.screens.browse.recovery import RecoveryTab
+from unstuck_tui.screens.browse.rows_list import RowsList
+from unstuck_tui.screens.browse.signatures import SignaturesTab
+from unstuck_tui.screens.browse.tab import Tab, TabContext
+from unstuck_tui.widgets.detail import TextPane
+from unstuck_tui.widgets.key_hints import KeyHints
+from unstuck_tui.widgets.lines import OneLine
+from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+
+__all__ = ["BrowseScreen"]
+
+_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab)
+_TICK_S = 2.0
+
+
+class _Tabs(OneLine):
+    """The names of the tabs, and a note about the one that is shown."""
+
+    async def on_click(self, event: events.Click) -> None:
+        begin = 0
+        for place, cell in enumerate(self.line_cells(0, self.size.width)[: len(_TABS)]):
+            begin += width_of(cell.text)
+            if event.x < begin:
+                await self.run_action(f"screen.turn_to({place})")
+                return
+
+
+class BrowseScreen(FittingScreen[None], inherit_bindings=False):
+    """A tab that is not shown costs nothing: there is one list, and it draws the tab that is."""
+
+    AREAS: ClassVar[tuple[Area, ...]] = (
+        "browse",
+        "signatures",
+        "checkpoints",
+        "memory",
+        "cut_off",
+        "deletion",
+        "rows",
+        "detail",
+    )
+    HAS_QUESTIONS = False
+    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "browse")
+    BINDINGS = bindings_of(*OWN)
+    DEFAULT_CSS = """
+    BrowseScreen { layout: vertical; }
+    BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
+    """
+
+    def __init__(self, view: RunView, questions: QuestionController) -> None:
+        super().__init__()
+        self._view, self._questions = view, questions
+        context = TabContext(view=view, environ=dict(os.environ), screen=self)
+        self._all = tuple(tab(context) for tab in _TABS)
+        self._list = RowsList(self._all[0], id="rows")
+        self._reading: set[str] = set()
+        self._outdated: set[str] = set()
+        self._is_acting = False
+        self._seen = -1
+        self._told = ("", "")
+
+    def compose(self) -> ComposeResult:
+        yield _Tabs(self._tab_cells, id="tabs")
+        yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
+        yield self._list
+        yield TextPane(from_end=False, id="about")
+        yield KeyHints()
+        yield SmallNotice(id="small", markup=False)
+
+    def on_mount(self) -> None:
+        self._list.focus()
+        self.reload()
+        if not self._view.is_past:
+            self.set_interval(_TICK_S, self.tick)
+
+    def tick(self) -> None:
+        """Some seconds have passed: look again where the run has gone on and the tab tells of it."""
+        tab = self._tab
+        if self.is_current and tab.follows and self._seen != self._view.state.seq and tab.name not in self._reading:
+            self.reload()
+
+    @property
+    def _tab(self) -> Tab[Any]:
+        return self._list.tab
+
+    def _tab_cells(self, width: int) -> Sequence[Cell]:
+        tab = self._tab
+        return tab_cells([one.name for one in _TABS], tab.name, tab.note or f"{len(tab.rows):,}", width)
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """Read the shown tab again; where it is just being read, once more after that."""
+        tab = self._tab
+        self._outdated.add(tab.name)
+        if tab.name not in self._reading and self.is_attached:
+            self._reading.add(tab.name)
+            self._seen = self._view.state.seq
+            self.run_worker(self._read(tab), group="reading")
+
+    async def _read(self, tab: Tab[Any]) -> None:
+        self._outdated.discard(tab.name)
+        try:
+            await tab.renew()
+        finally:
+            self._reading.discard(tab.name)
+        if tab is self._tab and self.is_attached:
+            self._list.renew()
+            self.query_one(_Tabs).refresh()
+            self.refresh_bindings()
+            self._tell_about()
+        if tab is self._tab and (tab.name in self._outdated or not tab.is_whole):
+            self.reload()
+
+    def redraw(self) -> None:
+        """Show what is known by now, from its begin."""
+        if self.is_attached:
+            self.query_one(_Tabs).refresh()
+            self._list.refresh()
+            self._tell_about(anew=True)
+
+    @on(RowsList.Selected)
+    def _selected(self) -> None:
+        self._tell_about()
+
+    def _tell_about(self, *, anew: bool = False) -> None:
+        """Show the facts about the row; a person who reads on keeps their place."""
+        if not self.is_whole:
+            return
+        page, tab = self.query_one("#about", TextPane), self._tab
+        told = tab.name, tab.key(tab.row) if tab.row is not None else ""
+        anew, self._told = anew or told != self._told, told
+        row, width = tab.row, page.room
+        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=anew)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._tell_about)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only the actions of the shown tab, and none of them without a row."""
+        tab = self._tab
+        can_act = parameters[:1] == (tab.name,) and (tab.row is not None or not tab.is_read)
+        return (action != "act" or can_act) and super().check_action(action, parameters)
+
+    def scroll_to_next(self, begin: str) -> None:
+        """To the next line about the row that begins so, and from the last to the first."""
+        page = self.query_one("#about", TextPane)
+        page.scroll_to_next(begin)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    def action_turn_by(self, by: int) -> None:
+        """Some tabs on or back."""
+        self.action_turn_to((self._all.index(self._tab) + by) % len(self._all))
+
+    def action_turn_to(self, place: int) -> None:
+        """The tab at ``place``."""
+        self._list.tab = self._all[place]
+        self.query_one("#columns").refresh()
+        self._list.renew()
+        self.redraw()
+        self.refresh_bindings()
+        self.set_focus(self._list)
+        self.reload()
+
+    def action_again(self) -> None:
+        """Read everything again."""
+        self.reload()
+
+    async def action_act(self, tab: str, name: str) -> None:
+        """Do what the shown tab can do with the row under its cursor."""
+        do = getattr(self._tab, f"do_{name}")
+        if self._tab.row is None:
+            self.report("There is no row to do it with.")
+        elif not inspect.iscoroutinefunction(do):
+            do(self._tab.row)
+        elif self._is_acting:
+            self.report("Something is being done still.")
+        else:
+            self._is_acting = True
+            # The app does it, and nothing takes its place: leaving the screen must not cut off a restore.
+            self.app.run_worker(cast(Any, partial(self._act, do, self._tab.row)), group="acting")
+            await asyncio.sleep(0)  # until it has begun: the next key may be meant to give it up
+
+    async def _act(self, do: Any, row: Any) -> None:
+        try:
+            await do(row)
+        except (OSError, UnstuckError) as problem:
+            self.report(str(problem), trouble=True)
+        finally:
+            self._is_acting = False
+
+    def action_back(self) -> None:
+        """Leave what was compared, then the screen."""
+        if self._tab.back():
+            self.redraw()
+        else:
+            self.dismiss()
+
+    def report(self, said: str, *, trouble: bool = False) -> None:
+        """Say something in passing."""
+        self.app.notify(said, severity="warning" if trouble else "information", timeout=12, markup=False)
+
+    async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
+        """True where the person says yes; where ``typed`` is given, by typing it.
+
+        Not where the person has left this screen meanwhile: their next keys are meant for the other one.
+        """
+        if not self.is_whole:
+            self.report(f"{title} You had left before that could be asked: nothing is changed.", trouble=True)
+            return False
+        # In a replay it is the person's time that passes, not the run's.
+        clock = SystemClock() if self._view.is_past else self._view.clock
+        dialog = ConfirmDialog(title, said, yes, clock=clock, typed=typed, hint=hint)
+        said_yes = await self.app.push_screen_wait(dialog)
+        return said_yes is True
+
+    async def lend(self, command: Sequence[str], folder: Path) -> None:
+        """Let ``command`` have the terminal until it ends."""
+        await self._questions.takeover.lend(command, folder)
+
+    async def answer_all(self, gates: Sequence[str]) -> None:
+        """Give these gates one answer, as the person chooses it."""
+        await self._questions.ask_all(gates)

@@ -1,0 +1,137 @@
+"""The signatures tab: the failures of the run, how often and where, and one answer for all that ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from unstuck.record.load import seconds_of
+from unstuck.record.state import State
+from unstuck.runs.alike import groups_of
+from unstuck.runs.failures import learnt_in, rows_of
+from unstuck_tui.control.external_editor import locate, open_place
+from unstuck_tui.render.browse.columns import spark
+from unstuck_tui.render.browse.signatures import (
+    COLUMNS,
+    SPARK,
+    Failure,
+    failure_about,
+    failure_cells,
+    gates_about,
+    ordered,
+)
+from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
+from unstuck_tui.screens.browse.tab import Tab, TabContext
+
+__all__ = ["SignaturesTab", "listed"]
+
+
+class SignaturesTab(Tab[Failure]):
+    """The run's own failures, alike ones together; of a replay those up to the moment that is shown."""
+
+    name: ClassVar[str] = "signatures"
+    empty: ClassVar[str] = "no failure yet"
+    would: ClassVar[str] = "Each failure of the run, once: how often it came, how far it got, what got past it."
+    columns = COLUMNS
+    follows = True
+
+    def __init__(self, context: TabContext) -> None:
+        super().__init__(context)
+        self._occurrences = Occurrences(context.view.log)
+
+    def key(self, row: Failure) -> str:
+        return row.identity
+
+    async def read(self) -> Sequence[Failure]:
+        view = self.context.view
+        state = view.state
+        seen = tuple(state.signatures.values())
+        found = await asyncio.to_thread(self._occurrences.look)
+        self.is_whole = self._occurrences.is_whole
+        self.note = "" if self.is_whole else "looking for occurrences"
+        worked = await asyncio.to_thread(learnt_in, view.place) if view.place is not None else {}
+        begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
+        rows = list(rows_of([(state.run.id, seen)], worked))
+        until = state.seq if view.is_past else 0
+        return await asyncio.to_thread(listed, rows, found, _agents(state), begin, end, until)
+
+    def cells(self, row: Failure, width: int) -> Sequence[Cell]:
+        return failure_cells(row, width)
+
+    def about(self, row: Failure, width: int) -> Sequence[Line]:
+        return failure_about(row, width)
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    async def do_log(self, row: Failure) -> None:
+        """The occurrences, in the log."""
+        from unstuck_tui.screens.log import LogScreen
+
+        self.context.screen.app.push_screen(LogScreen(self.context.view, words=f"failure:{row.identity}"))
+
+    async def do_edit(self, row: Failure) -> None:
+        """Open its place in an editor, or copy it."""
+        place = await asyncio.to_thread(locate, self._trees(row), str(row.row["location"] or ""))
+        if place is None:
+            where = row.row["location"]
+            text = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
+            self.context.screen.report(text, trouble=True)
+            return
+        screen = self.context.screen
+        screen.report(await open_place(screen.app, self.context.view, place, self.context.environ, screen.lend))
+
+    def _trees(self, row: Failure) -> list[Path]:
+        """The worktrees of its tasks, the last one first."""
+        state = self.context.view.state
+        attempts = (state.attempts.get(one.attempt) for one in row.occurrences)
+        return list(dict.fromkeys(Path(one.guidance.workdir) for one in attempts if one is not None))
+
+    async def do_answer(self, row: Failure) -> None:
+        """One answer for all open questions about it."""
+        gates = gates_about(self.context.view.state, row.identity)
+        if gates:
+            await self.context.screen.answer_all(gates)
+        else:
+            self.context.screen.report("Nobody asks about this failure now.")
+
+
+def _agents(state: State) -> dict[str, str]:
+    return {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
+
+
+def listed(
+    rows: Sequence[Mapping[str, Any]],
+    found: Mapping[str, FailureTimes],
+    agents: Mapping[str, str],
+    begin: float,
+    end: float,
+    until: int = 0,
+) -> list[Failure]:
+    """``rows`` with what was ``found`` of each from ``begin`` to ``end`` (seconds since 1970), and whose ``agents``.
+
+    ``until`` is the last record that counts, 0 where all do.
+    """
+    identities = [str(row["signature"]) for row in rows]
+    known = {identity: seen.signature for identity, seen in found.items() if seen.signature is not None}
+    groups = groups_of(identities, known)
+    headlines = {identity: str(row["headline"]) for identity, row in zip(identities, rows, strict=True)}
+    members: dict[str, list[str]] = {}
+    for identity, speaker in groups.items():
+        members.setdefault(speaker, []).append(identity)
+    failures = []
+    for identity, row in zip(identities, rows, strict=True):
+        seen, tasks = found.get(identity, FailureTimes()), row["tasks"]
+        failures.append(
+            Failure(
+                row=row,
+                agents=tuple(sorted({agents[task] for task in tasks if agents.get(task)})),
+                speaker=groups[identity],
+                spark=spark([time for time in seen.times if not until or time <= end], begin, end, SPARK),
+                alike=tuple(headlines[other] for other in members[groups[identity]] if other != identity),
+                occurrences=tuple(one for one in reversed(seen.last) if not until or one.seq <= until),
+            )
+        )
+    return ordered(failures)

@@ -1,0 +1,158 @@
+"""Everything that Textual does not promise to keep: its private names, used here and nowhere else.
+
+A release of Textual that changes one of them breaks this module, and a test that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+from textual.keys import _character_to_key
+from textual.message import Message
+from textual.screen import Screen, ScreenResultType
+from textual.widgets import Input, TextArea
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.dom import DOMNode
+    from textual.driver import Driver
+
+__all__ = [
+    "PasteInput",
+    "PasteTextArea",
+    "RedirectedDriver",
+    "SteadyApp",
+    "SteadyScreen",
+    "XTermParser",
+    "bind_keys",
+    "driver_of",
+    "key_name",
+]
+
+
+class SteadyApp(App[None]):
+    """An app that keeps the exception that broke it as its ``failure``, and draws every frame.
+
+    A terminal is no place for a page of locals, so Textual's own report is not printed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failure: Exception | None = None
+        self._has_dropped = False
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        self._exit_renderables.clear()
+
+    @contextmanager
+    def batch_update(self) -> Iterator[None]:
+        """Change many widgets at once, then draw the frames that came meanwhile: Textual would drop them."""
+        with super().batch_update():
+            yield
+        if self._has_dropped and not self._batch_count:
+            self._has_dropped = False
+            self.refresh()
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        self._has_dropped = self._has_dropped or (renderable is not None and self._batch_count > 0)
+        super()._display(screen, renderable)
+
+    def keep_copied(self, text: str) -> None:
+        """Let ``text`` be what this app's own fields paste."""
+        self._clipboard = text
+
+
+def driver_of(app: App[Any]) -> Driver | None:
+    """The driver of a running app."""
+    return app._driver
+
+
+class SteadyScreen(Screen[ScreenResultType]):
+    """A screen that ignores a size which the terminal no longer has.
+
+    Textual tells a screen of each size once more when it has been laid out for it. Of two sizes on their way at once
+    each would bring up the other for ever, and in that time nothing else in this process comes to its turn.
+    """
+
+    @property
+    def is_current(self) -> bool:
+        """True where some of it can be seen: nothing but dialogs lies over it.
+
+        Textual takes whatever is next to the top for seen, and draws all of the top with every change below it.
+        """
+        stack = self.app.screen_stack
+        return self in stack and all(screen.is_modal for screen in stack[stack.index(self) + 1 :])
+
+    def _compositor_refresh(self) -> None:
+        """Draw a change below a dialog once: Textual would draw all of the screen with whatever comes next."""
+        required = self._repaint_required
+        super()._compositor_refresh()
+        self._repaint_required = required
+
+    def check_message_enabled(self, message: Message) -> bool:
+        if isinstance(message, events.Resize) and message.size != self.app.size:
+            return False
+        return super().check_message_enabled(message)
+
+    def _screen_resized(self, size: Size) -> None:
+        """Skip the layout for a size that it has just had: Textual asks for it at each start and dialog."""
+        if self.outer_size != size:
+            super()._screen_resized(size)
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Skip the styling of each widget at the first time, when all have just been styled."""
+        if not self.stack_updates:
+            event.refresh_styles = False
+
+
+class PasteInput(Input):
+    """A field of one line. Subclasses say what ``pasted`` makes of a text."""
+
+    def pasted(self, text: str) -> str:
+        """The part of a pasted ``text`` that goes into the field."""
+        return text
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default().stop()
+        super()._on_paste(events.Paste(self.pasted(event.text)))
+
+
+class PasteTextArea(TextArea):
+    """A field of several lines. Subclasses say what ``pasted`` makes of a text."""
+
+    def pasted(self, text: str) -> str:
+        """The part of a pasted ``text`` that goes into the field."""
+        return text
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default().stop()
+        await super()._on_paste(events.Paste(self.pasted(event.text)))
+
+
+class RedirectedDriver(LinuxDriver):
+    """Textual's driver for a terminal, with a file of ours instead of standard error."""
+
+    def redirect(self, file: Any) -> None:
+        """Write to ``file``, which has the ``write``, ``flush``, ``isatty`` and ``fileno`` of a text file."""
+        self._file = file
+
+
+def bind_keys(node: DOMNode, keys: str, action: str, label: str) -> None:
+    """Bind ``keys``, with a comma between them, to ``action`` on this one node; no hint shows them."""
+    node._bindings.bind(keys, action, label, show=False)
+
+
+def key_name(character: str) -> str:
+    """Textual's name for the key that types ``character``: ``question_mark`` for ``?``."""
+    return _character_to_key(character)

@@ -1,0 +1,44 @@
+"""Text fields with a limit, that of an answer: a megabyte would hold up the whole run."""
+
+from __future__ import annotations
+
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from unstuck.contract import ANSWER_LIMIT
+from unstuck_tui.textual_internals import PasteInput, PasteTextArea
+
+__all__ = ["LineField", "LinesField"]
+
+
+class LineField(PasteInput):
+    """One line; what is pasted as several becomes one, and nothing of it is left out."""
+
+    # A cursor that blinks would wake the screen twice a second, for as long as a person thinks about an answer.
+    cursor_blink = reactive(False)
+
+    def pasted(self, text: str) -> str:
+        return _fitting(self, text.strip("\n").replace("\n", " ").replace("\t", " "), len(self.value))
+
+
+class LinesField(PasteTextArea):
+    """Several lines."""
+
+    cursor_blink = reactive(False)
+
+    def pasted(self, text: str) -> str:
+        return _fitting(self, text, len(self.text))
+
+
+def _fitting(field: Widget, text: str, held: int) -> str:
+    """The beginning of ``text`` that still fits; a notice says where that is not all."""
+    room = max(0, ANSWER_LIMIT - held)
+    if len(text) > room:
+        field.notify(
+            f"Of the {len(text):,} characters that were pasted, {room:,} were taken: "
+            f"there is room for {ANSWER_LIMIT:,}.",
+            severity="warning",
+            timeout=20,
+            markup=False,
+        )
+    return text[:room]

@@ -1,0 +1,94 @@
+"""Screens with a least size: below it they show a notice, and with room again all is where it was."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import ScreenResultType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from unstuck_tui.runs.run_view import meanwhile
+from unstuck_tui.textual_internals import SteadyScreen
+
+__all__ = ["MINIMUM", "FittingScreen", "SmallNotice", "is_below"]
+
+MINIMUM = Size(60, 16)
+
+
+def is_below(size: Size, least: Size = MINIMUM) -> bool:
+    """True where ``size`` is too narrow or too low."""
+    return size.width < least.width or size.height < least.height
+
+
+class SmallNotice(Static):
+    """Says which size there is, which is needed, and what the run does meanwhile."""
+
+    DEFAULT_CSS = """
+    SmallNotice { width: 100%; height: 100%; content-align: center middle; text-align: center; display: none; }
+    """
+
+    _told = ""
+
+    def show_sizes(self, size: Size, needed: Size, meanwhile: str) -> None:
+        """Name both sizes; ``meanwhile`` is a sentence. Told the same again, nothing is drawn."""
+        told = (
+            f"This terminal has {size.width}x{size.height} cells.\n"
+            f"unstuck needs {needed.width}x{needed.height}.\n{meanwhile}"
+        )
+        if told != self._told:
+            self._told = told
+            self.update(Content(told))
+
+
+class FittingScreen(SteadyScreen[ScreenResultType]):
+    """Its ``compose`` yields a SmallNotice, the one thing that is shown below the ``LEAST`` size."""
+
+    LEAST: ClassVar[Size] = MINIMUM
+    DEFAULT_CSS = """
+    FittingScreen.-small > * { display: none !important; }
+    FittingScreen.-small > SmallNotice { display: block !important; }
+    """
+    _focused_before: Widget | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """True while its widgets are there: of a screen that is being left they go first."""
+        return self.is_attached and self in self.app.screen_stack
+
+    @property
+    def is_small(self) -> bool:
+        """True while there is room for the notice only."""
+        return self.has_class("-small")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Do nothing to what is not seen."""
+        return not self.is_small and super().check_action(action, parameters)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
+        if not self.is_whole:
+            return
+        small, was_small = is_below(event.size, self.LEAST), self.is_small
+        if small and not was_small:
+            self._focused_before = self.focused
+        self.set_class(small, "-small")
+        if small != was_small:
+            self.refresh_bindings()
+        self.update_notice()
+        if not small and self._focused_before is not None:
+            self.call_after_refresh(self._focus_again)
+
+    def update_notice(self) -> None:
+        """Let the notice say what is true now."""
+        view = getattr(self.app, "view", None)
+        self.query_one(SmallNotice).show_sizes(self.app.size, self.LEAST, meanwhile(view) if view is not None else "")
+
+    def _focus_again(self) -> None:
+        before = self._focused_before
+        if before is not None and not self.is_small:
+            self._focused_before = None
+            self.set_focus(before)
