@@ -21,7 +21,7 @@ from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings
 from unstuck.testing import load_scenario
 from unstuck.testing.acts import ACTS
-from unstuck_tui.keymap import checked_keys
+from unstuck_tui.keys.keymap import check_keys
 
 TRY = re.compile(r"try: (?P<place>[\w/]+)(?:, exits (?P<code>\d+))?(?:, as (?P<file>\S+))?")
 RUN = re.compile(r"\b\d{8}-\d{6}(?:-\d+)?\b")
@@ -144,7 +144,7 @@ def test_files_that_are_shown_are_accepted(text: str, tmp_path: Path) -> None:
     else:
         settings = load_settings(None, user_file=file, environ={}, overrides={})
         assert settings != Settings()
-        assert len(checked_keys(settings.keys)) == len(settings.keys)
+        assert len(check_keys(settings.keys)) == len(settings.keys)
 
 
 def test_completion_knows_the_commands(tmp_path: Path) -> None:
