@@ -147,7 +147,7 @@ async def test_a_repository_of_somebody_else_is_refused_in_words(project: Projec
         await find_repository(project.root)
 
 
-@pytest.mark.parametrize("step", ["read-tree --reset", "ls-files -v", "update-index", "write-tree", "update-ref"])
+@pytest.mark.parametrize("step", ["rev-parse", "config --list", "update-index", "write-tree", "update-ref"])
 async def test_killed_at_any_step_of_the_first_one_nothing_is_overlooked(
     project: Project, clock: ManualClock, git_that: Callable[[str, str], Path], step: str
 ) -> None:

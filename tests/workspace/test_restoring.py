@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +305,62 @@ async def test_a_private_file_stays_private(project: Project, store: CheckpointS
         "tool": (0o700, b"run\n"),
     }
     assert not (await store.plan(saved.id)).changes
+
+
+RESTORE = """
+import asyncio, sys
+from pathlib import Path
+from unstuck.clock import SystemClock
+from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.git import find_repository, project_home
+
+async def main(tree, id):
+    repo = await find_repository(tree)
+    await CheckpointStore(tree, project_home(tree, repo), repo, clock=SystemClock()).restore(id, run="r")
+
+asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:]))
+"""
+
+
+def without_giving_away() -> None:
+    """Let root be unable to give a file to somebody else (PR_CAPBSET_DROP of CAP_CHOWN)."""
+    ctypes.CDLL(None).prctl(24, 0, 0, 0, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_owners_stay_with_their_rights_or_without_them(project, store, allowed):
+    """A file set back is whose it was, with its special bits; where it cannot be, it runs as nobody else than me."""
+    project.write({"tool": "run\n", "theirs": "x", "gone": "x"})
+    (project.root / "tool").chmod(0o755)
+    saved = await store.create("a", run="r")
+    project.write({"tool": "other\n", "theirs": "other"})
+    (project.root / "gone").unlink()
+    for name, mode in (("tool", 0o6755), ("theirs", 0o640)):
+        os.chown(project.root / name, 1234, 4321)
+        (project.root / name).chmod(mode)
+    command = [sys.executable, "-c", RESTORE, str(project.root), saved.id]
+    subprocess.run(command, preexec_fn=None if allowed else without_giving_away, check=True)
+    found = {}
+    for name in ("tool", "theirs", "gone"):
+        status = (project.root / name).stat()
+        found[name] = (status.st_uid, status.st_gid, status.st_mode & 0o7777)
+    assert (project.root / "tool").read_text() == "run\n"
+    assert found == (
+        {"tool": (1234, 4321, 0o6755), "theirs": (1234, 4321, 0o640), "gone": (0, 0, 0o644)}
+        if allowed
+        else {"tool": (0, 0, 0o755), "theirs": (0, 0, 0o640), "gone": (0, 0, 0o644)}
+    )
+
+
+async def test_names_of_one_file_are_files_of_their_own_afterwards(project, store):
+    """Of a file with two names only the name that changed is set back, as a file of its own; nothing is lost by it."""
+    project.write({"one": "saved\n"})
+    os.link(project.root / "one", project.root / "two")
+    saved = await store.create("a", run="r")
+    project.write({"one": "changed\n"})
+    await store.restore(saved.id, run="r", paths=["one"])
+    assert ((project.root / "one").read_text(), (project.root / "two").read_text()) == ("saved\n", "changed\n")
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ from unstuck.workspace.restoring import (
     Plan,
     changes,
     inside,
-    keep_modes,
-    modes_of,
+    keep_permissions,
     obstacles,
     parse_differences,
+    permissions_of,
     sizes_of,
 )
 from unstuck.workspace.retention import Bounds, outdated
@@ -90,8 +90,8 @@ class CheckpointStore:
     """The checkpoints of ``tree``, kept below ``home``.
 
     Not covered, and left alone by a restore: ignored files that were never committed, files over the size limit, other
-    repositories inside the tree, empty directories, pipes and sockets, owners and times. Every method may raise
-    WorkspaceError.
+    repositories inside the tree, empty directories, pipes and sockets, owners, permissions and times. Every method may
+    raise WorkspaceError.
     """
 
     def __init__(
@@ -273,9 +273,9 @@ class CheckpointStore:
         safety = await self._record(now, known, reason, run, target.task, target.id, anew=not same)
         undoes = first or safety
         write_last(self._side.place, LastRestore(target.id, undoes.id, paths, run=run))
-        modes = modes_of(self._side.tree, move.plan.changes)
+        kept = permissions_of(self._side.tree, move.plan.changes)
         await self._side.move(now.tree, move.goal)
-        keep_modes(self._side.tree, modes)
+        keep_permissions(self._side.tree, kept)
         self._finish(target, undoes, paths, run)
         return Restored(undoes, move.plan.changes)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from unstuck.errors import WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.git import Result
 
 __all__ = [
-    "Change", "Difference", "Plan", "changes", "inside", "keep_modes", "modes_of", "obstacles", "parse_differences",
-    "sizes_of",
+    "Change", "Difference", "Permissions", "Plan", "changes", "inside", "keep_permissions", "obstacles",
+    "parse_differences", "permissions_of", "sizes_of",
 ]  # fmt: skip
 
 Status = Literal["change", "return", "disappear"]
@@ -49,6 +50,14 @@ class Plan:
         """Whether at most this share of the tree is overwritten or removed; twenty files are never too many."""
         lost = sum(change.status != "return" for change in self.changes)
         return lost <= max(_ALWAYS, share * self.files)
+
+
+class Permissions(NamedTuple):
+    """Of a file: who may do what with it, whose it is, and its group."""
+
+    mode: int
+    owner: int
+    group: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +152,16 @@ def _savable(tree: Path, path: str, mode: int) -> Iterator[str]:
 
 
 def _size(place: Path) -> int | None:
-    try:
-        return place.lstat().st_size
-    except OSError:
-        return None
+    return None if (status := _status(place)) is None else status.st_size
 
 
 def _mode(place: Path) -> int | None:
+    return None if (status := _status(place)) is None else status.st_mode
+
+
+def _status(place: Path) -> os.stat_result | None:
     try:
-        return place.lstat().st_mode
+        return place.lstat()
     except OSError:
         return None
 
@@ -167,18 +177,44 @@ def inside(tree: Path, paths: Iterable[str]) -> tuple[str, ...]:
     return () if "." in found else tuple(sorted(found))
 
 
-def modes_of(tree: Path, changes: Iterable[Change]) -> dict[str, int]:
-    """The permissions of the files that a restore overwrites: a checkpoint knows of no more than whether one is run."""
-    modes = {change.path: _mode(tree / change.path) for change in changes if change.status == "change"}
-    return {path: mode & 0o777 for path, mode in modes.items() if mode is not None and stat.S_ISREG(mode)}
+def permissions_of(tree: Path, changes: Iterable[Change]) -> dict[str, Permissions]:
+    """Those of the files that a restore overwrites: a checkpoint knows of no more than whether one is run."""
+    paths = [change.path for change in changes if change.status == "change"]
+    found = ((path, _status(tree / path)) for path in paths)
+    return {
+        path: Permissions(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid)
+        for path, status in found
+        if status is not None and stat.S_ISREG(status.st_mode)
+    }
 
 
-def keep_modes(tree: Path, modes: Mapping[str, int]) -> None:
-    """Give the files their permissions back, to be run or not as they are now: what is private stays private."""
-    for path, before in modes.items():
-        now = _mode(tree / path)
-        if now is None or not stat.S_ISREG(now):
-            continue
-        runs = (before & 0o444) >> 2 if now & 0o100 else 0
-        if (wanted := before & 0o666 | runs) != now & 0o777:
-            (tree / path).chmod(wanted)
+def keep_permissions(tree: Path, kept: Mapping[str, Permissions]) -> None:
+    """Give the files theirs back, to be run or not as they are now: what is private stays private.
+
+    Where an owner cannot be given back, neither is the right to run as that owner.
+    """
+    for path, before in kept.items():
+        with suppress(OSError):
+            descriptor = os.open(tree / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                _give_back(descriptor, before)
+            finally:
+                os.close(descriptor)
+
+
+def _give_back(descriptor: int, before: Permissions) -> None:
+    now = os.fstat(descriptor)
+    if not stat.S_ISREG(now.st_mode):
+        return
+    if (now.st_uid, now.st_gid) != before[1:]:
+        for owner, group in ((before.owner, before.group), (-1, before.group)):  # its group, if no more than that
+            with suppress(OSError):
+                os.fchown(descriptor, owner, group)
+                break
+        now = os.fstat(descriptor)
+    runs, ran = bool(now.st_mode & 0o100), bool(before.mode & 0o100)
+    wanted = before.mode & 0o666 | ((before.mode & 0o444) >> 2 if runs else 0)
+    if (now.st_uid, now.st_gid, runs) == (before.owner, before.group, ran):
+        wanted |= before.mode & 0o7000
+    if wanted != stat.S_IMODE(now.st_mode):
+        os.fchmod(descriptor, wanted)

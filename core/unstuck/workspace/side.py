@@ -30,6 +30,7 @@ from unstuck.workspace.coverage import (
     refuse_home,
     refuse_huge,
 )
+from unstuck.workspace.first_index import make_index
 from unstuck.workspace.git import Result, above, join_paths, path_hash, run_git, split_paths
 from unstuck.workspace.noted import noted_tree
 from unstuck.workspace.references import checked_out
@@ -38,8 +39,8 @@ from unstuck.workspace.store import ObjectStore, lock
 
 __all__ = ["SideRepository", "Snapshot"]
 
-_GITLINK = "160000"
 _YES = "allowed"
+_EXACT = "exact"  # an earlier version began with whatever git's own index said
 _ARGUMENTS = 200
 _FEW = 8
 _BUSY = re.compile("unstable object source|short read|read error while indexing")
@@ -151,8 +152,7 @@ class SideRepository:
         except GitError as error:
             if _is_full(error):
                 raise
-            for index in (*self.place.glob("index*"), *self.place.glob("sharedindex*")):
-                index.unlink(missing_ok=True)
+            self._drop_index()
             await self._seed()
             return await self._snapshot()
 
@@ -226,12 +226,18 @@ class SideRepository:
     async def _open(self) -> None:
         await self._store.open(self.tree)
         (self.place / "index.lock").unlink(missing_ok=True)  # its owner is dead: we hold the lock that git held
-        if (self.place / "index").exists():
+        if (self.place / "index").exists() and (self.place / _EXACT).exists():
             return
+        self._drop_index()
         self.place.mkdir(parents=True, exist_ok=True)
         (self.place / "commondir").write_text("../..\n")
         (self.place / "gitdir").write_text(f"{self.tree}/.git\n", errors="surrogateescape")
         await self._seed()
+        (self.place / _EXACT).touch()
+
+    def _drop_index(self) -> None:
+        for index in (*self.place.glob("index*"), *self.place.glob("sharedindex*")):
+            index.unlink(missing_ok=True)
 
     async def _seed(self) -> None:
         """Begin with the files of the commit that is checked out, so that only what differs has to be read and saved.
@@ -243,29 +249,18 @@ class SideRepository:
         fresh = self.place / "index.fresh"
         fresh.unlink(missing_ok=True)
         self._begin_at(base)  # before it is pinned: who cleans up elsewhere meanwhile reads here what is borrowed
-        if not base:
+        if not base or self._store.repo is None:
             return
         await self._store.pin(base)
         with suppress(OSError):
             # With its time: what was written in the same instant as a file is looked at again.
             await asyncio.to_thread(shutil.copy2, directory / "index", fresh)
-        if await self._begun(base, fresh):
+        now = (self.place / "base").stat().st_ctime_ns
+        git, reading = partial(self.git, index=fresh), partial(self.reading, index=fresh)
+        if await make_index(fresh, base, self.tree, self._store.repo.common, now=now, git=git, reading=reading):
             fresh.rename(self.place / "index")  # last, so that one half made by a kill is never used
         else:
             self._begin_at("")
-
-    async def _begun(self, base: str, fresh: Path) -> bool:
-        """Make ``fresh`` the index of ``base``. Not where the user's objects are damaged: then all is saved anew."""
-        if (await self.reading("read-tree", "--reset", base, check=False, index=fresh)).code:
-            fresh.unlink(missing_ok=True)
-            if (await self.reading("read-tree", base, check=False, index=fresh)).code:
-                return False
-        # A submodule is another repository; what git was told to overlook may differ all the same.
-        listed = split_paths((await self.git("ls-files", "-v", "-s", "-z", index=fresh)).out)
-        rows = [(row[0], row[2:8], row.split("\t", 1)[1]) for row in listed]
-        removed = [path for tag, mode, path in rows if mode == _GITLINK or tag != "H"]
-        await stage(partial(self.git, index=fresh), removed=removed)
-        return True
 
     def _begin_at(self, base: str) -> None:
         (self.place / "base").write_text(base + "\n")
