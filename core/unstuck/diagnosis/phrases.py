@@ -158,6 +158,7 @@ WEAK = Table(
             "cannot parse",
             "extraneous",
             "stray '",
+            ("invalid character", r"^invalid character u\+"),
             "illegal start of expression",
             "reached end of file while parsing",
             "class, interface, enum, or record expected",
