@@ -49,16 +49,47 @@ def test_each_rung_is_in_the_prompt_and_in_the_files(bench):
     assert "attempt-1" not in bench.results()
 
 
-def test_a_broken_build_goes_back_to_the_last_good_files(bench):
-    """Where the build is broken, the retry starts from the last good checkpoint and says so."""
-    bench.write({"app.py": "x = 1\n"})
-    script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
-    done = bench.run(alone(bench, script, verify="python -B -c 'import app; assert app.x == 2'"))
+PAGE_TEST = (
+    "import unittest\nimport app\n\n\nclass Page(unittest.TestCase):\n"
+    "    def test_page(self):\n        self.assertEqual(app.x, 2)\n"
+)
+PAGE_CHECK = "python -B -m unittest -q test_page"
+
+
+def test_a_build_that_an_attempt_broke_goes_back_to_where_it_loaded(bench):
+    """Where the tests had run, a broken build is saved and set back to there; what was done before that is kept."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = (
+        'cat app.py > "$OUT/saw.$n"; case $n in 1) echo "y = 1" >> app.py;; '
+        '2) echo "x = (" > app.py; echo mine > new.txt;; *) echo "x = 2" >> app.py;; esac'
+    )
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
     assert done.code == 0, done.out + done.err
-    assert (bench.outside / "saw.2").read_text() == "x = 1\n"
-    assert "SyntaxError" in bench.prompt("web.2")
-    assert "set back" in bench.prompt("web.2")
-    assert bench.result("app.py") == "x = 2\n"
+    saw = [(bench.outside / f"saw.{n}").read_text() for n in (1, 2, 3)]
+    assert saw == ["x = 1\n", "x = 1\ny = 1\n", "x = 1\ny = 1\n"]
+    assert "set back" not in bench.prompt("web.2")
+    assert "SyntaxError" in bench.prompt("web.3")
+    assert "because the build was broken (files: 2).\n- changed back app.py\n- removed" in bench.prompt("web.3")
+    (restored,) = bench.events("restore_done")
+    safety = restored["data"]["safety"]
+    assert f"files set back to {restored['data']['target']} (2 files changed): changed back app.py, removed" in done.out
+    assert f"to get them back: unstuck checkpoints restore {safety}" in done.out
+    assert f"They are saved: unstuck checkpoints diff {safety} shows them." in bench.prompt("web.3")
+    shown = bench.call("checkpoints", "diff", restored["data"]["target"], safety)
+    assert "+x = (" in shown.out
+    assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_a_build_that_never_worked_is_not_set_back(bench):
+    """Where nothing is known to have loaded, a retry keeps what the agent has done."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw.2").read_text() == "x = (\n"
+    assert "it does not even load or compile" in bench.prompt("web.2")
+    assert "set back" not in bench.prompt("web.2") + done.out
+    assert not bench.events("restore_done")
 
 
 def test_a_passing_trouble_is_waited_out(bench):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstuck.contract import Capabilities
 from unstuck.errors import WorkspaceError
-from unstuck.escalation.prompts import set_back
+from unstuck.escalation.prompts import changes_said, set_back
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
@@ -21,7 +21,7 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
     """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
     directive = row.directive
     assert directive is not None
-    target = row.good if directive.restore == "good" else row.baseline
+    target = (row.loads or row.good) if directive.restore == "good" else row.baseline
     why = ""
     if not can.may_restore:
         why = "they are not set back without a yes."
@@ -43,10 +43,13 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     """Restore and record it, or ask first; returns why it may not be."""
     store = core.checkpoints(core.tree_of(row))
     own = await store.written_by(row.id, target)
-    if own is not None and not own:
+    if own is not None and not own and (await store.plan(target)).changes:
         return "what differs in them is not this task's own work."
     paths = own or ()
     plan = await store.plan(target, paths=paths)
+    if not plan.changes:
+        core.append(e.RestoreDone(target=target), task=row.id, attempt=row.attempt)
+        return ""
     if not plan.is_within(core.settings.restore_share):
         said = _permission(core, row, plan)
         if said != "allow":
@@ -54,14 +57,16 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     done = await store.restore(target, run=core.run, paths=paths)
     broken = row.directive is not None and row.directive.restore == "good"
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
-    said = set_back([(change.status, change.path) for change in done.changes], broken=broken, again=again)
+    changes = changes_said([(change.status, change.path) for change in done.changes])
+    said = set_back(changes, broken=broken, again=again, saved=done.safety.id)
     if own is not None:
         said += "\nWhat others wrote in this tree stays."
     event = e.RestoreDone(
         target=target,
         safety=done.safety.id,
-        changed=len(done.changes),
+        changed=len(changes),
         note=admit(said, limit=2_000),
+        changes=tuple(changes[:MOST_NAMED]),
     )
     core.append(event, task=row.id, attempt=row.attempt)
     return ""
