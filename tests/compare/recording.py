@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.compare.families import FAMILIES, MOST, Family
 
-__all__ = ["FILE", "missing", "read", "record"]
+__all__ = ["FILE", "missing", "read", "record", "write"]
 
 FILE = Path(__file__).parent.parent / "data" / "things_left.jsonl"
 _DURATION = re.compile(r"\b\d+\.\d+ ?s\b|(?<=duration_ms )[\d.]+")
@@ -27,7 +27,8 @@ def missing(family: Family) -> list[str]:
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write ``files`` into ``folder``."""
+    """Write ``files`` into ``folder``, which is made."""
+    folder.mkdir(parents=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -53,7 +54,6 @@ def record(names: list[str]) -> Iterator[str]:
 def _recorded(family: Family, left: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "project"
-        folder.mkdir()
         write(folder, dict(family.left(left)))
         done = subprocess.run(
             ["sh", "-c", family.command],
