@@ -101,3 +101,25 @@ def test_a_task_runners_own_errors_are_told(said: str, headline: str | None) -> 
     found = diagnose(said, exit_code=2)
     assert found is not None
     assert found.headline == (headline or said.strip())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "FAIL add",
+        "test failed: add(2,3) = -1, want 5",
+        "1 of 3 tests failed",
+        "add: expected 5, got 3",
+        "expected 5 but got 3",
+        "add: expected 5, found 3",
+        "expected: 5, found: 3",
+        "not ok 1 add",
+        "assertion failed: add(2, 3) == 5",
+    ],
+)
+def test_a_runner_of_ones_own_is_no_broken_build(said: str) -> None:
+    """What a home-made test program says under make is no reason to think that nothing compiles."""
+    found = diagnose(f"ok sub\n{said}\nmake: *** [Makefile:2: test] Error 1\n", exit_code=2)
+    assert found is not None
+    assert (found.headline, found.location) == (said, None)
+    assert found.failure_type is not FailureType.BROKEN_BUILD
