@@ -10,7 +10,7 @@ import pytest
 
 from unstuck.contract import Report
 from unstuck.diagnosis.extent import Extent
-from unstuck.diagnosis.kinds import ErrorCategory, FailureType
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.levels import Limits
@@ -377,3 +377,21 @@ def test_an_approach_that_comes_closer_is_no_circle(facts: Make) -> None:
     """The same idea, told again and again, that mends something each time is not taken for going round in circles."""
     decision = decide(facts(circular=True, before=LOADED, now=Extent(stage="load", errors=2)), LIMITS)
     assert line(decision) == 10
+
+
+def test_a_module_that_an_attempt_took_away_is_brought_back(facts: Make, failure: Make) -> None:
+    """A missing import asks for another approach, unless the attempt itself broke it: then a retry goes back."""
+    missing = failure("x", failure_type=FailureType.BROKEN_BUILD, cause=Cause.DEPENDENCY_ISSUE)
+    now = Extent(stage="load", errors=1)
+    for before, level, restore in ((RAN, "retry", "good"), (Extent(), "pivot", "baseline")):
+        decision = decide(facts(diagnosis=missing, before=before, now=now, back="loads"), LIMITS)
+        assert isinstance(decision, Direct)
+        assert (decision.level, decision.restore) == (level, restore)
+
+
+def test_another_approach_is_measured_from_its_own_beginning(facts: Make, failure: Make) -> None:
+    """What an approach that was given up had left is no measure for the next one."""
+    spent = Climb(rung="retry", retries=3, best=Extent(stage="load", errors=1), signature="x", seen=("x",))
+    decision = decide(facts(diagnosis=failure("y"), climb=spent, now=Extent(stage="load", errors=4)), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.climb.best) == ("pivot", Extent())

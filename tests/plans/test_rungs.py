@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+from unstuck.record.events import DirectiveIssued
+from unstuck.record.fold import fold
+from unstuck.record.journal import read_records
+from unstuck.record.state import State, dump, load
+
 CHECK = "import os, app\n\nassert os.path.exists('page.html') or app.page() == 2, 'no page'\n"
 CLIMB = {"max_retries": 1, "max_pivots": 1, "max_research": 1}
 
@@ -78,6 +85,79 @@ def test_a_build_that_an_attempt_broke_goes_back_to_where_it_loaded(bench):
     shown = bench.call("checkpoints", "diff", restored["data"]["target"], safety)
     assert "+x = (" in shown.out
     assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_a_deleted_module_comes_back_with_all_that_was_done_before(bench):
+    """Who deletes what the tests import is taken back to where they ran, not to the beginning."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'case $n in 1) echo "y = 1" >> app.py;; 2) rm app.py;; *) echo "x = 2" >> app.py;; esac'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    assert bench.attempts("web") == 3
+    assert "- brought back app.py" in bench.prompt("web.3")
+    assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_breaking_it_again_and_again_loses_nothing_that_ran(bench):
+    """An agent that works and breaks in turns goes back each time to what last ran, and gets to the end."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = (
+        'case $n in 2|4) echo "x = (" >> app.py;; 5) echo "x = 2" >> app.py;; *) echo "y = $n" >> app.py;; esac\n'
+        'cp app.py "$OUT/left.$n"'
+    )
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK, settings={"failure_handler": {"max_retries": 5}}))
+    assert done.code == 0, done.out + done.err
+    assert [event["data"]["changed"] for event in bench.events("restore_done")] == [1, 1]
+    assert bench.result("app.py") == "x = 1\ny = 1\ny = 3\nx = 2\n"
+
+
+def test_a_reset_that_a_kill_kept_off_the_record_is_told_all_the_same(bench):
+    """Killed between setting back and its record, the run goes on with the same decision and says what was set back."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    bench.pipe("wait")
+    script = (
+        'case $n in 1) echo "y = 1" >> app.py;; 2) echo "x = (" > app.py; echo mine > new.txt;; '
+        '*) echo here > "$OUT/wait"; cat "$OUT/wait"; echo "x = 2" >> app.py;; esac'
+    )
+    process = bench.start("run", alone(bench, script, verify=PAGE_CHECK), "--headless")
+    with open(bench.outside / "wait", encoding="utf-8") as pipe:
+        assert pipe.read() == "here\n"
+    process.kill()
+    bench.end(process)
+    log = bench.folder / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    names = [json.loads(line)["event"] for line in lines]
+    (before,) = bench.events("restore_done")
+    directives = [event["data"] for event in bench.events("directive_issued")]
+    log.write_bytes(b"".join(lines[: names.index("restore_done")]))
+    for snapshot in bench.folder.glob("state.json*"):
+        snapshot.unlink()
+    bench.agent("worker", "echo 'x = 2' >> app.py")
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert [event["data"] for event in bench.events("directive_issued")] == directives
+    (after,) = bench.events("restore_done")
+    assert after["data"] == before["data"]
+    assert "- changed back app.py\n- removed new.txt" in bench.prompt("web.3")
+    assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_what_a_decision_rests_on_is_on_record(bench):
+    """Before each decision the log and its snapshot alone say how far the files came, before and after the attempt."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'case $n in 1) echo "y = 1" >> app.py;; 2) echo "x = (" > app.py;; *) echo "x = 2" >> app.py;; esac'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    records = list(read_records(bench.folder / "events.jsonl"))
+    state, decided = State(), []
+    for record in records:
+        if isinstance(record.event, DirectiveIssued):
+            again = load(dump(state))
+            assert again == state
+            row = again.tasks["web"]
+            decided.append((row.before.extent.stage, row.files.extent.stage, bool(row.loads), record.event.restore))
+        fold(state, record)
+    assert decided == [("", "run", False, ""), ("run", "parse", True, "good")]
 
 
 def test_a_build_that_never_worked_is_not_set_back(bench):

@@ -79,37 +79,37 @@ _PASSES = Lazy(rf"^{_SIGNS}(?:ok|OK|PASS(?:ED)?|(?:test|check) passed|[✓✔])(
 def extent_of(output: str | bytes, diagnosis: Diagnosis | None) -> Extent:
     """The extent of a check's failure: its ``output`` was read as ``diagnosis``. Looks at a bounded head and tail."""
     text = ends_of(output)
-    failed, passed, ran = _tests(text)
-    errors = failed or _total(text) or _distinct(_ERRORS.findall(text))
-    if not failed:
+    failed, outside, passed = _tests(text)
+    ran, partly = bool(failed or passed), bool(failed and outside)
+    errors = failed + outside or _total(text) or _distinct(_ERRORS.findall(text))
+    if not failed + outside:
         errors = errors or _distinct(_FAILS.findall(text))
         passed = passed or _distinct(_PASSES.findall(text))
-    return Extent(_stage(text, diagnosis, passed, ran=ran), errors, passed)
+    return Extent(_stage(text, diagnosis, ran=ran, partly=partly or bool(passed)), errors, passed)
 
 
-def _stage(text: str, diagnosis: Diagnosis | None, passed: int, *, ran: bool) -> Stage:
+def _stage(text: str, diagnosis: Diagnosis | None, *, ran: bool, partly: bool) -> Stage:
+    """The stage at which it failed; ``ran``: tests were counted, ``partly``: some of them for certain ran."""
     if diagnosis is None:
         return ""
     if diagnosis.failure_type is FailureType.BROKEN_BUILD:
-        if passed:
+        if partly:
             return ""  # a part of it loads
         return "parse" if diagnosis.error_type is ErrorType.SYNTAX_ERROR else "load"
     tested = ran and diagnosis.failure_type is FailureType.VERIFICATION_FAILED
     return "run" if tested and not any(words in text for words in _NOT_LOADED) else ""
 
 
-def _tests(text: str) -> tuple[int, int, bool]:
-    """Failures and passes that test runners count, and whether a test ran."""
-    failed = passed = outside = 0
+def _tests(text: str) -> tuple[int, int, int]:
+    """What test runners count: tests that failed, errors outside of tests, and tests that passed."""
+    failed = outside = passed = 0
     for closing in _CLOSINGS:
         for found in closing.finditer(text):
             counts = {name: int(number) for name, number in found.groupdict().items() if number}
             bad = sum(number for name, number in counts.items() if name[0] == "b")
             failed, outside = failed + bad, outside + counts.get("e1", 0)
             passed += counts.get("g", 0) or max(0, counts.get("t", 0) - bad)
-    went_wrong, went_well = len(_GO_FAILS.findall(text)), len(_GO_PASSES.findall(text))
-    failed, passed = failed + went_wrong, passed + went_well
-    return failed + outside, passed, bool(failed or passed)
+    return failed + len(_GO_FAILS.findall(text)), outside, passed + len(_GO_PASSES.findall(text))
 
 
 def _total(text: str) -> int:

@@ -318,6 +318,9 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
     if _comes_closer(facts):
         # What works is gone on with: the approach is not wrong, and no retry was in vain.
         climb, fresh, cause = replace(climb, retries=0, unknown=0), True, Cause.SIMPLE_LOGIC
+    elif cause is Cause.DEPENDENCY_ISSUE and _broke_the_build(facts):
+        # What is missing was there before: going back brings it back, and another approach would lose the rest.
+        cause = Cause.SIMPLE_LOGIC
     rung = next_rung(
         climb, cause, failure_type, limits, fresh=fresh, alternatives=bool(facts.alternatives), direct=facts.direct
     )
@@ -369,7 +372,8 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
     return Direct(
         level="pivot",
         line=line,
-        climb=replace(climb, approach=way.name),
+        # From the start again: what another approach had left is nothing to be measured by.
+        climb=replace(climb, approach=way.name, best=UNKNOWN_EXTENT),
         approach=way.name,
         fresh=True,
         restore="baseline",
