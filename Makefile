@@ -29,7 +29,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents check format format-check lint types contracts bench screenshots docs clean
+.PHONY: help setup demo test agents check format format-check lint types contracts bench compare screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +98,9 @@ contracts: $(READY) ## which part may import which
 bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis for one)
 	@$(PIP) --group bench
 	$(BIN)/python -m tests.bench $(ARGS)
+
+compare: $(READY) ## scripted agents that fix one thing per attempt, with the real tools there are (ARGS="--record")
+	$(BIN)/python -m tests.compare $(ARGS)
 
 screenshots: $(READY) ## take a picture of every screen from real runs, into screenshots/
 	$(BIN)/python -m tests.screenshots

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Report
-from unstuck.diagnosis.kinds import ErrorCategory, FailureType
+from unstuck.diagnosis.extent import Extent
+from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.escalation.levels import Limits
@@ -302,10 +303,116 @@ def test_a_pattern_that_is_no_pattern_is_compared_as_text(facts: Make, failure: 
     assert line(decide(facts(), limits)) == 10
 
 
-def test_a_broken_build_goes_back_before_its_retry(facts: Make, failure: Make) -> None:
-    """Code that does not even load is set back to the last good state, and saved first."""
-    decision = decide(facts(diagnosis=failure("x", failure_type=FailureType.BROKEN_BUILD)), LIMITS)
+RAN = Extent(stage="run", errors=2, passed=3)
+LOADED = Extent(stage="load", errors=3)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "goes_back"),
+    [
+        (RAN, Extent(stage="load", errors=1), True),
+        (RAN, Extent(stage="parse"), True),
+        (Extent(stage="run"), Extent(stage="load", errors=9), True),
+        (LOADED, Extent(stage="load", errors=4), True),
+        (LOADED, Extent(stage="load", errors=3), False),
+        (LOADED, Extent(stage="load", errors=2), False),
+        (LOADED, Extent(stage="load"), False),
+        (Extent(stage="load"), LOADED, False),
+        (Extent(stage="parse", errors=1), LOADED, False),
+        (LOADED, Extent(stage="parse", errors=1), False),
+        (Extent(errors=3), LOADED, False),
+        (Extent(), LOADED, False),
+        (RAN, Extent(errors=9), False),
+        (RAN, Extent(), False),
+    ],
+)
+def test_a_retry_goes_back_only_from_what_is_known_to_be_worse(
+    facts: Make, failure: Make, before: Extent, now: Extent, goes_back: bool
+) -> None:
+    """A broken build is set back, and saved first, where this attempt broke it; all else keeps the files."""
+    broken = failure("x", failure_type=FailureType.BROKEN_BUILD)
+    decision = decide(facts(diagnosis=broken, before=before, now=now, back="loads"), LIMITS)
     assert isinstance(decision, Direct)
-    assert decision.level == "retry"
-    assert decision.restore == "good"
-    assert decision.checkpoint == "rollback"
+    expected = ("retry", "good", "rollback") if goes_back else ("retry", "", "")
+    assert (decision.level, decision.restore, decision.checkpoint) == expected
+    without = decide(facts(diagnosis=broken, before=before, now=now, back=""), LIMITS)
+    assert isinstance(without, Direct)
+    assert (without.level, without.restore, without.checkpoint) == ("retry", "", "")
+
+
+@pytest.mark.parametrize(("before", "goes_back"), [(Extent(), True), (RAN, True), (LOADED, False)])
+def test_what_passed_is_better_than_what_an_attempt_broke(
+    facts: Make, failure: Make, before: Extent, goes_back: bool
+) -> None:
+    """Where a checkpoint passed the check, a build that was not broken before the attempt goes back to there."""
+    broken = failure("x", failure_type=FailureType.BROKEN_BUILD)
+    now = Extent(stage="parse", errors=1)
+    decision = decide(facts(diagnosis=broken, before=before, now=now, back="passes"), LIMITS)
+    assert isinstance(decision, Direct)
+    assert bool(decision.restore) is goes_back
+
+
+def test_what_runs_is_saved_before_its_retry(facts: Make) -> None:
+    """Tests that ran show that everything loads: a later attempt that breaks it can go back to there."""
+    decision = decide(facts(before=LOADED, now=RAN), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.restore, decision.checkpoint) == ("retry", "", "loads")
+
+
+def climbed(facts: Make, failure: Make, extents: list[Extent], name: str = "x {}", **kind: Any) -> list[str]:
+    """The levels that answer failures of these extents, one after another."""
+    climb, levels, before = Climb(), [], Extent()
+    for number, now in enumerate(extents):
+        diagnosis = failure(name.format(number), **kind)
+        decision = decide(facts(diagnosis=diagnosis, climb=climb, before=before, now=now), LIMITS)
+        assert isinstance(decision, Direct)
+        levels.append(decision.level)
+        climb, before = decision.climb, now
+    return levels
+
+
+@pytest.mark.parametrize("kind", list(FailureType))
+@pytest.mark.parametrize("name", ["x", "x {}"])
+def test_whoever_comes_closer_goes_on(facts: Make, failure: Make, kind: FailureType, name: str) -> None:
+    """Fewer errors each time are one retry after another, whatever the failure and whether it is the same one."""
+    if kind is FailureType.CONTEXT_EXHAUSTED:
+        pytest.skip("a full context is no retry")
+    counts = [Extent(stage="load", errors=count) for count in range(12, 0, -1)]
+    assert climbed(facts, failure, counts, name, failure_type=kind) == ["retry"] * 12
+
+
+def test_back_and_forth_is_no_progress(facts: Make, failure: Make) -> None:
+    """Errors that come and go use up the rungs: closer than ever counts, not closer than last time."""
+    back_and_forth = [Extent(stage="load", errors=count) for count in (3, 2, 3, 2, 3, 2)]
+    assert "pivot" in climbed(facts, failure, back_and_forth)
+    parsed = [Extent(stage="parse", errors=1), Extent(stage="load", errors=4)] * 3
+    assert "pivot" in climbed(facts, failure, parsed)
+
+
+def test_counts_that_nobody_knows_are_no_progress(facts: Make, failure: Make) -> None:
+    """Where nothing is counted the ladder is what it was."""
+    assert climbed(facts, failure, [Extent()] * 4) == ["retry", "retry", "retry", "pivot"]
+
+
+def test_an_approach_that_comes_closer_is_no_circle(facts: Make) -> None:
+    """The same idea, told again and again, that mends something each time is not taken for going round in circles."""
+    decision = decide(facts(circular=True, before=LOADED, now=Extent(stage="load", errors=2)), LIMITS)
+    assert line(decision) == 10
+
+
+def test_a_module_that_an_attempt_took_away_is_brought_back(facts: Make, failure: Make) -> None:
+    """A missing import asks for another approach, unless the attempt itself broke it: then a retry goes back."""
+    missing = failure("x", failure_type=FailureType.BROKEN_BUILD, cause=Cause.DEPENDENCY_ISSUE)
+    now = Extent(stage="load", errors=1)
+    for before, level, restore in ((RAN, "retry", "good"), (Extent(), "pivot", "baseline")):
+        decision = decide(facts(diagnosis=missing, before=before, now=now, back="loads"), LIMITS)
+        assert isinstance(decision, Direct)
+        assert (decision.level, decision.restore) == (level, restore)
+
+
+def test_another_approach_is_measured_from_its_own_beginning(facts: Make, failure: Make) -> None:
+    """What an approach that was given up had left is no measure for the next one."""
+    spent = Climb(rung="retry", retries=3, best=Extent(stage="load", errors=1), signature="x", seen=("x",))
+    decision = decide(facts(diagnosis=failure("y"), climb=spent, now=Extent(stage="load", errors=4)), LIMITS)
+    assert isinstance(decision, Direct)
+    assert (decision.level, decision.climb.best) == ("pivot", Extent())

@@ -13,7 +13,7 @@ from unstuck.contract import Level
 from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.kinds import FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.escalation.prompts import SIGNAL_HELP, Brief, compose, set_back
+from unstuck.escalation.prompts import SIGNAL_HELP, Brief, changes_said, compose, set_back
 
 LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")
 
@@ -111,11 +111,12 @@ def test_a_retry_goes_by_the_kind_of_failure(kind: FailureType, said: str) -> No
 def test_what_was_undone_and_why() -> None:
     """The agent learns which of its files are as they were, and for what reason; many are counted."""
     changes = [("disappear", "draft.py"), ("change", "app.py"), ("return", "old\n.txt")]
-    assert set_back(changes, broken=True) == (
+    assert set_back(changes_said(changes), broken=True, saved="chk-7") == (
         "Your earlier edits were set back, because the build was broken (files: 3).\n"
-        "- removed draft.py\n- changed back app.py\n- brought back old .txt"
+        "- removed draft.py\n- changed back app.py\n- brought back old .txt\n"
+        "They are saved: unstuck checkpoints diff chk-7 shows them."
     )
-    many = set_back([("change", f"{number}.py") for number in range(40)], broken=False)
+    many = set_back(changes_said([("change", f"{number}.py") for number in range(40)]), broken=False, saved="chk-7")
     assert "so that the new approach starts clean (files: 40)" in many
     assert many.endswith("- and 28 more")
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.plans.conftest import Bench
+
+from unstuck.record.events import DirectiveIssued
+from unstuck.record.fold import fold
+from unstuck.record.records import read_records
+from unstuck.record.state import State, dump, load
 
 CHECK = "import os, app\n\nassert os.path.exists('page.html') or app.page() == 2, 'no page'\n"
 CLIMB = {"max_retries": 1, "max_pivots": 1, "max_research": 1}
@@ -51,16 +58,120 @@ def test_each_level_changes_the_prompt_and_the_files(bench: Bench) -> None:
     assert "attempt-1" not in bench.results()
 
 
-def test_a_broken_build_goes_back_to_the_last_good_files(bench: Bench) -> None:
-    """Where the build is broken, the retry starts from the last good checkpoint and says so."""
-    bench.write({"app.py": "x = 1\n"})
-    script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
-    done = bench.run(alone(bench, script, verify="python -B -c 'import app; assert app.x == 2'"))
+PAGE_TEST = (
+    "import unittest\nimport app\n\n\nclass Page(unittest.TestCase):\n"
+    "    def test_page(self):\n        self.assertEqual(app.x, 2)\n"
+)
+PAGE_CHECK = "python -B -m unittest -q test_page"
+
+
+def test_a_build_that_an_attempt_broke_goes_back_to_where_it_loaded(bench: Bench) -> None:
+    """Where the tests had run, a broken build is saved and set back to there; what was done before that is kept."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = (
+        'cat app.py > "$OUT/saw.$n"; case $n in 1) echo "y = 1" >> app.py;; '
+        '2) echo "x = (" > app.py; echo mine > new.txt;; *) echo "x = 2" >> app.py;; esac'
+    )
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
     assert done.code == 0, done.out + done.err
-    assert (bench.outside / "saw.2").read_text() == "x = 1\n"
-    assert "SyntaxError" in bench.prompt("web.2")
-    assert "set back" in bench.prompt("web.2")
-    assert bench.result("app.py") == "x = 2\n"
+    saw = [(bench.outside / f"saw.{n}").read_text() for n in (1, 2, 3)]
+    assert saw == ["x = 1\n", "x = 1\ny = 1\n", "x = 1\ny = 1\n"]
+    assert "set back" not in bench.prompt("web.2")
+    assert "SyntaxError" in bench.prompt("web.3")
+    assert "because the build was broken (files: 2).\n- changed back app.py\n- removed" in bench.prompt("web.3")
+    (restored,) = bench.events("restore_done")
+    safety = restored["data"]["safety"]
+    assert f"files set back to {restored['data']['target']} (2 files changed): changed back app.py, removed" in done.out
+    assert f"to get them back: unstuck checkpoints restore {safety}" in done.out
+    assert f"They are saved: unstuck checkpoints diff {safety} shows them." in bench.prompt("web.3")
+    shown = bench.call("checkpoints", "diff", restored["data"]["target"], safety)
+    assert "+x = (" in shown.out
+    assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_a_deleted_module_comes_back_with_all_that_was_done_before(bench: Bench) -> None:
+    """Who deletes what the tests import is taken back to where they ran, not to the beginning."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'case $n in 1) echo "y = 1" >> app.py;; 2) rm app.py;; *) echo "x = 2" >> app.py;; esac'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    assert bench.attempts("web") == 3
+    assert "- brought back app.py" in bench.prompt("web.3")
+    assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_breaking_it_again_and_again_loses_nothing_that_ran(bench: Bench) -> None:
+    """An agent that works and breaks in turns goes back each time to what last ran, and gets to the end."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = (
+        'case $n in 2|4) echo "x = (" >> app.py;; 5) echo "x = 2" >> app.py;; *) echo "y = $n" >> app.py;; esac\n'
+        'cp app.py "$OUT/left.$n"'
+    )
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK, settings={"failure_handler": {"max_retries": 5}}))
+    assert done.code == 0, done.out + done.err
+    assert [event["data"]["changed"] for event in bench.events("restore_done")] == [1, 1]
+    assert bench.result("app.py") == "x = 1\ny = 1\ny = 3\nx = 2\n"
+
+
+def test_a_reset_that_a_kill_kept_off_the_record_is_told_all_the_same(bench: Bench) -> None:
+    """Killed between setting back and its record, the run goes on with the same decision and says what was set back."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    bench.pipe("wait")
+    script = (
+        'case $n in 1) echo "y = 1" >> app.py;; 2) echo "x = (" > app.py; echo mine > new.txt;; '
+        '*) echo here > "$OUT/wait"; cat "$OUT/wait"; echo "x = 2" >> app.py;; esac'
+    )
+    process = bench.start("run", alone(bench, script, verify=PAGE_CHECK), "--headless")
+    with open(bench.outside / "wait", encoding="utf-8") as pipe:
+        assert pipe.read() == "here\n"
+    process.kill()
+    bench.end(process)
+    log = bench.folder / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    names = [json.loads(line)["event"] for line in lines]
+    (before,) = bench.events("restore_done")
+    directives = [event["data"] for event in bench.events("directive_issued")]
+    log.write_bytes(b"".join(lines[: names.index("restore_done")]))
+    for snapshot in bench.folder.glob("state.json*"):
+        snapshot.unlink()
+    bench.agent("worker", "echo 'x = 2' >> app.py")
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert [event["data"] for event in bench.events("directive_issued")] == directives
+    (after,) = bench.events("restore_done")
+    assert after["data"] == before["data"]
+    assert "- changed back app.py\n- removed new.txt" in bench.prompt("web.3")
+    assert bench.result("app.py") == "x = 1\ny = 1\nx = 2\n"
+
+
+def test_what_a_decision_rests_on_is_on_record(bench: Bench) -> None:
+    """Before each decision the log and its snapshot alone say how far the files came, before and after the attempt."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'case $n in 1) echo "y = 1" >> app.py;; 2) echo "x = (" > app.py;; *) echo "x = 2" >> app.py;; esac'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    records = list(read_records(bench.folder / "events.jsonl"))
+    state, decided = State(), []
+    for record in records:
+        if isinstance(record.event, DirectiveIssued):
+            again = load(dump(state))
+            assert again == state
+            row = again.tasks["web"]
+            decided.append((row.before.extent.stage, row.files.extent.stage, bool(row.loads), record.event.restore))
+        fold(state, record)
+    assert decided == [("", "run", False, ""), ("run", "parse", True, "good")]
+
+
+def test_a_build_that_never_worked_is_not_set_back(bench: Bench) -> None:
+    """Where nothing is known to have loaded, a retry keeps what the agent has done."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw.2").read_text() == "x = (\n"
+    assert "it does not even load or compile" in bench.prompt("web.2")
+    assert "set back" not in bench.prompt("web.2") + done.out
+    assert not bench.events("restore_done")
 
 
 def test_a_transient_failure_is_waited_out(bench: Bench) -> None:

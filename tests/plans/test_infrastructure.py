@@ -51,7 +51,7 @@ def test_a_pivot_after_that_does_not_break_the_ground_again(bench: Bench) -> Non
     settings = {"failure_handler": {"max_retries": 0, "max_pivots": 1, "max_research": 0}}
     mended = "test ! -f a.txt || grep -q done a.txt || { echo AssertionError: not done; exit 1; }"
     plan = ground(bench, f"echo '{mended}' > check.sh; echo mended > tool.txt", settings=settings)
-    told = 'grep -q Approach "$UNSTUCK_PROMPT_FILE" && echo done > a.txt || echo x > a.txt'
+    told = 'grep -q Approach "$UNSTUCK_PROMPT_FILE" && echo done > a.txt || echo x $n > a.txt'
     bench.agent("a", f'cat tool.txt > "$OUT/a.$n"; {told}')
     done = bench.run(plan)
     assert done.code == 0, done.out + done.err

@@ -11,7 +11,7 @@ from tests.plans.conftest import Bench
 
 def test_setup_runs_once_in_each_fresh_tree(bench: Bench) -> None:
     """Setup runs before the first attempt in every tree of its own, not again for a retry, and a pivot keeps it."""
-    script = 'cat made-by-setup > "$OUT/$UNSTUCK_TASK.$n"; [ $n = 1 ] || echo x > $UNSTUCK_TASK.txt'
+    script = 'cat made-by-setup > "$OUT/$UNSTUCK_TASK.$n"; [ $n = 1 ] && echo y > y || echo x > $UNSTUCK_TASK.txt'
     plan = bench.plan(
         setup=f"echo set up >> made-by-setup; echo once >> {bench.outside}/setups",
         max_parallel=2,

@@ -184,15 +184,19 @@ def test_broken_check(stage: Stage) -> None:
 
 
 def test_broken_build(stage: Stage) -> None:
-    """What broke the build is gone before the retry, though the agent never took it back."""
+    """What broke the build is gone before the retry, what worked before is kept, and how to get it back is told."""
     played = stage.play("broken-build")
-    assert played.path == ["first", "failed", "restored", "retry", "passed", "succeeded"]
+    assert played.path == ["first", "failed", "retry", "failed", "restored", "retry", "passed", "succeeded"]
     assert not (played.directory / "shop" / "shop" / "draft.py").exists()
     assert played.file("shop/invoice.py").count("\n") == 5
-    assert played.kinds == [("AGENT_FAILURE", "BROKEN_BUILD")]
-    assert "it does not even load or compile. Mend that first" in played.told(2)
-    assert "because the build was broken (files: 2)." in played.told(2)
-    assert "- removed shop/draft.py" in played.told(2)
+    assert played.kinds == [("AGENT_FAILURE", "VERIFICATION_FAILED"), ("AGENT_FAILURE", "BROKEN_BUILD")]
+    assert "set back" not in played.told(2)
+    assert "it does not even load or compile. Mend that first" in played.told(3)
+    assert "because the build was broken (files: 2)." in played.told(3)
+    assert "- removed shop/draft.py" in played.told(3)
+    (restored,) = played.data("restore_done")
+    assert sorted(restored["changes"]) == ["changed back shop/invoice.py", "removed shop/draft.py"]
+    assert f"unstuck checkpoints diff {restored['safety']}" in played.told(3)
 
 
 def test_agent_fails_itself(stage: Stage) -> None:

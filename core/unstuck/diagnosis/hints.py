@@ -27,7 +27,7 @@ ADVICE: dict[str, str] = {
     "syntax_error": "Read the reported line and the one before it; close what is open there, and parse it again.",
     "test_assertion": "Compare expected with actual; change the code, not the test, unless the test is wrong.",
     "import_error": "Check the name and the path of the import, then whether the package is installed here.",
-    "type_error": "Look at the value at this line: convert it, handle None or undefined, or correct the signature.",
+    "type_error": "Look at the value at this line: convert it, or correct the signature.",
     "runtime_error": "Define the name before it is used, and guard the value that is missing.",
     "unknown": "Run the command again by itself, read its first error line, and change one thing.",
 }
@@ -35,7 +35,7 @@ TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.SYNTAX_ERROR: ADVICE["syntax_error"],
     ErrorType.TYPE_ERROR: ADVICE["type_error"],
     ErrorType.IMPORT_ERROR: ADVICE["import_error"],
-    ErrorType.ATTRIBUTE_ERROR: "Check what the object is at this line (it may be None) and how the name is spelt.",
+    ErrorType.ATTRIBUTE_ERROR: "Check what the object is at this line and how the name is spelt.",
     ErrorType.KEY_ERROR: "Print the keys that exist there, use the right one, and decide what a missing key means.",
     ErrorType.VALUE_ERROR: "Print the value that was refused, and convert or check it where it enters.",
     ErrorType.INDEX_ERROR: "Check the length before the access; the sequence is shorter than the code believes.",
@@ -48,6 +48,34 @@ TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.VALIDATION_ERROR: "Correct the named field or finding; do not switch the rule off.",
     ErrorType.UNKNOWN: ADVICE["unknown"],
 }
+# What a language calls a value that is not there, where a variable may hold it unnoticed.
+NOTHING = {
+    **dict.fromkeys((".py", ".pyi", ".pyx"), "None"),
+    **dict.fromkeys(
+        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"), "undefined or null"
+    ),
+    **dict.fromkeys((".rb", ".lua", ".ex", ".exs"), "nil"),
+    **dict.fromkeys((".php", ".dart", ".groovy"), "null"),
+}
+# Languages whose compiler says that types do not fit: there is no value to look at yet.
+COMPILED = (
+    *(".go", ".rs", ".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm", ".java", ".kt", ".kts", ".scala"),
+    *(".swift", ".cs", ".fs", ".hs", ".ml", ".zig", ".d", ".nim", ".f90", ".v"),
+)
+DECLARED = "Make the types at this line agree: convert the value, or correct the declaration."
+NAMED = "Declare or import the name, or correct its spelling."
+NAMES = Phrases(
+    ("undefined: ", r"^undefined: "),
+    "undeclared",
+    "not declared",
+    "not found in this scope",
+    "cannot find symbol",
+    ("cannot find ", r"\bcannot find (?:name|type|value|function|macro|variable|struct|trait|enum|identifier|['\"`])"),
+    ("unresolved reference", r"\bunresolved reference\b"),
+    ("unknown type", r"\bunknown type(?: name)?\b"),
+    ("undefined", r"\bundefined (?:variable|identifier|function|reference to)\b"),
+    "not in scope",
+)
 COMMAND = "Check the command's name, and whether it is installed and in PATH."
 MEMORY = "Find what uses up the memory, and work on smaller pieces of it."
 POINTER = "Find the pointer or the index that is not valid at this line; a debugger or a sanitizer shows it."
@@ -117,10 +145,28 @@ def hint_for(reading: Reading, error_type: ErrorType) -> Clean:
     if reading.context_exhausted:
         return Clean("Save what is done, summarise it, and go on in a new session.")
     advice = _particular(reading, error_type) or TYPE_ADVICE[error_type]
-    return Clean(f"{reading.location}: {advice}" if reading.location else advice)
+    return Clean(f"{reading.location}: {advice}" if reading.location else advice.replace(" at this line", ""))
 
 
 def _particular(reading: Reading, error_type: ErrorType) -> str | None:
     if "command not found" in reading.said.text and error_type is ErrorType.IMPORT_ERROR:
         return COMMAND
+    if error_type in (ErrorType.TYPE_ERROR, ErrorType.ATTRIBUTE_ERROR):
+        return _of_types(reading, error_type)
     return CODE_ADVICE.get(reading.code) or (SAID_ADVICE.spoken_in(reading.said) if error_type in WIDE else None)
+
+
+def _of_types(reading: Reading, error_type: ErrorType) -> str | None:
+    """Advice in the words of the language at hand; None where nobody knows which that is."""
+    if reading.kind == "build" and NAMES.are_in(reading.said):
+        return NAMED
+    file = (reading.location or "").rpartition(":")[0]
+    suffix = f".{file.rpartition('.')[2].lower()}" if "." in file else ""
+    attribute = error_type is ErrorType.ATTRIBUTE_ERROR
+    if suffix in COMPILED:
+        return None if attribute else DECLARED
+    if nothing := NOTHING.get(suffix):
+        if attribute:
+            return f"Check what the object is at this line (it may be {nothing}) and how the name is spelt."
+        return f"Look at the value at this line: convert it, handle {nothing}, or correct the signature."
+    return None

@@ -16,6 +16,7 @@ from unstuck.diagnosis.shapes.finding import is_library, place
 from unstuck.diagnosis.shapes.plain import message_of, with_symbol
 from unstuck.diagnosis.shapes.rules import COMMAND_LINE
 from unstuck.diagnosis.test_runs import is_test_run, place_alone
+from unstuck.diagnosis.wrappers import before_wrapper, without_wrappers
 from unstuck.text import Clean, admit
 
 __all__ = ["read"]
@@ -61,17 +62,33 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     seen = Overview(_bounded(output))
     if OWN.search(seen.kinds):
         seen = Overview(_without_own_words(seen.text))
-    best = _best_of_step(seen.text) if NOT_BUILT in seen.text else None
-    best = best or _best(seen, exit_code)
+    whole, told = seen, without_wrappers(seen)
+    if told:
+        seen = Overview(told)
+    best = _found(seen, whole, told, exit_code)
     if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
         # What was asked to run a command did not find it; a shell says so of its script's file, too.
         best.code = f"exit {NOT_FOUND}"
-    tested = best.kind == "test" or ((best.kind == "run" or best.location is None) and is_test_run(seen))
+    # Of a program that nobody knows, what ran it does not know either whether it is a test.
+    ran = whole if told is None or (told and best.weight) else seen if told else None
+    unsure = best.kind == "run" or best.location is None
+    tested = best.kind == "test" or (unsure and ran is not None and is_test_run(ran))
     if best.kind == "run" and tested:
         best.kind = "test"
     if best.location is None:
         best.location = _place_below(seen, best, tested)
     return _reading(seen, best, root, exit_code)
+
+
+def _found(seen: Overview, whole: Overview, told: str | None, exit_code: int | None) -> Finding:
+    """The finding in ``seen``; ``whole`` has a task runner's words, too, and ``told`` is what was said beside them."""
+    best = _best_of_step(seen.text) if NOT_BUILT in seen.text else None
+    best = best or _best(seen, exit_code)
+    if told == "":
+        best.kind = "run"
+    elif told and not best.weight:
+        best = _last_line(without_wrappers(Overview(before_wrapper(whole.text))) or told, exit_code)
+    return best
 
 
 def _best_of_step(text: str) -> Finding | None:

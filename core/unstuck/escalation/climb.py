@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["Climb", "Rung"]
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
+
+__all__ = ["LOADS", "Climb", "Rung"]
 
 Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
 
+LOADS = "loads"
+"""The reason of a checkpoint of files that a check has shown to load, saved before a retry goes on with them."""
 REMEMBERED_APPROACHES = 6
 REMEMBERED_ADVICE = 3
 
@@ -21,7 +25,8 @@ class Climb:
     ``retries``, ``pivots`` and ``research`` are what the rungs have used up and may start again; ``told_*`` count
     every directive since the last question and never go back. ``waited`` is how often the trouble that may pass
     (``waited_for``, its type) was waited for until now. ``signature`` is the identity of the last failure,
-    ``seen`` those of this climb, ``repeats`` how often the last one came in a row. ``approach`` is the one that was
+    ``seen`` those of this climb, ``repeats`` how often the last one came in a row; ``best`` is the extent of the one
+    that was closest to passing. ``approach`` is the one that was
     directed, by a pivot or by a person; ``named`` are those that the agent itself sees; ``advice`` is what persons have
     said.
     """
@@ -44,6 +49,7 @@ class Climb:
     signature: str = ""
     seen: tuple[str, ...] = ()
     repeats: int = 0
+    best: Extent = UNKNOWN_EXTENT
     resolved: tuple[str, ...] = ()
     approach: str = ""
     approaches: tuple[str, ...] = ()

@@ -12,9 +12,10 @@ from typing import Literal
 
 from unstuck.contract import CHECK, CONTRADICTED, CheckResult, Report
 from unstuck.diagnosis.causes import Approach
+from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.escalation.climb import Climb
+from unstuck.escalation.climb import LOADS, Climb
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.levels import Limits
 from unstuck.escalation.matching import matches
@@ -52,6 +53,8 @@ class Facts:
 
     ``resets_in`` is how long it is until the time at which a quota is there again, in seconds; 0 where none is known.
     ``learnt`` is what a person once said about this very failure and wants to be told without being asked again.
+    ``before`` and ``now`` are how far the check came with the files that the attempt began with and with those that it
+    has left; ``back`` says of the checkpoint that a broken build could go back to that it loads, or that it passes.
     """
 
     check: CheckResult
@@ -67,6 +70,9 @@ class Facts:
     check_trouble: str = "env_unavailable"
     resets_in: float = 0.0
     learnt: str = ""
+    before: Extent = UNKNOWN_EXTENT
+    now: Extent = UNKNOWN_EXTENT
+    back: Literal["", "loads", "passes"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,7 +321,7 @@ def _agent_failed(facts: Facts, limits: Limits) -> Decision | None:
 
 
 def _circular(facts: Facts) -> Decision | None:
-    if not facts.circular:
+    if not facts.circular or _comes_closer(facts):
         return None
     return _ask(facts, line=9, reason="the same idea was tried again and again")
 
@@ -325,20 +331,17 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
     diagnosis = facts.diagnosis
     failure_type = diagnosis.failure_type if diagnosis else FailureType.UNKNOWN
     cause = diagnosis.cause if diagnosis else Cause.SIMPLE_LOGIC
+    if _comes_closer(facts):
+        # What works is gone on with: the approach is not wrong, and no retry was in vain.
+        climb, fresh, cause = replace(climb, retries=0, unknown=0), True, Cause.SIMPLE_LOGIC
+    elif cause is Cause.DEPENDENCY_ISSUE and _broke_the_build(facts):
+        # What is missing was there before: going back brings it back, and another approach would lose the rest.
+        cause = Cause.SIMPLE_LOGIC
     rung = next_rung(
         climb, cause, failure_type, limits, fresh=fresh, alternatives=bool(facts.alternatives), direct=facts.direct
     )
     if rung == "retry":
-        broken = failure_type is FailureType.BROKEN_BUILD
-        return Direct(
-            level="retry",
-            line=10,
-            climb=step_onto(climb, "retry", failure_type, fresh=fresh),
-            hint=diagnosis.fix_hint if diagnosis else "",
-            restore="good" if broken else "",
-            checkpoint="rollback" if broken else "",
-            approach=climb.approach,
-        )
+        return _retry(facts, step_onto(climb, "retry", failure_type, fresh=fresh))
     if rung == "pivot":
         return _pivot(facts, step_onto(climb, "pivot", failure_type, fresh=fresh), line=10)
     if rung == "research":
@@ -347,12 +350,46 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
     return _ask(facts, line=10, reason="nothing is left to try")
 
 
+def _retry(facts: Facts, climb: Climb) -> Direct:
+    """A retry keeps the files, unless it is known that they loaded before this attempt and that it broke them."""
+    goes_back = _broke_the_build(facts)
+    return Direct(
+        level="retry",
+        line=10,
+        climb=climb,
+        hint=facts.diagnosis.fix_hint if facts.diagnosis else "",
+        restore="good" if goes_back else "",
+        checkpoint="rollback" if goes_back else LOADS if facts.now.stage == "run" else "",
+        approach=climb.approach,
+        reason="the build was broken by the last attempt" if goes_back else "",
+    )
+
+
+def _broke_the_build(facts: Facts) -> bool:
+    """Whether a checkpoint is better than the files; one that passed is better than a build that was not broken yet."""
+    if facts.diagnosis is None or facts.diagnosis.failure_type is not FailureType.BROKEN_BUILD or not facts.back:
+        return False
+    newly = facts.back == "passes" and facts.now.stage in NOT_RUN and facts.before.stage not in NOT_RUN
+    return newly or facts.now.broke(facts.before)
+
+
+def _comes_closer(facts: Facts) -> bool:
+    """Whether the check came further than ever in this climb."""
+    return facts.now.is_better_than(_best(facts))
+
+
+def _best(facts: Facts) -> Extent:
+    """How far the check came at best in this climb, or before it where that is known."""
+    return facts.before if facts.climb.best == UNKNOWN_EXTENT else facts.climb.best
+
+
 def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
     way = facts.alternatives[0]
     return Direct(
         level="pivot",
         line=line,
-        climb=replace(climb, approach=way.name),
+        # From the start again: what another approach had left is nothing to be measured by.
+        climb=replace(climb, approach=way.name, best=UNKNOWN_EXTENT),
         approach=way.name,
         fresh=True,
         restore="baseline",
@@ -389,6 +426,8 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
     noted = facts.climb.noting(identity, approach, facts.report.alternatives)
+    best = _best(facts)
+    noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _comes_closer(facts) else best)
     return noted, identity not in facts.climb.seen
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Brief",
     "answer_to",
     "by_hand",
+    "changes_said",
     "compose",
     "cut_off",
     "quoted",
@@ -210,15 +211,22 @@ def cut_off(left: Sequence[str] | None, *, stays: bool = True) -> str:
     return f"{said}\n\n{files}\n\nLook at what is there first, keep what is right, and go on from there."
 
 
-def set_back(changes: Sequence[tuple[str, str]], *, broken: bool, again: bool = False) -> str:
-    """What was undone and why, for the agent that did it. ``changes`` are (change, return or disappear; path).
+def changes_said(changes: Sequence[tuple[str, str]]) -> list[str]:
+    """What a restore did to each file, a line each. ``changes`` are (change, return or disappear; path)."""
+    words = {"change": "changed back", "return": "brought back", "disappear": "removed"}
+    return [f"{words.get(status, status)} {one_line(path)}" for status, path in changes]
 
-    ``again``: nothing was wrong with them, but a person wants the attempt begun again.
+
+def set_back(changes: Sequence[str], *, broken: bool, again: bool = False, saved: str = "") -> str:
+    """What was undone and why, for the agent that did it. ``changes`` are those of :func:`changes_said`.
+
+    ``again``: nothing was wrong with them, but a person wants the attempt begun again. ``saved`` is the checkpoint of
+    what was there, which an agent that goes on with the same approach is told.
     """
     why = "because the build was broken" if broken else "so that the new approach starts clean"
     why = "so that the attempt begins again" if again else why
-    words = {"change": "changed back", "return": "brought back", "disappear": "removed"}
-    named = [f"- {words.get(status, status)} {one_line(path)}" for status, path in changes[:_NAMED]]
+    named = [f"- {change}" for change in changes[:_NAMED]]
     if len(changes) > _NAMED:
         named.append(f"- and {len(changes) - _NAMED} more")
-    return "\n".join([f"Your earlier edits were set back, {why} (files: {len(changes)}).", *named])
+    kept = [f"They are saved: unstuck checkpoints diff {saved} shows them."] if saved and broken else []
+    return "\n".join([f"Your earlier edits were set back, {why} (files: {len(changes)}).", *named, *kept])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from unstuck.contract import Actor, Answer, CheckResult, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.climb import Climb
 from unstuck.record.seen import Decided, Page, SignatureRow
@@ -21,6 +22,7 @@ __all__ = [
     "DirectiveRow",
     "GateRow",
     "RunRow",
+    "Standing",
     "State",
     "TaskRow",
     "TaskState",
@@ -51,6 +53,14 @@ class CheckRow:
     trouble: str = ""
     evidence: str = ""
     circular: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is known of a task's files: they are those of ``checkpoint``, or else how far the check came with them."""
+
+    checkpoint: str = ""
+    extent: Extent = UNKNOWN_EXTENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +144,8 @@ class TaskRow:
     is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
     in seconds, ``left`` what the last of them has left in the tree, a file a line. ``failures`` are those of the
     present approach that retries have answered, the oldest first. ``chosen`` is the rung that a person wants next.
+    ``loads`` is the last checkpoint of which a check has shown that it loads: its tests ran, or it passed. ``files`` is
+    what is known of the files as they are, ``before`` of those that the last judged attempt began with.
     """
 
     task: Task
@@ -157,6 +169,9 @@ class TaskRow:
     session: str | None = None
     baseline: str = ""
     good: str = ""
+    loads: str = ""
+    files: Standing = Standing()
+    before: Standing = Standing()
     saved_at: int = 0
     saved: str = ""
     integrated: str = ""
@@ -237,6 +252,7 @@ class RunRow:
     delivered: str = ""
     baseline: str = ""
     baseline_identity: str = ""
+    baseline_extent: Extent = UNKNOWN_EXTENT
     blocked: str = ""
     remediation: int = 0
     remediation_failed: int = 0

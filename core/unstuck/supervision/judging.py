@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from unstuck.contract import CONTRADICTED, EDIT_CHECK, QUOTA, Capabilities, Report
 from unstuck.detection import is_circular_fix
+from unstuck.diagnosis.counting import extent_of
 from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.kinds import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import IntegrationConflict, WorkspaceError
@@ -25,7 +27,7 @@ from unstuck.escalation.precedence import (
     decide,
 )
 from unstuck.record import events as e
-from unstuck.record.state import TaskRow
+from unstuck.record.state import Standing, TaskRow
 from unstuck.supervision.answers_given import told_before
 from unstuck.supervision.asking import open_gate
 from unstuck.supervision.check_command import repaired
@@ -66,6 +68,8 @@ async def check(core: Core, row: TaskRow) -> None:
         await save_good(core, row)
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
+    # Where the agent's own trouble explains it, the output says nothing of the files.
+    told = done.result == "failed" and diagnosis is not None and not _explains(diagnosis)
     stated = row.climb.approach or report.approach or ""
     circular = bool(
         diagnosis and stated and diagnosis.identity in row.climb.seen and is_circular_fix(stated, _history(row, stated))
@@ -83,6 +87,7 @@ async def check(core: Core, row: TaskRow) -> None:
             diagnosis=diagnosis.as_dict() if diagnosis else None,
             evidence=done.evidence,
             circular=circular,
+            extent=extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT,
         ),
         task=row.id,
         attempt=row.attempt,
@@ -242,7 +247,36 @@ def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
         may_ask=core.may_ask,
         resets_in=_resets_in(core, row),
         learnt=told_before(core, row),
+        before=_extent(core, row, row.before),
+        now=row.files.extent,
+        back=_back(core, row),
     )
+
+
+def _back(core: Core, row: TaskRow) -> Literal["", "loads", "passes"]:
+    """What is known of the checkpoint that a broken build could go back to."""
+    if row.loads:
+        return "passes" if row.loads == row.good else "loads"
+    at_baseline = row.good == row.baseline and _extent_of_baseline(core, row).stage == "run"
+    return "loads" if at_baseline else ""
+
+
+def _extent(core: Core, row: TaskRow, files: Standing) -> Extent:
+    """How far the check comes with ``files``, as far as the record says."""
+    if not files.checkpoint:
+        return files.extent
+    if files.checkpoint == row.loads:
+        return Extent(stage="run")
+    return _extent_of_baseline(core, row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
+
+
+def _extent_of_baseline(core: Core, row: TaskRow) -> Extent:
+    """How far the plan's check comes before the task: known while no other result can be in its tree."""
+    run = core.head.run
+    alone = row.shared_verify and row.task.isolation == "worktree" and core.worktrees is not None
+    if not alone or any(other.integrated for other in core.head.tasks.values()):
+        return UNKNOWN_EXTENT
+    return Extent(stage="run") if run.baseline == "passed" else run.baseline_extent
 
 
 def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.contract import Agent, Directive, Guidance, Observation, Report, Task
+from unstuck.diagnosis.counting import extent_of
 from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.errors import WorkspaceError
 from unstuck.record import events as e
 from unstuck.supervision.asking import open_gate
@@ -32,12 +34,13 @@ _LOOKED_AGAIN = "it was looked at again after your answer, and is broken still"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """What setup and check say of a tree: ``ok`` where both do, ``identity`` of the check's failure where it fails."""
+    """What setup and check say of a tree: ``ok`` where both do, else ``identity`` and ``extent`` of the failure."""
 
     ok: bool
     check: Check
     identity: str = ""
     headline: Clean = Clean("")
+    extent: Extent = UNKNOWN_EXTENT
 
 
 class Ground:
@@ -64,7 +67,9 @@ class Ground:
         async with self._checking:
             if not self._core.head.run.baseline or self._looks_again(again):
                 base = await self._judge_base()
-                event = e.BaselineChecked(result=base.check.result, identity=base.identity, headline=base.headline)
+                event = e.BaselineChecked(
+                    result=base.check.result, identity=base.identity, headline=base.headline, extent=base.extent
+                )
                 self._core.append(event)
 
     def _looks_again(self, failure: str) -> bool:
@@ -126,6 +131,7 @@ class Ground:
             check=check,
             identity=found.identity if found else "",
             headline=found.headline if found else check.problem,
+            extent=extent_of(check.text, found) if found else UNKNOWN_EXTENT,
         )
 
     async def keep(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstuck.contract import Capabilities
 from unstuck.errors import WorkspaceError
-from unstuck.escalation.prompts import set_back
+from unstuck.escalation.prompts import changes_said, set_back
 from unstuck.record import events as e
 from unstuck.record.state import TaskRow
 from unstuck.supervision.asking import open_gate
@@ -12,7 +12,7 @@ from unstuck.supervision.core import Core
 from unstuck.supervision.naming import MOST_NAMED
 from unstuck.supervision.saving import INTERRUPTED
 from unstuck.text import admit, one_line
-from unstuck.workspace.checkpoints import Plan
+from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan
 
 __all__ = ["restore"]
 
@@ -21,7 +21,7 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
     """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
     directive = row.directive
     assert directive is not None
-    target = row.good if directive.restore == "good" else row.baseline
+    target = (row.loads or row.good) if directive.restore == "good" else row.baseline
     why = ""
     if not can.may_restore:
         why = "they are not set back without a yes."
@@ -43,7 +43,8 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     """Restore and record it, or ask first; returns why it may not be."""
     store = core.checkpoints(core.tree_of(row))
     own = await store.written_by(row.id, target)
-    if own is not None and not own:
+    nothing_own = own is not None and not own
+    if nothing_own and (await store.plan(target)).changes:
         return "what differs in them is not this task's own work."
     paths = own or ()
     plan = await store.plan(target, paths=paths)
@@ -51,20 +52,44 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
         said = _permission(core, row, plan)
         if said != "allow":
             return "setting them back was not allowed." if said else ""
-    done = await store.restore(target, run=core.run, paths=paths)
+    before = store.last_restore()
+    done = None if nothing_own else await store.restore(target, run=core.run, paths=paths)
+    if done is not None and done.changes and (before is None or before.done):
+        safety, changes = done.safety.id, done.changes
+    else:
+        safety, changes = await _done_before(core, row, store, target)
+    _record(core, row, target, safety, changes_said([(change.status, change.path) for change in changes]), own)
+    return ""
+
+
+async def _done_before(core: Core, row: TaskRow, store: CheckpointStore, target: str) -> tuple[str, tuple[Change, ...]]:
+    """What this directive had set back before a kill came between that and its record: what was there, and the changes.
+
+    Both are empty where there was nothing to set back.
+    """
+    last = store.last_restore()
+    if last is None or not last.done or (last.target, last.run) != (target, core.run) or row.directive is None:
+        return "", ()
+    if (await store.get(last.safety)).number < (await store.get(row.directive.saved)).number:
+        return "", ()  # that was for another directive
+    return last.safety, await store.changed(last.safety, target, paths=last.paths)
+
+
+def _record(core: Core, row: TaskRow, target: str, safety: str, changes: list[str], own: frozenset[str] | None) -> None:
+    """Record what was set back, and what the agent is told of it: nothing where nothing was."""
     broken = row.directive is not None and row.directive.restore == "good"
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
-    said = set_back([(change.status, change.path) for change in done.changes], broken=broken, again=again)
-    if own is not None:
+    said = set_back(changes, broken=broken, again=again, saved=safety) if changes else ""
+    if own is not None and changes:
         said += "\nWhat others wrote in this tree stays."
     event = e.RestoreDone(
         target=target,
-        safety=done.safety.id,
-        changed=len(done.changes),
+        safety=safety,
+        changed=len(changes),
         note=admit(said, limit=2_000),
+        changes=tuple(changes[:MOST_NAMED]),
     )
     core.append(event, task=row.id, attempt=row.attempt)
-    return ""
 
 
 def _permission(core: Core, row: TaskRow, plan: Plan) -> str:

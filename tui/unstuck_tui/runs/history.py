@@ -9,6 +9,7 @@ from typing import Any
 
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
 from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry
 
@@ -192,14 +193,13 @@ class History:
         self._add(record, "research", "→", "work", f"found {count} insight{'' if count == 1 else 's'}")
 
     def _restored(self, record: Record, event: e.RestoreDone) -> None:
-        if event.target:
-            self._add(
-                record,
-                "restored",
-                "↺",
-                "quiet",
-                f"{event.target}, {event.changed} {'file' if event.changed == 1 else 'files'}",
-            )
+        if not event.changed:
+            return
+        files = f"{event.target}, {event.changed} {'file' if event.changed == 1 else 'files'}"
+        self._add(record, "restored", "↺", "quiet", ": ".join(filter(None, (files, ", ".join(event.changes)))))
+        if event.safety:
+            keys = " ".join(map(spoken, ("view.browse", "browse.checkpoints", "checkpoints.restore")))
+            self._add(record, "", "", "quiet", f"saved as {event.safety}: {keys} gets them back")
 
     def _asked(self, record: Record, event: e.GateOpened) -> None:
         self._add(record, "asked", "!", "ask", event.type.replace("_", " "))

@@ -93,7 +93,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
-    rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*"),
+    rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
     # Anything with a source file, a line and words, when no tool is known
     rule(40, ANY_PLACE, SOURCE + r":LINE(?::\d{1,5})?:? " + OTHER + "MSG$"),
 )

@@ -90,7 +90,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
     rule(60, "…command", rf"{BEFORE}(?P<msg>(?:{REFUSED}|no such) (?:sub)?command\b.*)$", "run", code="usage"),
     rule(58, "status code", r".*?\bstatus code:? (?P<code>[45]\d\d)\b.*", "run"),
-    rule(58, ": *** ", r"make(?:\[\d+\])?: \*\*\* (?P<msg>[^\[\s].*)"),
+    rule(58, ": *** ", r"make(?:\[\d+\])?: \*\*\* (?P<msg>(?!Waiting for)[^\[\s].*)"),
     rule(
         58,
         "make: ",
@@ -128,7 +128,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(41, "[Pp]ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
     rule(41, "No space left", r".*No space left on device.*", "run", code="ENOSPC"),
     rule(36, "npm", r"npm (?:error|ERR!) (?P<msg>(?!A complete log|code |errno |path |syscall |command )\S.*)"),
-    rule(34, "*** [", r"make(?:\[\d+\])?: \*\*\* \[.*"),
+    rule(34, "*** [", r"make(?:\[\d+\])?: \*\*\* \[.*", "run"),
     rule(30, "[Ff]ailed", r".*\b[Ff]ailed\b.*", "run"),
 )
 SYMBOL = Lazy(r"(?:\[ERROR\])?\s+symbol: {1,8}(\S.{0,200})$")

@@ -156,12 +156,16 @@ class CheckpointCreated(Event):
 
 
 class RestoreDone(Event):
-    """The tree is what it was at ``target``; ``safety`` can undo it. Empty ``target``: nothing could be restored."""
+    """The tree is what it was at ``target``; ``safety`` can undo it. Empty ``target``: nothing could be restored.
+
+    ``changes`` are the first of the ``changed`` files, each with what was done to it.
+    """
 
     target: str
     safety: str = ""
     changed: int = 0
     note: Clean = Clean("")
+    changes: tuple[str, ...] = ()
 
 
 class CommandRan(Event):

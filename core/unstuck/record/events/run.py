@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from unstuck.contract import CheckResult
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.record.event import Event, Object
 from unstuck.text import Clean
 
@@ -114,11 +115,12 @@ class WorkflowFailed(Event):
 
 
 class BaselineChecked(Event):
-    """The plan's shared check ran on the run's base, untouched by any agent."""
+    """The plan's shared check ran on the run's base, untouched by any agent; ``extent`` says how far it came."""
 
     result: CheckResult
     identity: str = ""
     headline: Clean = Clean("")
+    extent: Extent = UNKNOWN_EXTENT
 
 
 class InfrastructureBlocked(Event):

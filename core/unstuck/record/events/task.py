@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from unstuck.contract import CheckResult, Guidance, Report, Task
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.record.event import Event, Object
 from unstuck.text import Clean
 
@@ -173,7 +174,8 @@ class LoopWarned(Event):
 class CheckFinished(Event):
     """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error.
 
-    ``output`` names the file below the run's ``output/``, ``output_at`` the bytes of it (start, end).
+    ``output`` names the file below the run's ``output/``, ``output_at`` the bytes of it (start, end). ``extent`` says
+    how far a failed check came.
     """
 
     result: CheckResult
@@ -187,6 +189,7 @@ class CheckFinished(Event):
     diagnosis: Object | None = None
     evidence: Clean = Clean("")
     circular: bool = False
+    extent: Extent = UNKNOWN_EXTENT
 
 
 class CheckFlaked(Event):

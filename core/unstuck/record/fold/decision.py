@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.contract import Guidance
+from unstuck.escalation.climb import LOADS
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import let_go
 from unstuck.record.fold.rows import Handlers, change_gate, change_task, is_current, on
-from unstuck.record.state import DirectiveRow, State
+from unstuck.record.state import DirectiveRow, Standing, State
 
 __all__ = ["HANDLERS"]
 
@@ -106,14 +107,22 @@ def _prepare(state: State, record: Record, /, **changes: Any) -> None:
 @_on(e.CheckpointCreated)
 def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated) -> None:
     if event.purpose == "baseline":
-        change_task(state, record, baseline=event.id, good=event.id, saved_at=record.seq)
+        change_task(state, record, baseline=event.id, good=event.id, loads="", saved_at=record.seq)
+        change_task(state, record, files=Standing(checkpoint="" if event.id == "none" else event.id))
     elif event.purpose == "good":
         if event.id != "none":  # what could not be saved leaves the one before
-            change_task(state, record, good=event.id)
+            change_task(state, record, good=event.id, loads=event.id)
     elif event.purpose == "question":
         _saved_for_question(state, record, event)
     elif event.purpose == "directive":
-        _prepare(state, record, saved=event.id, progress=event.progress)
+        _saved_as_directed(state, record, event)
+
+
+def _saved_as_directed(state: State, record: Record, event: e.CheckpointCreated) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None and row.directive is not None and event.id != "none" and row.directive.checkpoint == LOADS:
+        change_task(state, record, loads=event.id)
+    _prepare(state, record, saved=event.id, progress=event.progress)
 
 
 def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated) -> None:
@@ -134,6 +143,8 @@ def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated
 @_on(e.RestoreDone)
 def _restore_done(state: State, record: Record, event: e.RestoreDone) -> None:
     _prepare(state, record, restored=event.target, restored_note=event.note)
+    if event.target:
+        change_task(state, record, files=Standing(checkpoint=event.target))
 
 
 @_on(e.CommandRan)

@@ -20,7 +20,7 @@ from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import budget_answered, extend, hold, let_go, not_counted
 from unstuck.record.fold.rows import Handlers, change_attempt, change_gate, change_task, on, open_gate, withdraw
-from unstuck.record.state import DirectiveRow, GateRow, State, TaskRow
+from unstuck.record.state import DirectiveRow, GateRow, Standing, State, TaskRow
 
 __all__ = ["HANDLERS"]
 
@@ -172,6 +172,7 @@ def _handed_over(state: State, record: Record, event: e.HandedOver) -> None:
     row = state.gates.get(event.gate)
     if row is not None and not row.handed:
         state.gates[event.gate] = replace(row, handed=event.checkpoint)
+    change_task(state, record, files=Standing())
 
 
 @_on(e.AnswerSent)

@@ -97,7 +97,9 @@ def _results_delivered(state: State, record: Record, event: e.ResultsDelivered) 
 
 @_on(e.BaselineChecked)
 def _baseline_checked(state: State, record: Record, event: e.BaselineChecked) -> None:
-    state.run = replace(state.run, baseline=event.result, baseline_identity=event.identity)
+    state.run = replace(
+        state.run, baseline=event.result, baseline_identity=event.identity, baseline_extent=event.extent
+    )
 
 
 @_on(e.InfrastructureBlocked)

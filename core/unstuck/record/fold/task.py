@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import partial
 
 from unstuck.contract import Guidance
+from unstuck.diagnosis.extent import Extent
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.record import events as e
 from unstuck.record.envelope import Record
 from unstuck.record.fold.clock import WARN_SHARE
 from unstuck.record.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, is_current, on
-from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, State, TaskRow
+from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, Standing, State, TaskRow
 from unstuck.text import Clean
 
 __all__ = ["HANDLERS"]
@@ -221,4 +222,6 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         check=check,
         saved="",
         diagnosis=diagnosis if diagnosis or not done else row.diagnosis,
+        before=row.files,
+        files=Standing(extent=Extent(stage="run") if done else event.extent),
     )

@@ -16,6 +16,7 @@ __all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "s
 
 _WIDTH = 160
 _SETUP_LINES = 5
+_NAMED = 6
 _NAME_WIDTH = 40
 _AT_LEAST = 60
 _PARAGRAPH = 100
@@ -203,8 +204,15 @@ def _checkpoint(event: e.CheckpointCreated, record: Record) -> _Text:
 
 def _restored(event: e.RestoreDone, record: Record) -> _Text:
     if not event.target:
-        return f"  {event.note}"
-    return f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
+        return f"  {event.note}" if event.note else None
+    if not event.changed:
+        return f"  the files are those of {event.target} already"
+    said = f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
+    named = list(event.changes[:_NAMED])
+    if event.changed > len(named) > 0:
+        named.append(f"and {event.changed - len(named)} more")
+    back = [f"    to get them back: unstuck checkpoints restore {event.safety}"] if event.safety else []
+    return [f"{said}: {', '.join(named)}" if named else said, *back]
 
 
 def _researched(event: e.ResearchDone, record: Record) -> _Text:
