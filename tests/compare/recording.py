@@ -66,13 +66,13 @@ def _recorded(family: Family, left: int) -> dict[str, object]:
             env={**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"} | _QUIET,
         )
         assert (done.returncode == 0) == (left == 0), f"{family.name}, {left} left: {done.returncode}\n{done.stdout}"
-        said = _elsewhere(done.stdout.replace(str(folder), "/home/me/project").replace(place, "/home/me"))
+        said = _elsewhere(done.stdout.replace(str(folder), "/home/dev/project").replace(place, "/home/dev"))
         return {"family": family.name, "left": left, "exit_code": done.returncode, "output": said}
 
 
 def _elsewhere(said: str) -> str:
     """``said`` as if on any machine: installed where everybody has it, and in no time."""
-    said = _INSTALLED.sub("/usr/lib/python3", said).replace(str(Path.home()), "/home/me")
+    said = _INSTALLED.sub("/usr/lib/python3", said).replace(str(Path.home()), "/home/dev")
     return _DURATION.sub(lambda found: re.sub(r"\d", "0", found[0]), said)
 
 
