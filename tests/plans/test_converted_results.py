@@ -60,3 +60,21 @@ def test_it_arrives_as_the_check_saw_it(bench, kind, isolation):
     if isolation == "worktree":
         assert bench.git("rev-parse", "main:a.d", "main:new.d").split() == [kept.strip()] * 2
         assert bench.git("status", "--porcelain") == ""
+
+
+def test_outputs_that_no_commit_holds_are_saved_before_a_result_goes_over_them(bench):
+    """A notebook of mine with outputs that a filter keeps out of commits comes back from a checkpoint of the run."""
+    bench.git("config", "filter.nb.clean", "sed /^out:/d")
+    bench.write({".gitattributes": "*.nb filter=nb\n", "a.nb": "code\nout: 14 hours\n"})
+    assert bench.git("status", "--porcelain") == ""
+    task = {"id": "web", "prompt": "x", "isolation": "worktree", "verify": "grep -q better a.nb"}
+    plan = bench.plan(
+        agents={"worker": bench.agent("worker", "echo better code > a.nb")}, tasks=[task], settings={"results": "merge"}
+    )
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert (bench.root / "a.nb").read_text() == "better code\n"
+    (saved,) = [row for row in bench.call("checkpoints", "list").out.splitlines() if "before the results" in row]
+    id = saved.split()[0]
+    assert bench.call("checkpoints", "restore", id, "--file", "a.nb", "--yes").code == 0
+    assert (bench.root / "a.nb").read_text() == "code\nout: 14 hours\n"

@@ -208,6 +208,46 @@ async def test_my_filters_hold(project, trees, delivery):
     assert project.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("saved", ["all", "not that", "nothing"])
+async def test_what_a_filter_keeps_out_of_commits_is_saved_first(project, trees, saved):
+    """Where a result goes over outputs that no commit holds, my files are saved first; else nothing moves."""
+    project.git("config", "filter.nb.clean", "sed /^out:/d")
+    (project.root / ".git/info").mkdir(exist_ok=True)
+    (project.root / ".git/info/attributes").write_text("*.py filter=nb\n")
+    project.write({"app.py": "one\nout: 14 hours\n", "lib/util.py": "def helper():\n    return 1\nout: 3 hours\n"})
+    project.git("add", "-A")
+    assert project.git("status", "--porcelain") == ""
+    seen = []
+
+    async def save(tree):
+        seen.append({name: content for name, (_, content) in type(project)(tree).files().items()})
+        return ["app.py"] if saved == "not that" else []
+
+    delivery = Delivery(await project.repository(), trees, "r1", "main", save=None if saved == "nothing" else save)
+    before = photograph(project)
+    if saved == "all":
+        await delivery.deliver("fast_forward")
+        assert seen[0]["app.py"] == b"one\nout: 14 hours\n"
+        assert (project.root / "app.py").read_text() == "two\n"
+    else:
+        with pytest.raises(DeliveryRefused, match="your filters keep out of commits") as caught:
+            await delivery.deliver("fast_forward")
+        assert caught.value.paths == ("app.py",)
+        assert photograph(project) == before
+    assert (project.root / "lib/util.py").read_text().endswith("out: 3 hours\n")
+
+
+async def test_what_git_can_write_again_is_not_saved(project, trees):
+    """Files that git has converted itself, and would again, are in a commit: nothing has to be saved for them."""
+    project.git("config", "core.autocrlf", "true")
+    project.git("rm", "-q", "--cached", "-r", ".")
+    project.git("reset", "-q", "--hard")
+    assert (project.root / "big.txt").read_bytes().startswith(b"line\r\n")
+    delivery = Delivery(await project.repository(), trees, "r1", "main")
+    await delivery.deliver("fast_forward")
+    assert (project.root / "big.txt").read_bytes() == b"other\r\n" * 3_000
+
+
 @pytest.mark.parametrize("operation", ["merge", "rebase", "cherry-pick", "bisect"])
 async def test_a_repository_in_the_middle_of_something_is_left_to_it(project, delivery, operation):
     """In the middle of a merge, rebase, cherry-pick or bisect of mine nothing moves; it says what to end first."""

@@ -5,6 +5,8 @@ Every step may be done again after a kill: what has arrived is not brought in tw
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from unstuck.errors import DeliveryRefused, WorkspaceError
@@ -53,6 +55,12 @@ async def deliver(core: Core) -> None:
             await _try(core, trees, gate)
 
 
+async def _save(core: Core, tree: Path) -> list[str]:
+    """Save the files of a person's tree before results go over them; the paths that could not be."""
+    saved = await core.checkpoints(tree).create("before the results", run=core.run)
+    return [entry.path for entry in saved.left_out]
+
+
 def _is_over(state: State) -> bool:
     """Whether nothing but the delivery is left to do or to decide."""
     others = [row for row in state.open_gates() if row.gate.key != _KEY]
@@ -82,7 +90,7 @@ async def _try(core: Core, trees: Worktrees, gate: GateRow | None) -> None:
     context: dict[str, Any]
     try:
         assert core.repository is not None
-        delivery = Delivery(core.repository, trees, core.run, branch)
+        delivery = Delivery(core.repository, trees, core.run, branch, save=partial(_save, core))
         tip = await trees.tip()
         commit = await delivery.deliver("merge" if core.settings.results == "merge" else "fast_forward")
     except (WorkspaceError, OSError) as error:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
 from unstuck.workspace.condition import Tree, changed_in, is_locked, trees, under_way
-from unstuck.workspace.git import Repository, join_paths, run_git, split_paths
+from unstuck.workspace.git import Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees import Worktrees
 
 __all__ = ["Delivery", "How"]
@@ -27,6 +28,7 @@ How = Literal["fast_forward", "merge"]
 
 _BRANCHES = "refs/heads/"
 _LEFT_OUT = "S"
+Save = Callable[[Path], Awaitable[Collection[str]]]
 _FORWARD = ("--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-verify-signatures", "--no-stat", "--quiet")
 
 
@@ -52,10 +54,16 @@ class _Row(NamedTuple):
 
 
 class Delivery:
-    """Brings the results of ``worktrees`` into ``branch`` of the person's repository."""
+    """Brings the results of ``worktrees`` into ``branch`` of the person's repository.
 
-    def __init__(self, repo: Repository, worktrees: Worktrees, run: str, branch: str) -> None:
+    ``save`` saves the files of a tree, and returns the paths that it could not.
+    """
+
+    def __init__(
+        self, repo: Repository, worktrees: Worktrees, run: str, branch: str, *, save: Save | None = None
+    ) -> None:
         self._repo, self._worktrees, self._run, self._branch = repo, worktrees, run, branch
+        self._save = save
         self._pin = f"refs/unstuck/deliveries/{run}"
 
     async def deliver(self, how: How) -> str:
@@ -147,6 +155,11 @@ class Delivery:
         changed = [row.path for row in overlooked if await self._differs(place, row)]
         if changed:
             raise DeliveryRefused(f"{place} has changes that git was told to overlook", tuple(changed))
+        only_here = [row.path for row in rows if await _is_only_here(place, row)]
+        unsaved = set(only_here).intersection(await self._save(place) if only_here and self._save else only_here)
+        if unsaved:
+            said = f"{place} has content that your filters keep out of commits, and results would go over it"
+            raise DeliveryRefused(said, tuple(sorted(unsaved)))
 
     async def _rows(self, move: _Move) -> list[_Row]:
         """What is to become different, file by file."""
@@ -252,10 +265,26 @@ class Delivery:
             return True
         if file.is_symlink() or not file.is_file():
             return False
-        whole = await run_git(
-            tree, "cat-file", "--filters", f"--path={row.path}", row.new, check=False, user_config=True
-        )
+        whole = await _checked_out(tree, row.path, row.new)
         return whole.code == 0 and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
+
+
+async def _checked_out(tree: Path, path: str, blob: str) -> Result:
+    """What git would write to a path for ``blob``, with the user's filters."""
+    return await run_git(tree, "cat-file", "--filters", f"--path={path}", blob, check=False, user_config=True)
+
+
+async def _is_only_here(tree: Path, row: _Row) -> bool:
+    """Whether a file holds what git could not write again: a filter has left some of it out of the commit."""
+    file = tree / row.path
+    if row.kind == "A" or not row.old_mode.startswith("100") or file.is_symlink() or not file.is_file():
+        return False
+    content = await asyncio.to_thread(file.read_bytes)
+    digest = hashlib.sha1 if len(row.old) == 40 else hashlib.sha256
+    if digest(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == row.old:
+        return False
+    again = await _checked_out(tree, row.path, row.old)
+    return again.code != 0 or again.out != content
 
 
 async def _blob_at(tree: Path, path: str) -> str:
