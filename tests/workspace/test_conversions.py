@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import re
@@ -31,7 +32,8 @@ async def doubted(project, *, now=None):
 
 def rewrite(project):
     """Let every file be younger than the settings, and than the attributes of its folder."""
-    older = (project.root / ".git/config").stat().st_ctime_ns
+    (project.root / ".git/now").touch()
+    older = (project.root / ".git/now").stat().st_ctime_ns
     for name in sorted(project.files(), key=lambda name: not name.endswith(".gitattributes")):
         file = project.root / name
         while file.stat().st_ctime_ns <= older:
@@ -111,6 +113,31 @@ async def test_attributes_that_are_no_longer_what_they_were(project, kind):
             assert await doubted(project) == ALL | {".gitattributes"}
         return
     assert await doubted(project) == ALL | {".gitattributes"}
+
+
+@pytest.mark.parametrize("place", [".gitconfig", ".config/git/config"])
+async def test_my_own_settings_that_are_gone_say_nothing(project, monkeypatch, tmp_path, place):
+    """Where my own settings were deleted since, they may have had a filter: all files are read."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    mine = tmp_path / "home" / place
+    mine.parent.mkdir(parents=True)
+    mine.write_text("[user]\nname = me\n")
+    await asyncio.to_thread(rewrite, project)
+    assert await doubted(project) == set()
+    mine.unlink()
+    assert await doubted(project) == ALL
+
+
+async def test_settings_of_one_work_tree_that_are_gone_say_nothing(project):
+    """Where a work tree may have settings of its own and has none any more, all files are read."""
+    project.git("config", "extensions.worktreeConfig", "true")
+    project.git("config", "--worktree", "user.name", "me")
+    rewrite(project)
+    assert await doubted(project) == set()
+    (project.root / ".git/config.worktree").unlink()
+    assert await doubted(project) == ALL
 
 
 async def test_a_clock_that_was_wrong_proves_nothing(project):

@@ -93,7 +93,8 @@ async def _sources(tree: Path, common: Path) -> set[Path] | None:
         return None
     fields = [os.fsdecode(part) for part in listed.out.split(b"\0")[:-1]]
     own = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git").expanduser()
-    found, likely = set(), {common / "info/attributes", own, own / "attributes"}
+    likely, found = {common / "info/attributes", own, own / "attributes"}, set()
+    is_split = False
     for origin, setting in zip(fields[::2], fields[1::2], strict=True):
         key, _, value = setting.partition("\n")
         if key.startswith("filter."):
@@ -106,6 +107,12 @@ async def _sources(tree: Path, common: Path) -> set[Path] | None:
             found.add(tree / os.path.expanduser(value))
         elif key.startswith(("include.", "includeif.")):
             found.add(file.parent / os.path.expanduser(value))
+        is_split = is_split or key == "extensions.worktreeconfig"
+    if is_split and not any(file.name == "config.worktree" for file in found):
+        return None
+    mine = Path("~/.gitconfig").expanduser()
+    if not mine.exists() and not (own / "config").exists():
+        likely.add(mine.parent)  # from which it may have been taken away
     return found.union(filter(os.path.lexists, likely))
 
 
