@@ -31,12 +31,12 @@ def git(root: Path, *arguments: str) -> None:
 
 
 def make_project(root: Path) -> list[Path]:
-    """A repository with all its files committed; the files."""
+    """A repository with all its files committed, younger than its settings as in a clone; the files."""
+    git(root, "init", "-q")
     files = [root / f"part_{number // PER_FOLDER}" / f"file_{number}.py" for number in range(FILES)]
     for number, file in enumerate(files):
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"NUMBER = {number}\n" * 20, encoding="utf-8")
-    git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "Start")
     return files
@@ -91,6 +91,9 @@ def benches() -> Iterable[Bench]:
 
         status()
         yield Bench(name=named("first checkpoint"), unit="ms", measure=cold, against=status, rounds=3)
+        git(root, "config", "user.name", "Changed since")
+        converted = named("first checkpoint, every file read")
+        yield Bench(name=converted, unit="ms", measure=cold, against=status, rounds=3)
         store = opened()
         first = create()
         changed = f"checkpoint, {CHANGED} changed"
