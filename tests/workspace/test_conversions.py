@@ -171,3 +171,18 @@ def test_the_index_is_read_as_git_reads_it(plain, ids, version):
     whole = index_of(plain)
     assert read_entries(whole[:3000], size) is None
     assert read_entries(b"TEXT" + whole[4:], size) is None
+
+
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+async def test_what_git_was_told_to_overlook_is_never_proven(project, clock, mark):
+    """Also where nothing can have been converted, a file that git was told to overlook is saved as it is on disk."""
+    rewrite(project)
+    project.git("update-index", mark, "app.py")
+    project.write({"app.py": "two\n"})
+    assert project.git("status", "--porcelain") == ""
+    before = project.files()
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    project.write({"app.py": "agent\n"})
+    await store.restore(saved.id, run="r")
+    assert project.files() == before
