@@ -28,7 +28,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from unstuck.clock import ManualClock
-from unstuck.processes import Process, survivors
+from unstuck.processes import Process, orphans
 from unstuck_tui.cli import main
 
 # A shared machine is slow at times: that is no failure of what is tested.
@@ -204,8 +204,8 @@ def deaf_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def deaf_survivors_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """And so is what has outlived its supervisor or its helper."""
-    asked, killed = survivors._RUNGS
-    monkeypatch.setattr(survivors, "_RUNGS", ((asked[0], 0.3, asked[2]), killed))
+    asked, killed = orphans._RUNGS
+    monkeypatch.setattr(orphans, "_RUNGS", ((asked[0], 0.3, asked[2]), killed))
 
 
 Inside = Callable[..., tuple[int, str, str]]
@@ -226,7 +226,7 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
             patch.setattr("sys.argv", ["unstuck", *arguments])
             patch.setattr("sys.stdout", streams[0])
             patch.setattr("sys.stderr", streams[1])
-            patch.setattr("unstuck.processes.naming.show_as", lambda title: None)
+            patch.setattr("unstuck.processes.process_title.show_as", lambda title: None)
             patch.setattr("gc.freeze", lambda: None)
             try:
                 with pytest.raises(SystemExit) as ended:

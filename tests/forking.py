@@ -38,7 +38,7 @@ MORE = (
     "textual.layouts.horizontal",
     "textual.scrollbar",
     "unstuck.agents.forwarder",
-    "unstuck.supervision.supervisor",
+    "unstuck.supervision.run.supervisor",
     "unstuck_tui.app.unstuck_app",
     "unstuck_tui.keys.keymap",
     "unstuck_tui.screens.main",
@@ -149,7 +149,7 @@ def main() -> None:
     for name in MORE:
         importlib.import_module(name)
     built(BaseModel)
-    state = importlib.import_module("unstuck.record.state")
+    state = importlib.import_module("unstuck.eventlog.state")
     state.dump(state.State())  # what writes a snapshot is built once it is first needed
     gc.freeze()
     serve()

@@ -5,7 +5,7 @@ Everything public is here and comes in when it is first used, so that importing 
 
 from __future__ import annotations
 
-from unstuck.public import when_used
+from unstuck.lazy_exports import when_used
 
 __version__ = "0.1.0"
 
@@ -21,14 +21,14 @@ _PUBLIC = {
         "classify_failure", "diagnose", "extract_failure_signature",
     ),
     "unstuck.errors": ("AnswerRefused", "GateClosed", "GateUnknown", "LaggedBehind", "UnstuckError"),
-    "unstuck.escalation.levels": ("EscalationLevel",),
-    "unstuck.escalation.report": ("StuckReport",),
-    "unstuck.supervision.checkpoints": ("CheckpointManager",),
-    "unstuck.supervision.coordinator": ("Coordinator",),
-    "unstuck.supervision.gates": ("GateManager", "GateType"),
-    "unstuck.supervision.handler": ("FailureHandler",),
-    "unstuck.supervision.supervisor": ("Supervisor",),
-    "unstuck.supervision.timeouts": ("TimeoutMonitor",),
+    "unstuck.escalation.limits": ("EscalationLevel",),
+    "unstuck.escalation.stuck_report": ("StuckReport",),
+    "unstuck.supervision.standalone.checkpoint_manager": ("CheckpointManager",),
+    "unstuck.supervision.run.coordinator": ("Coordinator",),
+    "unstuck.supervision.gates.gate_types": ("GateManager", "GateType"),
+    "unstuck.supervision.standalone.failure_handler": ("FailureHandler",),
+    "unstuck.supervision.run.supervisor": ("Supervisor",),
+    "unstuck.supervision.standalone.timeout_monitor": ("TimeoutMonitor",),
     "unstuck.text": ("Clean", "admit"),
 }  # fmt: skip
 _names, __getattr__, __dir__ = when_used(__name__, _PUBLIC)

@@ -9,7 +9,7 @@ from docs.generator.markdown import code, prose, table
 from docs.generator.signatures import annotation
 from pydantic_core import PydanticUndefined
 
-from unstuck.record.events import EVENTS, Event
+from unstuck.eventlog.events import EVENTS, Event
 
 __all__ = ["events"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.generator.markdown import code, table
 
-from unstuck.runs.plan_file import AGENT_KEYS, PLAN_KEYS, TASK_KEYS
+from unstuck.runs.plans.plan_file import AGENT_KEYS, PLAN_KEYS, TASK_KEYS
 
 __all__ = ["agent_keys", "plan_keys", "task_keys"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.generator.markdown import code, table
 
-from unstuck.supervision.gates import CHOICES
+from unstuck.supervision.gates.gate_types import CHOICES
 
 __all__ = ["answers"]
 

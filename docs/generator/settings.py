@@ -13,8 +13,8 @@ from pydantic import BaseModel
 
 from unstuck.settings.loading import USERS_ONLY
 from unstuck.settings.models import DEFAULT_TIMEOUTS, TIMER_ANSWERS, Settings
-from unstuck.settings.screen import SCREEN_NAMES
-from unstuck.settings.templates import PLACEHOLDERS
+from unstuck.settings.prompt_templates import PLACEHOLDERS
+from unstuck.settings.screen_settings import SCREEN_NAMES
 
 __all__ = ["placeholders", "settings", "time_limits", "timers"]
 

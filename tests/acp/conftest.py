@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
-from unstuck.agents.command import CommandSpec
+from unstuck.agents.command.command_agent import CommandSpec
 from unstuck.clock import ManualClock
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
 

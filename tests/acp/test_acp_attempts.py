@@ -11,7 +11,7 @@ from tests.acp.conftest import Talk, Talks, act, rule, run
 
 from unstuck import Answer, admit
 from unstuck.clock import ManualClock
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 
 FAILING = "echo oops >&2; exit 3"
 
@@ -243,7 +243,7 @@ async def test_a_broken_stream_ends_only_its_attempt(
 ) -> None:
     """A stream that ends early, or twenty megabytes in one line, is one clear error; the next attempt works."""
     if fault == "eof":
-        monkeypatch.setattr("unstuck.agents.acp.wire._WAIT_S", 0.1)
+        monkeypatch.setattr("unstuck.agents.acp.transport._WAIT_S", 0.1)
     good = rule(act("say", text="Now it works."), told="The agent")
     async with talking(good, rule(act("say", text="I begin."), act("fault", name=fault))) as talk:
         work = talk.work()

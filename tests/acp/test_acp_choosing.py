@@ -14,11 +14,11 @@ import pytest
 from tests.acp.conftest import PROGRAM, rule, run
 from tests.conftest import Inside, Start
 
-from unstuck.agents.acp.known import KNOWN
-from unstuck.agents.making import require_agent
-from unstuck.agents.presets import preset_command, protocol_of
+from unstuck.agents.acp_agents import KNOWN
+from unstuck.agents.command.presets import preset_command, protocol_of
+from unstuck.agents.factory import require_agent
 from unstuck.errors import AgentNotFound
-from unstuck.runs.plan_file import load_plan
+from unstuck.runs.plans.plan_file import load_plan
 
 
 @pytest.mark.parametrize("name", list(KNOWN))

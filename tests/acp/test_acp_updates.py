@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstuck.agents.acp.known import KNOWN, quirks_of
 from unstuck.agents.acp.permission import CANCELLED, outcome
 from unstuck.agents.acp.updates import Updates
+from unstuck.agents.acp_agents import KNOWN, quirks_of
 from unstuck.contract import Observation
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])

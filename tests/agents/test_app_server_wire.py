@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.appserver.wire import Wire
-from unstuck.agents.lines import ProtocolProblem
+from unstuck.agents.appserver.jsonrpc import Wire
+from unstuck.agents.command.jsonl_reader import ProtocolProblem
 
 
 class Ends:

@@ -12,8 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
-from unstuck.agents.command import CommandAgent, CommandSpec, require_program
-from unstuck.agents.speech import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
 from unstuck.contract import Directive, Guidance, Observation, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.text import Clean
@@ -299,7 +299,7 @@ async def test_an_agent_that_tells_of_steps_without_end_fills_no_disk(
     """Only so many steps of one attempt are taken note of; the attempt itself goes on to its end."""
     most = 1_000
     assert most < MOST_STEPS
-    monkeypatch.setattr("unstuck.agents.speech.MOST_STEPS", most)
+    monkeypatch.setattr("unstuck.agents.command.agent_output.MOST_STEPS", most)
     line = 'UNSTUCK {"step": "message", "text": "x"}'
     agent = lab.agent("sh", "-c", f"yes '{line}' | head -n {most + 500}; echo done > got")
     report = await lab.attempt(agent)

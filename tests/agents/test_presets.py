@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.presets import PRESETS, goes_on, preset_command, protocol_of, resumed, stream_of
-from unstuck.agents.prompting import place
+from unstuck.agents.command.presets import PRESETS, goes_on, preset_command, protocol_of, resumed, stream_of
+from unstuck.agents.command.prompt_delivery import place
 from unstuck.agents.streams import STREAMS
 from unstuck.errors import UsageError
 

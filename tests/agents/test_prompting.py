@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.prompting import Placed, place, stated_task
+from unstuck.agents.command.prompt_delivery import Placed, place, stated_task
 
 FILE = Path("/run/prompts/web.1.txt")
 

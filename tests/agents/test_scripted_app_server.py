@@ -16,7 +16,7 @@ import pytest
 from unstuck.agents.appserver.agent import AppServerAgent
 from unstuck.agents.appserver.approvals import approval
 from unstuck.agents.appserver.stream import AppServerStream
-from unstuck.agents.command import CommandSpec
+from unstuck.agents.command.command_agent import CommandSpec
 from unstuck.contract import Directive, Guidance, Observation, Report, Task
 from unstuck.text import Clean
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstuck.agents.signals import Signal, read_approach, read_signal
+from unstuck.agents.command.signal_line import Signal, read_approach, read_signal
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""

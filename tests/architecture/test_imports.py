@@ -73,7 +73,7 @@ def test_looking_brings_in_no_work() -> None:
         "import importlib, sys\n"
         "for name in ('answer', 'doctor', 'events', 'runs', 'show', 'signatures', 'verify'):\n"
         "    importlib.import_module(f'unstuck_tui.cli.{name}')\n"
-        "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.session', 'unstuck.runs.running'}\n"
+        "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.run.session', 'unstuck.runs.run'}\n"
         "print(sorted((working | {'yaml', 'psutil', 'platformdirs', 'textual', 'rich'}) & set(sys.modules)))\n"
         "import unstuck_tui.cli.run\n"
         "print(sorted({'yaml', 'textual', 'rich'} & set(sys.modules)))\n"
@@ -87,10 +87,10 @@ def test_looking_brings_in_no_events() -> None:
     program = (
         "import sys\n"
         "import unstuck_tui.cli.answer, unstuck_tui.cli.checkpoints\n"
-        "print(sorted({'pydantic', 'unstuck.record.state'} & set(sys.modules)))\n"
+        "print(sorted({'pydantic', 'unstuck.eventlog.state'} & set(sys.modules)))\n"
         "import unstuck_tui.cli.runs, unstuck_tui.cli.show\n"
-        "events = {'unstuck.record.events', 'unstuck.record.journal'}\n"
-        "rules = {'unstuck.detection', 'unstuck.diagnosis.examine', 'unstuck.escalation.precedence'}\n"
+        "events = {'unstuck.eventlog.events', 'unstuck.eventlog.log.journal'}\n"
+        "rules = {'unstuck.detection', 'unstuck.diagnosis.pipeline', 'unstuck.escalation.precedence'}\n"
         "print(sorted((events | rules | {'unstuck.settings.models'}) & set(sys.modules)))\n"
     )
     assert fresh(program).splitlines() == ["[]", "[]"]

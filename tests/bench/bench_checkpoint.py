@@ -14,8 +14,8 @@ from pathlib import Path
 from bench_kit import Bench, seconds
 
 from unstuck.clock import SystemClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 FILES = 20_000
 CHANGED = 50

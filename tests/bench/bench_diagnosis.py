@@ -11,8 +11,8 @@ from typing import Any
 import naive_diagnosis as naive
 from bench_kit import Bench, processor_seconds
 
-from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
 
 FAILURE = """\
 Traceback (most recent call last):

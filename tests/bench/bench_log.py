@@ -24,11 +24,11 @@ from statistics import median, quantiles
 
 import aiofiles
 
-from unstuck.record.envelope import decode
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME
-from unstuck.record.log import read_lines, verify
-from unstuck.record.records import replay
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.envelope import decode
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME
+from unstuck.eventlog.log.log_format import read_lines, verify
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.log.writer import LogWriter
 
 EVENTS = int(os.environ.get("UNSTUCK_BENCH_EVENTS", "1000000"))
 PRODUCERS = (1, 10, 100)
@@ -168,7 +168,7 @@ OPENER = """
 import asyncio, sys, time
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.record.journal import Journal
+from unstuck.eventlog.log.journal import Journal
 
 async def main():
     before = time.perf_counter()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from bench_kit import Bench
 
-from unstuck.supervision.timeouts import TimeoutMonitor
+from unstuck.supervision.standalone.timeout_monitor import TimeoutMonitor
 
 TASKS = 10_000
 SPREAD_S = 2.0

@@ -19,7 +19,7 @@ from pathlib import Path
 from meter import MeteredLoop, Spent, metering
 
 from unstuck import Guidance, Supervisor, Task, admit
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck_tui.app.host import ScreenHost
 
 TASKS = 10_000

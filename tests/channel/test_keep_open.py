@@ -8,7 +8,7 @@ from typing import Any
 
 from unstuck import Supervisor
 from unstuck.channel import request
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings, TimerSettings
 
 ASK = """

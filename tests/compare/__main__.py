@@ -15,7 +15,7 @@ import yaml
 from tests.compare.families import FAMILIES, MOST, Family
 from tests.compare.recording import missing, record, write
 
-from unstuck.record.records import replay
+from unstuck.eventlog.log.records import replay
 
 UNSTUCK = Path(sys.executable).parent / "unstuck"
 COUNTS = range(2, MOST + 1)

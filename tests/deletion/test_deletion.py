@@ -19,7 +19,7 @@ import pytest
 from tests.deletion.conftest import House
 
 from unstuck.channel import socket_path
-from unstuck.processes.survivors import is_shim
+from unstuck.processes.orphans import is_shim
 
 
 def gone(pid: int) -> bool:
@@ -253,8 +253,8 @@ def test_hooks_go_and_the_settings_are_what_they_were(house: House) -> None:
 
 
 def installed(house: Any, name: str) -> None:
-    from unstuck.agents.hooks.files import forwarder_path, installation
-    from unstuck.agents.hooks.known import hooked_agent
+    from unstuck.agents.hooks.hook_agents import hooked_agent
+    from unstuck.agents.hooks.hook_files import forwarder_path, installation
 
     environ = dict(os.environ)
     agent, forwarder = hooked_agent(name), forwarder_path(environ)

@@ -10,7 +10,7 @@ from unstuck import GateManager
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Observation, Verdict
 from unstuck.detection import LoopDetector
-from unstuck.diagnosis.signature import extract_failure_signature
+from unstuck.diagnosis.signatures.signature import extract_failure_signature
 
 
 class Gates:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from unstuck.diagnosis.bounds import HEAD_LIMIT, TAIL_LIMIT
+from unstuck.diagnosis.parsing.truncation import HEAD_LIMIT, TAIL_LIMIT
 from unstuck_tui.cli.diagnose import command
 from unstuck_tui.cli.input_ends import ends_of
 

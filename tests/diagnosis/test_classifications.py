@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from unstuck.diagnosis.categories import classify_error
-from unstuck.diagnosis.causes import Failure, classify_cause
-from unstuck.diagnosis.failure_types import classify_failure
-from unstuck.diagnosis.hints import analyze_error
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.classification.categories import classify_error
+from unstuck.diagnosis.classification.causes import Failure, classify_cause
+from unstuck.diagnosis.classification.failure_types import classify_failure
+from unstuck.diagnosis.classification.hints import analyze_error
+from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 
 
 @pytest.mark.parametrize(

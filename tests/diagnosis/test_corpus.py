@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
 
 DATA = Path(__file__).parent.parent / "data"
 Cases = dict[str, tuple[dict[str, Any], Diagnosis]]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.compare.recording import read
 
-from unstuck.diagnosis.counting import extent_of
-from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.extent import Extent
-from unstuck.diagnosis.kinds import FailureType
+from unstuck.diagnosis.failure_counts import extent_of
+from unstuck.diagnosis.pipeline import diagnose
 
 DATA = Path(__file__).parent.parent / "data"
 # Those whose checks stop at the first failure count what passed instead.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.pipeline import diagnose
 
 # Outputs with what their hint has to say, and what it must not.
 TOLD = [

@@ -6,8 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
 
 TITLE = "=================================== {} ==================================="
 SECTION = "_________________________________ {} _________________________________"

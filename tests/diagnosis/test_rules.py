@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.failure_types import VERIFICATION_FAILED
-from unstuck.diagnosis.gates import Either, Gates, Overview, kinds_of_lines
-from unstuck.diagnosis.kinds import ErrorType, FailureType
+from unstuck.diagnosis.classification.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
+from unstuck.diagnosis.classification.failure_types import VERIFICATION_FAILED
+from unstuck.diagnosis.classification.phrases import STRONG, WEAK, Phrase
+from unstuck.diagnosis.enums import ErrorType, FailureType
+from unstuck.diagnosis.matching.lazy_regex import lines_with
+from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview, kinds_of_lines
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.patterns import lines_with
-from unstuck.diagnosis.phrases import STRONG, WEAK, Phrase
-from unstuck.diagnosis.shapes import RULES, SHAPES, SUREST
+from unstuck.diagnosis.parsers import RULES, SHAPES, SUREST
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.prompts import Brief, compose
 
 # A rule is shown by one line that it must read, and what it must read in it.

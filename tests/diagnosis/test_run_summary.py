@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstuck.diagnosis.run_summary import contradiction, ran_nothing, run_summaries
+from unstuck.diagnosis.parsing.run_summary import contradiction, ran_nothing, run_summaries
 
 FAILED = {
     "pytest": "=========== 1 failed, 2 passed, 1 warning in 0.12s ===========",

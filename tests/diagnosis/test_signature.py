@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unstuck.diagnosis.kinds import ErrorType
-from unstuck.diagnosis.signature import FailureSignature, extract_failure_signature
+from unstuck.diagnosis.enums import ErrorType
+from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
 TRACE = """
 Traceback (most recent call last):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import FailureType
+from unstuck.diagnosis.enums import FailureType
+from unstuck.diagnosis.pipeline import diagnose
 
 # What each prints round the output of the program that it ran, which stands for {said}.
 WRAPPED = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis.examine import diagnose
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
 
 CASES = [
     json.loads(line)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck_tui.cli.diagnose import command
 
 RUNS = [

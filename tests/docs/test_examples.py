@@ -15,8 +15,8 @@ import pytest
 import yaml
 from tests.documents import DOCUMENTS, TOP, block, marked
 
-from unstuck.runs.answer_file import load_answers
-from unstuck.runs.plan_file import load_plan
+from unstuck.runs.answers.answer_file import load_answers
+from unstuck.runs.plans.plan_file import load_plan
 from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings
 from unstuck.testing import load_scenario

@@ -19,8 +19,8 @@ import pytest
 from tests.e2e.conftest import Unstuck
 
 from unstuck.channel import socket_path
-from unstuck.processes.survivors import is_shim
-from unstuck.settings.places import runtime_dir
+from unstuck.processes.orphans import is_shim
+from unstuck.settings.paths import runtime_dir
 
 
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
@@ -49,7 +49,7 @@ def test_agents_are_told_with_their_versions_however_they_behave(
     unstuck: Unstuck, program: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One says its version, one never ends, one fails: each is told, and none is left running."""
-    monkeypatch.setattr("unstuck.runs.checkup.programs._PATIENCE_S", 1.0)
+    monkeypatch.setattr("unstuck.runs.doctor.programs._PATIENCE_S", 1.0)
     program("claude", "echo '2.1.3 (Claude Code)'; echo more")
     program("codex", f"echo $$ > {unstuck.seen}/pid; sleep 600")
     program("qwen", r"printf '\033]0;title\007bad'; exit 3")

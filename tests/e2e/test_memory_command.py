@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.e2e.conftest import Unstuck
 
-from unstuck.record.memory import Memory
-from unstuck.record.remembered import learnt
+from unstuck.eventlog.memory.entry import learnt
+from unstuck.eventlog.memory.store import Memory
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Report
-from unstuck.diagnosis.causes import Approach
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.signature import FailureSignature
-from unstuck.escalation.climb import Climb
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.diagnosis.signatures.signature import FailureSignature
+from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.precedence import Facts
 from unstuck.text import Clean
 

@@ -9,7 +9,7 @@ import pytest
 
 from unstuck.detection import is_circular_fix
 from unstuck.detection.similarity import SIMILAR, similarity
-from unstuck.diagnosis.kinds import Cause
+from unstuck.diagnosis.enums import Cause
 from unstuck.escalation.alternatives import alternatives, built_in, known_ways, learnt_patterns, remembered_ways
 
 

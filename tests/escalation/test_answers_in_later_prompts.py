@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.runs.answer_file import load_answers
-from unstuck.runs.plan import one_task_plan
-from unstuck.runs.running import RunOptions, start_run
+from unstuck.runs.answers.answer_file import load_answers
+from unstuck.runs.plans.plan import one_task_plan
+from unstuck.runs.run import RunOptions, start_run
 from unstuck.workspace.project import locate
 
 VERIFY = "echo 'AssertionError: expected 3 but got 2'; exit 1"

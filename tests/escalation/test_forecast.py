@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import Cause, FailureType
+from unstuck.diagnosis.enums import Cause, FailureType
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.alternatives import alternatives
-from unstuck.escalation.climb import Climb
 from unstuck.escalation.forecast import forecast
-from unstuck.escalation.levels import Limits
+from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import Direct, decide
 
 Make = Callable[..., Any]

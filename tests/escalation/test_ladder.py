@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unstuck.contract import Report
-from unstuck.diagnosis.causes import Approach
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.escalation.climb import Climb
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder import entry_rung
-from unstuck.escalation.levels import Limits
+from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import BackOff, Direct, Facts, Redispatch, decide
-from unstuck.escalation.report import stuck_report
+from unstuck.escalation.stuck_report import stuck_report
 from unstuck.text import Clean
 
 Make = Callable[..., Any]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Report
+from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import Extent
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.escalation.climb import Climb
-from unstuck.escalation.levels import Limits
+from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import (
     AskQuestion,
     BackOff,

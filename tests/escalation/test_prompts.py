@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.signals import read_approach, read_signal
+from unstuck.agents.command.signal_line import read_approach, read_signal
 from unstuck.contract import Level
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import FailureType
+from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.prompts import SIGNAL_HELP, Brief, changes_said, compose, set_back
 
 LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.runs.plan import one_task_plan
-from unstuck.runs.running import RunOptions, start_run
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.runs.plans.plan import one_task_plan
+from unstuck.runs.run import RunOptions, start_run
 from unstuck.workspace.project import locate
 
 SEED = ("Using async await for fetch", "Using async/await with try-catch", "Using async await pattern")

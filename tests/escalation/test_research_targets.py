@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstuck.diagnosis.kinds import Cause
-from unstuck.escalation.research import (
+from unstuck.diagnosis.enums import Cause
+from unstuck.escalation.research_targets import (
     MOST_TARGETS,
     Target,
     dependency_in,

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from unstuck.record.envelope import Record
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog.envelope import Record
+from unstuck.supervision.run.supervisor import Supervisor
 
 
 class Heard:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.hooks.claude import observation, output, task_id
+from unstuck.agents.hooks.claude_hooks import observation, output, task_id
 from unstuck.contract import Directive, Guidance
 from unstuck.text import Clean
 

@@ -17,11 +17,11 @@ import pytest
 
 import unstuck.agents
 from unstuck.agents.forwarder import LIMIT_S
-from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
-from unstuck.agents.hooks.unwatched import unwatched_calls, unwatched_file
+from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S, TIMEOUT_S
+from unstuck.agents.hooks.unsupervised_log import unwatched_calls, unwatched_file
 from unstuck.channel import MAX_LINE, ChannelServer, Message, Peer, socket_path
-from unstuck.settings.places import runtime_dir
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.settings.paths import runtime_dir
+from unstuck.workspace.git.repository import find_repository, project_home
 
 FORWARDER = Path(unstuck.agents.__file__).with_name("forwarder.py")
 

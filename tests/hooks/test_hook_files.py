@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.hooks.files import HookFile, hook_files, installation, installed_hooks, removal
-from unstuck.agents.hooks.known import KNOWN, Scope
+from unstuck.agents.hooks.hook_agents import KNOWN, Scope
+from unstuck.agents.hooks.hook_files import HookFile, hook_files, installation, installed_hooks, removal
 from unstuck.errors import UsageError
 
 SETTINGS = '{\n   "model" : "opus" ,\n   "permissions": {"allow": ["Bash(ls)"]}\n}'

@@ -15,8 +15,8 @@ from tests.hooks.heard import Heard
 from unstuck import Supervisor
 from unstuck.channel import Peer
 from unstuck.contract import Answer
-from unstuck.record import events as e
-from unstuck.runs.watching import watch
+from unstuck.eventlog import events as e
+from unstuck.runs.watch import watch
 from unstuck.settings.models import FailureHandlerSettings, Settings
 from unstuck.text import Clean
 from unstuck.workspace.project import locate

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unstuck.agents.hooks.known import KNOWN
-from unstuck.agents.hooks.settings_text import entries, with_entries, without_entries
+from unstuck.agents.hooks.hook_agents import KNOWN
+from unstuck.agents.hooks.hook_entries import entries, with_entries, without_entries
 
 CLAUDE = KNOWN["claude"]
 COMMAND = "/opt/un stuck/bin/unstuck-hook".replace(" ", "\\ ") + " claude"

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.hooks.usage import Meter
+from unstuck.agents.hooks.transcript_usage import Meter
 from unstuck.channel import Peer
 from unstuck.contract import Answer
-from unstuck.record import events as e
-from unstuck.record.records import replay
-from unstuck.runs.watching import watch
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import replay
+from unstuck.runs.watch import watch
 from unstuck.settings.models import BudgetSettings, Settings
 from unstuck.workspace.project import locate
 

@@ -18,13 +18,13 @@ from tests.hooks.heard import Heard
 
 import unstuck.agents
 from unstuck import Supervisor
-from unstuck.agents.hooks.known import HOLD_LIMIT_S, TIMEOUT_S
+from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S, TIMEOUT_S
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.errors import ProjectLocked
-from unstuck.record import events as e
-from unstuck.record.records import replay
-from unstuck.runs.watching import watch
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import replay
+from unstuck.runs.watch import watch
 from unstuck.settings.models import BudgetSettings, FailureHandlerSettings, Settings
 from unstuck.workspace.project import locate
 

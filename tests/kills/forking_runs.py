@@ -16,7 +16,7 @@ from typing import Any
 
 import scripted_run  # type: ignore[import-not-found]
 
-from unstuck.record.state import State, dump
+from unstuck.eventlog.state import State, dump
 
 
 def work(order: dict[str, Any]) -> None:

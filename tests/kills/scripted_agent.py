@@ -10,10 +10,10 @@ import os
 import sys
 from pathlib import Path
 
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.contract import Task
-from unstuck.supervision.coordinator import Coordinator
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 AGENT = Path(__file__).with_name("hanging_agent.py")

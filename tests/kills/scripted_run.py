@@ -19,13 +19,13 @@ from typing import Any
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate, Guidance, Report, Task
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.journal import Journal
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.journal import Journal
 from unstuck.settings.models import FailureHandlerSettings, Settings
-from unstuck.supervision.attempts import CallableAgent
-from unstuck.supervision.coordinator import Coordinator, RunResult
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.attempt.runner import CallableAgent
+from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 CHECK = 'read -r said < {0}.txt; test "$said" = "{0} is good" || {{ echo "AssertionError: {0} is not good"; exit 1; }}'

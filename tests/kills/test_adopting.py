@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 from unstuck import Answer
-from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME
-from unstuck.record.records import read_records, replay
-from unstuck.runs.running import RunOptions, resume_run
-from unstuck.supervision.supervisor import Supervisor, locate
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.runs.run import RunOptions, resume_run
+from unstuck.supervision.run.supervisor import Supervisor, locate
 
 AGENT = Path(__file__).with_name("freed_agent.py")
 PATIENCE = 60

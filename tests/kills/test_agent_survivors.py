@@ -17,10 +17,10 @@ import pytest
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Guidance, Task
-from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, Journal
-from unstuck.record.records import read_records, replay
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import LOG_NAME, Journal
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 SCRIPT = Path(__file__).with_name("scripted_agent.py")

@@ -9,9 +9,9 @@ import pytest
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Guidance, Report, Task
-from unstuck.record import events as e
-from unstuck.record.journal import Journal
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import Journal
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 TASK = Task(id="t", prompt=Clean("Work."), verify="grep -q good result.txt")

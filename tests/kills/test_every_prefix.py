@@ -11,14 +11,14 @@ from types import ModuleType
 
 import pytest
 
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME
-from unstuck.record.records import read_records, replay
-from unstuck.record.state import State, copied, dump, load
-from unstuck.supervision.steps import next_step
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.eventlog.state import State, copied, dump, load
+from unstuck.supervision.context.next_step import next_step
+from unstuck.supervision.run.supervisor import Supervisor
 
 SHARDS = 4
 """The prefixes are shared out, so that several processes can work on them."""

@@ -18,13 +18,13 @@ from types import ModuleType
 
 import pytest
 
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME
-from unstuck.record.log import verify
-from unstuck.record.records import read_records, replay
-from unstuck.record.snapshot import load as load_snapshot
-from unstuck.record.state import load
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME
+from unstuck.eventlog.log.log_format import verify
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.eventlog.log.snapshot import load as load_snapshot
+from unstuck.eventlog.state import load
 
 Forked = Callable[..., tuple[int, str]]
 KILLS = int(os.environ.get("UNSTUCK_KILLS", "20"))

@@ -39,7 +39,7 @@ async def by_client() -> str:
 
 async def by_socket() -> str:
     """What the supervisor says; CancelledError once a signal has said that it takes too long."""
-    from unstuck.agents.mcp.forwarding import Supervised
+    from unstuck.agents.mcp.relay import Supervised
 
     call = asyncio.ensure_future(Supervised(os.environ).call("ask_human", QUESTION))
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, call.cancel)

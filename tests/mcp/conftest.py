@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from unstuck import Supervisor
-from unstuck.agents.mcp.forwarding import Result, Supervised
+from unstuck.agents.mcp.relay import Result, Supervised
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Gate
-from unstuck.record.envelope import Record
-from unstuck.runs.watching import watch
+from unstuck.eventlog.envelope import Record
+from unstuck.runs.watch import watch
 from unstuck.settings.models import Settings
 from unstuck.text import admit
 from unstuck.workspace.project import locate

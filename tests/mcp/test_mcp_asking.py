@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.mcp.conftest import PATIENCE, Watched, told
 
-from unstuck.agents.mcp.forwarding import Supervised
+from unstuck.agents.mcp.relay import Supervised
 from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer
-from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME
-from unstuck.record.records import replay
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.eventlog.log.records import replay
 from unstuck.workspace.project import locate
 
 

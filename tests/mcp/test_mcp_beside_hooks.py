@@ -15,7 +15,7 @@ import pytest
 from tests.mcp.conftest import PATIENCE, Watched, World
 
 from unstuck.channel import Peer
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 
 TASK = "claude-abc"
 # Stands for an agent: it starts what its hooks and its server are, and says their process ids.

@@ -16,13 +16,13 @@ import pytest
 from tests.mcp.conftest import PATIENCE, World
 
 from unstuck import Supervisor
-from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME
-from unstuck.record.records import replay
-from unstuck.runs.plan import Plan
-from unstuck.runs.plan_file import load_plan
-from unstuck.runs.running import RunOptions, start_run
-from unstuck.supervision.coordinator import RunResult
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.eventlog.log.records import replay
+from unstuck.runs.plans.plan import Plan
+from unstuck.runs.plans.plan_file import load_plan
+from unstuck.runs.run import RunOptions, start_run
+from unstuck.supervision.run.coordinator import RunResult
 from unstuck.workspace.project import locate
 
 AGENT = Path(__file__).with_name("asking_agent.py")

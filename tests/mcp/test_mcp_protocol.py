@@ -19,11 +19,11 @@ from tests.conftest import Inside, Start
 from tests.mcp.conftest import PATIENCE, Watched
 
 from unstuck.agents.mcp import server as served
-from unstuck.agents.mcp.forwarding import Supervised
+from unstuck.agents.mcp.relay import Supervised
 from unstuck.agents.mcp.server import Calls
+from unstuck.agents.mcp.stdio_transport import MAX_LINE, Replies
 from unstuck.agents.mcp.tools import TOOLS
-from unstuck.agents.mcp.wire import MAX_LINE, Replies
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 
 
 def hello(version: str = "2025-06-18") -> dict[str, Any]:

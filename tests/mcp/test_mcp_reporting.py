@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.mcp.conftest import Watched, told
 
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 
 FAILURE = {"error": "E   assert 0 == 3\ntest_price.py:5: AssertionError", "exit_code": 1, "command": "pytest -q"}
 SHORT = {"max_retries": 1, "max_pivots": 1, "max_research": 1}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.mcp.files import entry_files, installation, removal
-from unstuck.agents.mcp.known import CALL_S, KNOWN, Scope
+from unstuck.agents.mcp.mcp_agents import CALL_S, KNOWN, Scope
+from unstuck.agents.mcp.server_files import entry_files, installation, removal
 from unstuck.errors import UsageError
 
 Inside = Callable[..., tuple[int, str, str]]

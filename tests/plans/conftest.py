@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from unstuck.contract import Gate
-from unstuck.record.records import replay
-from unstuck.record.state import State
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.state import State
 
 PATIENCE = 60.0
 # The first failure of a check is the question: nothing is tried before.

@@ -6,10 +6,10 @@ import json
 
 from tests.plans.conftest import Bench
 
-from unstuck.record.events import DirectiveIssued
-from unstuck.record.fold import fold
-from unstuck.record.records import read_records
-from unstuck.record.state import State, dump, load
+from unstuck.eventlog.events import DirectiveIssued
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import State, dump, load
 
 CHECK = "import os, app\n\nassert os.path.exists('page.html') or app.page() == 2, 'no page'\n"
 CLIMB = {"max_retries": 1, "max_pivots": 1, "max_research": 1}

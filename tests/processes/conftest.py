@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from unstuck.processes import Launch, Process, clean_environment
-from unstuck.processes.shim.table import FORKS
+from unstuck.processes.shim.process_table import FORKS
 
 
 def is_gone(process: psutil.Process) -> bool:

@@ -12,18 +12,18 @@ from pathlib import Path
 sys.platform = "darwin"
 del os.pidfd_open
 sys.path.append(str(Path(__file__).parents[2] / "core" / "unstuck" / "processes"))
-from shim import attendant, child, ladder, table  # type: ignore[import-not-found]  # noqa: E402
+from shim import agent_process, child, process_table, terminate  # type: ignore[import-not-found]  # noqa: E402
 
-for module in (table, ladder):
+for module in (process_table, terminate):
     module.is_there = lambda: False
-table._read = lambda path: b""
-for module in (attendant, child):
+process_table._read = lambda path: b""
+for module in (agent_process, child):
     module.process_control = lambda option, value: None
 
 
 def leave_of_orphans() -> None:
     """Go on in a child of ours, whose orphans we take leave of at once: not every machine's first process does."""
-    table.process_control(table.PR_SET_CHILD_SUBREAPER, 1)
+    process_table.process_control(process_table.PR_SET_CHILD_SUBREAPER, 1)
     if helper := os.fork():
         os.closerange(0, 3)
         while os.wait()[0] != helper:
@@ -32,4 +32,4 @@ def leave_of_orphans() -> None:
 
 
 leave_of_orphans()
-attendant.main()
+agent_process.main()

@@ -25,10 +25,10 @@ del time.CLOCK_BOOTTIME
 import unstuck, unstuck_tui
 for package in (unstuck, unstuck_tui):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if "__main__" not in module.name and ".shim" not in module.name and module.name != "unstuck.testing.agent":
+        if "__main__" not in module.name and ".shim." not in module.name and module.name != "unstuck.testing.agent":
             importlib.import_module(module.name)
 from pathlib import Path
-from unstuck.processes import helpers, survivors
+from unstuck.processes import shim_launcher as helpers; from unstuck.processes import orphans as survivors
 helpers.SHIM = survivors.SHIM = Path(sys.argv.pop(1))
 assert abs(unstuck.clock.SystemClock().asleep()) < 1
 from unstuck_tui.cli import main
@@ -40,7 +40,7 @@ main()
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Helpers and waits as they are on another system."""
     monkeypatch.delattr(os, "pidfd_open")
-    for module in ("helpers", "survivors"):
+    for module in ("shim_launcher", "orphans"):
         monkeypatch.setattr(f"unstuck.processes.{module}.SHIM", OTHER)
 
 

@@ -17,8 +17,8 @@ import pytest
 from tests.processes.conftest import Lab
 
 from unstuck.processes import is_ours, until_over
-from unstuck.processes.shim.table import FORKS
-from unstuck.processes.survivors import is_over
+from unstuck.processes.orphans import is_over
+from unstuck.processes.shim.process_table import FORKS
 
 SUPERVISOR = """
 import asyncio, os, sys

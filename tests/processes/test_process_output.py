@@ -12,7 +12,7 @@ import pytest
 from tests.processes.conftest import Lab
 
 from unstuck.processes.shim.output import Output
-from unstuck.processes.shim.wire import Loop, Reports
+from unstuck.processes.shim.pipe_loop import Loop, Reports
 
 
 async def test_binary_output_is_kept_byte_for_byte(lab: Lab) -> None:

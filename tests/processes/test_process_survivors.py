@@ -18,8 +18,8 @@ import psutil
 import pytest
 from tests.processes.conftest import Lab
 
-from unstuck.processes import end_survivors, is_alive, survivors
-from unstuck.processes.shim.table import TAG, tagged
+from unstuck.processes import end_survivors, is_alive, orphans
+from unstuck.processes.shim.process_table import TAG, tagged
 
 SUPERVISOR = """
 import asyncio, os, signal, sys
@@ -138,15 +138,15 @@ async def test_however_long_the_look_takes_a_survivor_is_asked_before_it_is_kill
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On a machine with very many processes, too, whoever is left has its time to end in order."""
-    now, look = 0.0, survivors.family_of
+    now, look = 0.0, orphans.family_of
 
     def slow(*arguments: Any) -> set[psutil.Process]:
         nonlocal now
         now += 10.0
         return look(*arguments)
 
-    monkeypatch.setattr(survivors, "family_of", slow)
-    monkeypatch.setattr(survivors, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(orphans, "family_of", slow)
+    monkeypatch.setattr(orphans, "time", SimpleNamespace(monotonic=lambda: now))
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as left:
         receipt = await end_survivors([(left.pid, psutil.Process(left.pid).create_time())])
         left.kill()
@@ -187,7 +187,7 @@ def attended(shim: str, order: dict[str, Any]) -> dict[str, Any]:
 def test_without_a_subreaper_the_tag_still_finds_who_escaped(tmp_path: Path) -> None:
     """On a system that gives a shim no orphans, what left the session is ended and listed all the same."""
     without = (
-        "from unstuck.processes.shim import attendant; attendant.process_control = lambda *_: None; attendant.main()"
+        "from unstuck.processes.shim import agent_process as shim; shim.process_control = lambda *_: None; shim.main()"
     )
     order = {
         "command": ["sh", "-c", "setsid sleep 1000 & echo left $!"],
@@ -205,9 +205,9 @@ def test_without_a_subreaper_the_tag_still_finds_who_escaped(tmp_path: Path) -> 
 
 HOPPING = """
 import os
-from unstuck.processes.shim import attendant, table
+from unstuck.processes.shim import agent_process, process_table
 
-listed = table._process_ids
+listed = process_table._process_ids
 
 def between():
     known = list(listed())
@@ -217,8 +217,8 @@ def between():
         os.waitid(os.P_PID, int(open("hopper").read()), os.WEXITED | os.WNOWAIT)
     return known
 
-table._process_ids = between
-attendant.main()
+process_table._process_ids = between
+agent_process.main()
 """
 
 

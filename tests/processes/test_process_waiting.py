@@ -11,7 +11,7 @@ import sys
 import psutil
 import pytest
 
-from unstuck.clock.ends import until_over
+from unstuck.clock.process_exit import until_over
 from unstuck.processes import end_survivors
 
 DEAF_BESIDE_A_CHILD = """

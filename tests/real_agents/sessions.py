@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.real_agents.conftest import PATIENCE, Lab
 
-from unstuck.agents.hooks.known import KNOWN
-from unstuck.agents.presets import preset_command, resumed
+from unstuck.agents.command.presets import preset_command, resumed
+from unstuck.agents.hooks.hook_agents import KNOWN
 
 __all__ = ["TASK", "Session", "trust"]
 

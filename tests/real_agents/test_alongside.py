@@ -15,7 +15,7 @@ from tests.real_agents.scripted_model import Asked, Turn
 from tests.real_agents.sessions import Session
 from tests.screen.terminal.conftest import Terminal
 
-from unstuck.agents.hooks.known import KNOWN
+from unstuck.agents.hooks.hook_agents import KNOWN
 from unstuck_tui.keys.actions import key_of
 
 pytestmark = pytest.mark.agents

@@ -12,11 +12,11 @@ from tests.real_agents.scripted_model import Asked, Turn
 from tests.real_agents.sessions import TASK, Session
 
 from unstuck import Supervisor
-from unstuck.agents.hooks.known import HOLD_LIMIT_S, KNOWN
+from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S, KNOWN
 from unstuck.contract import Answer
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.runs.watching import watch
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.runs.watch import watch
 from unstuck.text import Clean
 from unstuck.workspace.project import locate
 

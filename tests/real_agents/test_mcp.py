@@ -18,8 +18,8 @@ from tests.real_agents.test_alongside import AWAKE
 from tests.real_agents.test_recipes import recipe, terminal_with
 from tests.screen.terminal.conftest import Terminal
 
-from unstuck.agents.mcp.known import KNOWN
-from unstuck.agents.presets import preset_command
+from unstuck.agents.command.presets import preset_command
+from unstuck.agents.mcp.mcp_agents import KNOWN
 from unstuck_tui.keys.actions import key_of
 
 pytestmark = pytest.mark.agents

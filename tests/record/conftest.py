@@ -15,10 +15,11 @@ import pytest
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Task
-from unstuck.record import events as e
-from unstuck.record import files, writer
-from unstuck.record.journal import Journal
-from unstuck.runs.plan import one_task_plan
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log import writer
+from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.storage import durable_files
+from unstuck.runs.plans.plan import one_task_plan
 from unstuck.text import Clean
 
 RUN = "20270115-080000"
@@ -85,7 +86,7 @@ class Disk:
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     """The disk under every log of this test."""
     disk = Disk()
-    for module in (files, writer):
+    for module in (durable_files, writer):
         monkeypatch.setattr(module, "os", disk)
     return disk
 

@@ -11,12 +11,12 @@ from tests.record.conftest import Said
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged
-from unstuck.record import snapshot
-from unstuck.record.checking import check
-from unstuck.record.current import current_state
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
-from unstuck.record.log import framed, read_lines
-from unstuck.record.records import replay
+from unstuck.eventlog.log import snapshot
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.log.log_format import framed, read_lines
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.log.verify import check
 
 RUN = "20270115-080000"
 
@@ -101,7 +101,7 @@ def test_a_schema_that_is_not_known_is_shown_and_never_written_to(folder: Path, 
     body |= {"task": "d", "data": {"work": {"id": "d", "prompt": "Do d."}}}
     line, _ = framed(5, json.dumps(body).encode(), last.crc)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unstuck.record.log.SCHEMA", version)
+        patch.setattr("unstuck.eventlog.log.log_format.SCHEMA", version)
         line, _ = framed(5, json.dumps(body).encode(), last.crc)
     with (folder / LOG_NAME).open("ab") as log:
         log.write(line)

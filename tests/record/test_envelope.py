@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstuck.contract import Guidance, Report, Task
-from unstuck.escalation.climb import Climb
-from unstuck.record.envelope import Record, decode, encode
-from unstuck.record.events import EVENTS, Event, Unknown
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog.envelope import Record, decode, encode
+from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import Clean, admit, sanitise
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])

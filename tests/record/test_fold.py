@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Guidance, Report, Task
-from unstuck.escalation.climb import Climb
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME, Journal
-from unstuck.record.log import read_lines
-from unstuck.record.records import decoded
-from unstuck.record.state import State, copied, dump, load
-from unstuck.supervision.steps import StepKind, can_progress, next_step
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.journal import LOG_NAME, Journal
+from unstuck.eventlog.log.log_format import read_lines
+from unstuck.eventlog.log.records import decoded
+from unstuck.eventlog.state import State, copied, dump, load
+from unstuck.supervision.context.next_step import StepKind, can_progress, next_step
 from unstuck.text import Clean, sanitise
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from unstuck.record.envelope import decode
-from unstuck.record.fold import fold
-from unstuck.record.state import State, dump
+from unstuck.eventlog.envelope import decode
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State, dump
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 NONSENSE: tuple[Any, ...] = (None, 7, "x", [7], {"a": 7})

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from unstuck.record.envelope import SCHEMA
-from unstuck.record.events import EVENTS
-from unstuck.record.records import read_records, replay
-from unstuck.record.state import dump, load
+from unstuck.eventlog.envelope import SCHEMA
+from unstuck.eventlog.events import EVENTS
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.eventlog.state import dump, load
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 LOGS = sorted(GOLDEN.glob("*.jsonl"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.record.envelope import Record, decode
-from unstuck.record.heads import Head, head_of
+from unstuck.eventlog.envelope import Record, decode
+from unstuck.eventlog.log.envelope_scan import Head, head_of
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 

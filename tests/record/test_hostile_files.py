@@ -15,16 +15,16 @@ from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, RecordDamaged, RecordError, RecordWriteFailed
-from unstuck.record import log as logs
-from unstuck.record import snapshot
-from unstuck.record.checking import check
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
-from unstuck.record.lock import ProjectLock, read_holder
-from unstuck.record.log import framed, read_lines, verify
-from unstuck.record.memory import Memory
-from unstuck.record.records import replay
-from unstuck.record.remembered import learnt
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log import log_format as logs
+from unstuck.eventlog.log import snapshot
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
+from unstuck.eventlog.log.log_format import framed, read_lines, verify
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.log.verify import check
+from unstuck.eventlog.log.writer import LogWriter
+from unstuck.eventlog.memory.entry import learnt
+from unstuck.eventlog.memory.store import Memory
+from unstuck.eventlog.storage.lock import ProjectLock, read_holder
 
 RUN = "20270115-080000"
 

@@ -14,12 +14,12 @@ import pytest
 from unstuck.clock import ManualClock
 from unstuck.contract import Task
 from unstuck.errors import LaggedBehind, RecordDamaged, RecordWriteFailed
-from unstuck.record import events as e
-from unstuck.record import journal as journals
-from unstuck.record.envelope import Record
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
-from unstuck.record.log import verify
-from unstuck.record.records import read_records, replay
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log import journal as journals
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
+from unstuck.eventlog.log.log_format import verify
+from unstuck.eventlog.log.records import read_records, replay
 from unstuck.text import Clean
 
 ENVELOPE = {"time": "2026-11-21T20:14:09.565Z", "mono": 1.0, "run": "r", "actor": "policy", "task": "", "attempt": ""}

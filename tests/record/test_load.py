@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Actor, Guidance, Task
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.load import load_by_day, load_of, seconds_of
-from unstuck.record.state import State, copied, dump, load
+from unstuck.eventlog import events as e
+from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State, copied, dump, load
 from unstuck.text import Clean
 
 START = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)

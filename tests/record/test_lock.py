@@ -15,12 +15,12 @@ import psutil
 import pytest
 
 from unstuck.errors import ProjectError, ProjectLocked
-from unstuck.record.lock import ProjectLock, read_holder
+from unstuck.eventlog.storage.lock import ProjectLock, read_holder
 
 HOLDER = """
 import subprocess, sys
 from pathlib import Path
-from unstuck.record.lock import ProjectLock
+from unstuck.eventlog.storage.lock import ProjectLock
 ProjectLock(Path(sys.argv[1]), run="r-other").acquire()
 child = subprocess.Popen(["sleep", "600"], close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 print(child.pid, flush=True)
@@ -119,7 +119,7 @@ def test_a_deleted_lock_file_makes_no_second_holder_of_the_old_one(
             path.unlink()
         return fd
 
-    monkeypatch.setattr("unstuck.record.lock.os.open", open_then_delete)
+    monkeypatch.setattr("unstuck.eventlog.storage.lock.os.open", open_then_delete)
     lock = ProjectLock(path)
     lock.acquire()
     assert len(opened) == 2

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.record.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordError, RecordWriteFailed
-from unstuck.record.log import LINE_LIMIT, START, Position, holds, read_lines, verify
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log.log_format import LINE_LIMIT, START, Position, holds, read_lines, verify
+from unstuck.eventlog.log.writer import LogWriter
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""
@@ -251,7 +251,7 @@ async def test_a_line_of_a_newer_version_is_shown_not_refused(tmp_path: Path) ->
     path = tmp_path / "events.jsonl"
     await write(path, body(event="a"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unstuck.record.log.SCHEMA", 12)
+        patch.setattr("unstuck.eventlog.log.log_format.SCHEMA", 12)
         await write(path, body(event="b"))
     assert [(line.seq, line.version) for line in read_lines(path)] == [(1, 1), (2, 12)]
     assert verify(path).records == 2
@@ -273,5 +273,5 @@ async def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 def test_the_log_is_light_to_import() -> None:
     """A process that only writes a log does not pay for models, screens or commands."""
     heavy = {"pydantic", "textual", "click", "yaml", "psutil"}
-    code = f"import sys, unstuck.record.writer; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, unstuck.eventlog.log.writer; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from unstuck.errors import RecordDamaged
-from unstuck.record import log as module
-from unstuck.record.log import Line, read_lines, verify
-from unstuck.record.writer import LogWriter, Torn
+from unstuck.eventlog.log import log_format as module
+from unstuck.eventlog.log.log_format import Line, read_lines, verify
+from unstuck.eventlog.log.writer import LogWriter, Torn
 
 RECORDS = 12
 

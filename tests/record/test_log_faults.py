@@ -20,8 +20,8 @@ import pytest
 from tests.record.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
-from unstuck.record.log import read_lines, verify
-from unstuck.record.writer import BURST, LogWriter
+from unstuck.eventlog.log.log_format import read_lines, verify
+from unstuck.eventlog.log.writer import BURST, LogWriter
 
 KILLS = int(os.environ.get("UNSTUCK_KILLS", "10"))
 
@@ -126,7 +126,7 @@ def test_a_loop_that_ends_early_loses_nothing_and_hurts_nobody(tmp_path: Path, d
 APPENDER = """
 import asyncio, os, sys
 from pathlib import Path
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log.writer import LogWriter
 
 async def produce(log, who):
     while True:

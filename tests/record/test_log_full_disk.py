@@ -17,8 +17,8 @@ import pytest
 from tests.record.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
-from unstuck.record.log import read_lines, verify
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log.log_format import read_lines, verify
+from unstuck.eventlog.log.writer import LogWriter
 
 ROOM = 1 << 30
 
@@ -143,8 +143,8 @@ async def test_a_full_disk_at_the_sync_is_no_second_chance(tmp_path: Path, disk:
 FILLER = """
 import asyncio, resource, sys
 from pathlib import Path
-from unstuck.record.log import verify
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log.log_format import verify
+from unstuck.eventlog.log.writer import LogWriter
 
 async def main(path):
     full = asyncio.Event()

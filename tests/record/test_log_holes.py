@@ -15,13 +15,13 @@ from tests.record.conftest import Disk
 from unstuck.clock import ManualClock
 from unstuck.contract import Task
 from unstuck.errors import RecordDamaged
-from unstuck.record import events as e
-from unstuck.record.checking import check
-from unstuck.record.current import current_state
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
-from unstuck.record.log import framed, verify
-from unstuck.record.records import read_records
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.log.log_format import framed, verify
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.log.verify import check
+from unstuck.eventlog.log.writer import LogWriter
 from unstuck.text import Clean
 
 SECTOR = 512

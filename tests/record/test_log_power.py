@@ -12,9 +12,9 @@ import pytest
 from tests.record.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordWriteFailed
-from unstuck.record import writer
-from unstuck.record.log import read_lines, verify
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log import writer
+from unstuck.eventlog.log.log_format import read_lines, verify
+from unstuck.eventlog.log.writer import LogWriter
 
 SECTOR = 512
 MARK = re.compile(rb'"safe":\d+,"crc":"\w{8}"}\n')

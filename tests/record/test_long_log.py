@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from unstuck.clock import ManualClock
-from unstuck.record import journal as journals
-from unstuck.record.checking import check
-from unstuck.record.journal import LOG_NAME, Journal
-from unstuck.record.log import Line, verify
-from unstuck.record.records import replay
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog.log import journal as journals
+from unstuck.eventlog.log.journal import LOG_NAME, Journal
+from unstuck.eventlog.log.log_format import Line, verify
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.log.verify import check
+from unstuck.eventlog.log.writer import LogWriter
 
 EVENTS = int(os.environ.get("UNSTUCK_EVENTS", "0"))
 BATCH = 10_000
@@ -87,8 +87,8 @@ FRESH = """
 import asyncio, sys, time
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.record.checking import check
-from unstuck.record.journal import Journal
+from unstuck.eventlog.log.verify import check
+from unstuck.eventlog.log.journal import Journal
 
 async def open_it(folder):
     journal = await Journal.open(folder, run="r", clock=SystemClock())

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import RecordError
-from unstuck.record.memory import READ_LIMIT, Memory
-from unstuck.record.remembered import ENTRIES_LIMIT, learnt
+from unstuck.eventlog.memory.entry import ENTRIES_LIMIT, learnt
+from unstuck.eventlog.memory.store import READ_LIMIT, Memory
 
 
 def reloaded(path: Path) -> Memory:
@@ -178,7 +178,7 @@ def test_no_other_run_can_write_meanwhile(tmp_path: Path, monkeypatch: pytest.Mo
         os.write(fd, data)
         refused.append(not lockable())
 
-    monkeypatch.setattr("unstuck.record.memory.write_all", write_and_look)
+    monkeypatch.setattr("unstuck.eventlog.memory.store.write_all", write_and_look)
     tried(memory, "a", "failed")
     assert refused == [True]
     assert lockable()
@@ -187,8 +187,8 @@ def test_no_other_run_can_write_meanwhile(tmp_path: Path, monkeypatch: pytest.Mo
 WRITER = """
 import sys
 from pathlib import Path
-from unstuck.record.memory import Memory
-from unstuck.record.remembered import learnt
+from unstuck.eventlog.memory.store import Memory
+from unstuck.eventlog.memory.entry import learnt
 memory = Memory(Path(sys.argv[1]))
 for number in range(50):
     memory.remember(learnt("approach", signature="s", approach=f"{sys.argv[2]}-{number}", outcome="failed", cause="c"))

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstuck.clock import iso
-from unstuck.record.memory import SPARE_LINES, Memory
-from unstuck.record.remembered import AGE_LIMIT_DAYS, RULES_LIMIT, Remembered, learnt, line_of, worth_keeping
+from unstuck.eventlog.memory.entry import AGE_LIMIT_DAYS, RULES_LIMIT, Remembered, learnt, line_of, worth_keeping
+from unstuck.eventlog.memory.store import SPARE_LINES, Memory
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -108,7 +108,7 @@ def test_nothing_that_is_asked_of_it_changes(entries: list[Remembered]) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from unstuck.record import memory
+from unstuck.eventlog.memory import store as memory
 
 def end(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -148,8 +148,8 @@ def test_killed_while_it_is_written_anew(
 WRITER = """
 import sys
 from pathlib import Path
-from unstuck.record.memory import Memory
-from unstuck.record.remembered import learnt
+from unstuck.eventlog.memory.store import Memory
+from unstuck.eventlog.memory.entry import learnt
 memory = Memory(Path(sys.argv[1]))
 for number in range(200):
     for _ in range(2):
@@ -162,7 +162,7 @@ def test_others_write_while_it_is_written_anew(
 ) -> None:
     """Runs that learn something at that very moment write into the new file: nothing of theirs is lost."""
     path = tmp_path / "memory.jsonl"
-    monkeypatch.setattr("unstuck.record.memory.SPARE_LINES", 1)
+    monkeypatch.setattr("unstuck.eventlog.memory.store.SPARE_LINES", 1)
     memory = written(path, [RULE])
     writers = [start("-c", WRITER, path, str(who), program=sys.executable) for who in range(2)]
     while any(writer.poll() is None for writer in writers):
@@ -218,7 +218,7 @@ async def test_a_slow_disk_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.
         synced.append(fd)
 
     memory.remember(RULE)
-    monkeypatch.setattr("unstuck.record.memory.os.fsync", slow)
+    monkeypatch.setattr("unstuck.eventlog.memory.store.os.fsync", slow)
     syncing = asyncio.ensure_future(memory.synced())
     await asyncio.to_thread(entered.wait, 30)
     assert not syncing.done()

@@ -10,11 +10,11 @@ from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
-from unstuck.record import mounts
-from unstuck.record.lock import ProjectLock, read_holder
-from unstuck.record.mounts import mount_of, shared_risk
-from unstuck.record.records import read_records
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.storage import network_fs
+from unstuck.eventlog.storage.lock import ProjectLock, read_holder
+from unstuck.eventlog.storage.network_fs import mount_of, shared_risk
+from unstuck.supervision.run.supervisor import Supervisor
 
 TABLE = r"""
 27 1 253:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -55,7 +55,7 @@ def test_the_innermost_and_latest_mount_counts(path: str, kind: str, network: bo
 
 def test_no_table_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system has none, nothing is made up."""
-    monkeypatch.setattr(mounts, "TABLE", tmp_path / "none")
+    monkeypatch.setattr(network_fs, "TABLE", tmp_path / "none")
     assert shared_risk(tmp_path) == ""
     assert mount_of(Path("/p"), "") is None
 
@@ -65,7 +65,7 @@ def on(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: st
     table = tmp_path / "mountinfo"
     name = str(place.resolve()).replace(" ", "\\040")
     table.write_text(f"27 1 253:0 / / rw - ext4 /dev/vda rw\n40 27 0:40 / {name} rw - nfs4 files:/home rw,{options}\n")
-    monkeypatch.setattr(mounts, "TABLE", table)
+    monkeypatch.setattr(network_fs, "TABLE", table)
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,19 @@ import pytest
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Task
-from unstuck.diagnosis.examine import diagnose
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.errors import RecordDamaged
-from unstuck.record import current
-from unstuck.record import events as e
-from unstuck.record import reader as readers
-from unstuck.record.current import current_state
-from unstuck.record.envelope import Record, decode
-from unstuck.record.fold import fold
-from unstuck.record.journal import LOG_NAME, Journal
-from unstuck.record.log import START, framed, read_lines
-from unstuck.record.reader import RunReader, Wanted
-from unstuck.record.records import read_records
-from unstuck.record.writer import LogWriter
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record, decode
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log import load_state
+from unstuck.eventlog.log import record_reader as readers
+from unstuck.eventlog.log.journal import LOG_NAME, Journal
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.log.log_format import START, framed, read_lines
+from unstuck.eventlog.log.record_reader import RunReader, Wanted
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.log.writer import LogWriter
 from unstuck.text import Clean
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
@@ -210,10 +210,10 @@ async def test_the_state_comes_from_the_snapshot_and_what_follows_it(
         log.writelines(append(tmp_path, body(task="t1"), body(task="t2")))
     folded: list[int] = []
     monkeypatch.setattr(
-        "unstuck.record.fold.fold", lambda state, record: (folded.append(record.seq), fold(state, record))
+        "unstuck.eventlog.fold.fold", lambda state, record: (folded.append(record.seq), fold(state, record))
     )
-    for checked in (0, current.CHECKED):
-        monkeypatch.setattr(current, "CHECKED", checked)
+    for checked in (0, load_state.CHECKED):
+        monkeypatch.setattr(load_state, "CHECKED", checked)
         state, damage = current_state(tmp_path)
         assert len(state.tasks) == 50
         assert state.seq == 52

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
 from unstuck.errors import ProjectLocked, RecordError
-from unstuck.record import events as e
-from unstuck.record import log, snapshot
-from unstuck.record.checking import check
-from unstuck.record.files import open_for_reading
-from unstuck.record.journal import LOG_NAME
-from unstuck.record.records import read_records
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log import log_format, snapshot
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.log.verify import check
+from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck.settings.models import Settings
-from unstuck.supervision.attempts import CallableAgent
-from unstuck.supervision.coordinator import Coordinator
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.attempt.runner import CallableAgent
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 NAMES = ("red", "green", "blue")
@@ -84,7 +84,7 @@ async def test_a_failed_reopening_removes_nothing(tmp_path: Path, monkeypatch: p
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return open_for_reading(path)
 
-    for module in (log, snapshot):
+    for module in (log_format, snapshot):
         monkeypatch.setattr(module, "open_for_reading", once)
     with pytest.raises(RecordError, match="Input/output error"):
         async with Supervisor.open(tmp_path, resume=run):

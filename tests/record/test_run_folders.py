@@ -9,11 +9,11 @@ import pytest
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Guidance, Task
 from unstuck.errors import SettingsError
-from unstuck.record.records import read_records
-from unstuck.record.runs import KEPT_ALWAYS, Ended, ended, new_run, outdated, remove, run_names
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.storage.run_store import KEPT_ALWAYS, Ended, ended, new_run, outdated, remove, run_names
 from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 YEAR, DAY = 365 * 86_400.0, 86_400.0

@@ -16,14 +16,14 @@ import pytest
 from tests.conftest import Inside, Start
 from tests.record.conftest import Disk
 
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Gate, Observation, Task
 from unstuck.errors import RecordWriteFailed
-from unstuck.record import events as e
-from unstuck.record.records import read_records, replay
-from unstuck.supervision.coordinator import Coordinator, RunResult
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 ROOM = 1 << 30

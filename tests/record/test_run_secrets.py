@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tests.conftest import Start
 
-from unstuck.agents.hooks.claude import observation
+from unstuck.agents.hooks.claude_hooks import observation
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
-from unstuck.runs.rows import show_rows
-from unstuck.supervision.coordinator import Coordinator
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.runs.queries.json_rows import show_rows
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 SECRET = "correct-horse-battery-staple"
@@ -119,7 +119,7 @@ async def test_an_embedded_agent_cannot_bring_it_in(tmp_path: Path, clock: Manua
 
     environ = os.environ | {"MY_TOKEN": SECRET}
     async with Supervisor.open(tmp_path, clock=clock, environ=environ) as supervisor:
-        from unstuck.supervision.attempts import CallableAgent
+        from unstuck.supervision.attempt.runner import CallableAgent
 
         supervisor.add(Task(id="t", prompt=Clean("Work."), verify="false"))
         await Coordinator(supervisor, lambda task: CallableAgent(attempt)).run()

@@ -12,13 +12,13 @@ from tests.record.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task
-from unstuck.diagnosis.examine import diagnose
-from unstuck.escalation.climb import Climb
-from unstuck.record import events as e
-from unstuck.record.journal import Journal
-from unstuck.record.memory import memory_file
-from unstuck.record.seen import SignatureRow
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.memory.store import memory_file
+from unstuck.eventlog.summary_rows import SignatureRow
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 
 FAILURE = diagnose("app.py:3: AssertionError\nE   AssertionError: assert 1 == 2", exit_code=1)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import RecordError
-from unstuck.record import snapshot as module
-from unstuck.record.snapshot import Snapshot, load, save
+from unstuck.eventlog.log import snapshot as module
+from unstuck.eventlog.log.snapshot import Snapshot, load, save
 
 
 def keep(path: Path, seq: int) -> None:
@@ -122,7 +122,7 @@ def test_a_full_disk_keeps_the_old_snapshot(tmp_path: Path, monkeypatch: pytest.
 SAVER = """
 import os, sys
 from pathlib import Path
-from unstuck.record.snapshot import save
+from unstuck.eventlog.log.snapshot import save
 seq = int(sys.argv[2])
 while True:
     seq += 1

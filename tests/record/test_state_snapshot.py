@@ -11,12 +11,12 @@ import pytest
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Task
-from unstuck.record import events as e
-from unstuck.record import journal as journals
-from unstuck.record import snapshot
-from unstuck.record.journal import LOG_NAME, SNAPSHOT_NAME, Journal
-from unstuck.record.records import replay
-from unstuck.record.state import State, dump, load
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log import journal as journals
+from unstuck.eventlog.log import snapshot
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.state import State, dump, load
 from unstuck.text import Clean
 
 

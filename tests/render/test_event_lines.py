@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from unstuck.contract import Guidance, Report, Task
-from unstuck.escalation.climb import Climb
-from unstuck.record.envelope import Record
-from unstuck.record.events import EVENTS, Event, Unknown
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
 from unstuck_tui.render.printed.events import event_text, lines_of, summary
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Guidance, Report, Task
-from unstuck.escalation.climb import Climb
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.records import read_records
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.records import read_records
 from unstuck.text import Clean
 from unstuck_tui.render.printed.plain_output import PlainLines, in_words
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from unstuck.contract import Guidance, Task
 from unstuck.contract import Receipt as Ended
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.state import State
-from unstuck.runs.deletion.destroying import Destroyed
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State
+from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines

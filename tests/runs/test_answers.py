@@ -11,8 +11,8 @@ import pytest
 
 from unstuck.contract import Answer, Gate
 from unstuck.errors import AnswerRefused, PlanError
-from unstuck.runs.answer_file import load_answers
-from unstuck.runs.answers import AnswerRules, parse_answer
+from unstuck.runs.answers.answer_file import load_answers
+from unstuck.runs.answers.answer_rules import AnswerRules, parse_answer
 
 STUCK = ("show_me", "skip", "abandon", "retry")
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unstuck.errors import PlanError, UsageError
-from unstuck.runs.plan import Plan, one_task_plan
-from unstuck.runs.plan_file import load_plan
+from unstuck.runs.plans.plan import Plan, one_task_plan
+from unstuck.runs.plans.plan_file import load_plan
 
 AGENTS = """\
 agents:

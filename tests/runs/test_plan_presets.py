@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.presets import preset_command
+from unstuck.agents.command.presets import preset_command
 from unstuck.errors import PlanError
-from unstuck.runs.plan import Plan, one_task_plan
-from unstuck.runs.plan_file import load_plan
+from unstuck.runs.plans.plan import Plan, one_task_plan
+from unstuck.runs.plans.plan_file import load_plan
 
 TASKS = "tasks:\n  - {id: a, prompt: Do it, agent: claude}\n"
 

@@ -21,11 +21,11 @@ from textual.screen import Screen
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
-from unstuck.diagnosis.examine import diagnose
-from unstuck.escalation.climb import Climb
-from unstuck.record import events as e
-from unstuck.settings.screen import ScreenSettings
-from unstuck.supervision.gates import CHOICES
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog import events as e
+from unstuck.settings.screen_settings import ScreenSettings
+from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.runs.run_view import LiveRun

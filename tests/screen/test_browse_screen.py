@@ -16,10 +16,10 @@ from textual.pilot import Pilot
 from unstuck import Guidance, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer
-from unstuck.record import events as e
-from unstuck.record.remembered import learnt
-from unstuck.runs.remembering import memory_of
-from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.eventlog import events as e
+from unstuck.eventlog.memory.entry import learnt
+from unstuck.runs.memory_commands import memory_of
+from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.project import locate
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.keys.actions import key_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.screen.conftest import Showing
 
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets import detail
 from unstuck_tui.widgets.task_table import TaskTable

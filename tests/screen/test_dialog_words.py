@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from unstuck import Answer, AnswerRefused, Gate, Task, admit
-from unstuck.record.state import GateRow, State, TaskRow
-from unstuck.supervision.gates import CHOICES, SURVIVOR_CHOICES
+from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.supervision.gates.gate_types import CHOICES, SURVIVOR_CHOICES
 from unstuck_tui.control.question_controller import TYPING_S, PopUpChoice, next_to_answer
 from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.questions import AnswerOption, Question, to_answer

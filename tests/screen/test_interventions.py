@@ -14,7 +14,7 @@ from tests.screen.conftest import Showing, Stage
 from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck_tui.dialogs.batch_questions import decision_outcome
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import QuestionDialog

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from tests.screen.conftest import Showing, Stage
 from textual.widgets import Input
 
-from unstuck.record import events as e
-from unstuck.record.envelope import Record, decode
-from unstuck.record.reader import RunReader, Wanted
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record, decode
+from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck_tui.render.log import record_lines
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from textual import events
 from textual.widgets import Input, Static
 
-from unstuck.escalation.climb import Climb
-from unstuck.record import events as e
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog import events as e
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import ACTIONS, key_of
 from unstuck_tui.runs.log.index import indexed

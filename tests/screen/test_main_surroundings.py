@@ -10,8 +10,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from unstuck import Report
-from unstuck.record import events as e
-from unstuck.settings.screen import ScreenSettings
+from unstuck.eventlog import events as e
+from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, key_of
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.plan import PlanScreen

@@ -10,10 +10,10 @@ import pytest
 from tests.screen.conftest import Showing
 from textual import events
 
-from unstuck.record import events as e
-from unstuck.record.records import read_records
-from unstuck.record.state import RunRow, State
-from unstuck.settings.screen import ScreenSettings
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import RunRow, State
+from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.notifications.notifier import MUTED_S, MuteList, run_program, title_of, words_of
 from unstuck_tui.terminal.escapes import clipboard, notification
 

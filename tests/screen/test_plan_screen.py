@@ -10,9 +10,9 @@ from tests.screen.conftest import Showing, Stage
 
 from unstuck import Answer, Task, admit
 from unstuck.clock import ManualClock
-from unstuck.record.fold import fold
-from unstuck.record.records import read_records
-from unstuck.record.state import State, TaskRow
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import State, TaskRow
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.tasks.plan_graph import about_lines, graph_cells, graph_of, standing_of

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Answer
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import EvaluatorSettings
-from unstuck.supervision.saving import checkpoint
-from unstuck.supervision.standstill import Standstill
+from unstuck.supervision.checkpointing import checkpoint
+from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import admit
 from unstuck_tui.render.recovery import facts_lines
 from unstuck_tui.screens.recovery import RecoveryScreen
@@ -237,6 +237,6 @@ async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp
 
 def test_the_words_of_a_task_cannot_act_on_the_screen() -> None:
     """A path with markup and escapes is admitted before it gets here; what stands in the line is text."""
-    from unstuck.supervision.reconstruction import FileChange
+    from unstuck.supervision.recovery.facts import FileChange
 
     assert str(FileChange(path=admit("[b]a\x1b[2J.py"), added=1, removed=0)) == "changed [b]a.py +1 -0"

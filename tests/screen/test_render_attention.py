@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Gate, Task
-from unstuck.record.state import GateRow, RunRow, State, TaskRow
+from unstuck.eventlog.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
 from unstuck_tui.notifications.notifier import MuteList
 from unstuck_tui.render.attention import attention_cells, attentions

@@ -10,10 +10,10 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Guidance, Report
-from unstuck.diagnosis.examine import diagnose
-from unstuck.escalation.climb import Climb
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck.text import Clean, admit
 from unstuck_tui.render.tasks.detail import changes_lines, output_lines, timeline_lines
 from unstuck_tui.runs.history import KEPT, History

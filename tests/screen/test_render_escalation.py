@@ -9,11 +9,11 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Task
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import Cause
-from unstuck.escalation.climb import Climb
-from unstuck.escalation.levels import Limits
-from unstuck.record.state import State, TaskRow
+from unstuck.diagnosis.enums import Cause
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.limits import Limits
+from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import admit
 from unstuck_tui.render.tasks.escalation import ladder_lines
 

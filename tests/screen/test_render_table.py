@@ -10,9 +10,9 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
-from unstuck.diagnosis.examine import diagnose
-from unstuck.escalation.climb import Climb
-from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting

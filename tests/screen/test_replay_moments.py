@@ -8,9 +8,9 @@ import pytest
 
 from unstuck.contract import Answer
 from unstuck.errors import RecordError, UnstuckError
-from unstuck.record.fold import fold
-from unstuck.record.records import read_records
-from unstuck.record.state import State, dump
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import State, dump
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex, indexed, last_of, next_of
 from unstuck_tui.runs.replay.moments import MomentCache

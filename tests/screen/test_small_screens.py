@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.screen.conftest import Showing
 
-from unstuck.record.records import read_records
+from unstuck.eventlog.log.records import read_records
 from unstuck_tui.render.log import record_cells
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"

@@ -12,7 +12,7 @@ from tests.screenshots.afterwards import cut_off, past_screens, recovery_screens
 from tests.screenshots.camera import PICTURES
 from tests.screenshots.live import LiveCamera
 
-from unstuck.runs.running import RunOptions
+from unstuck.runs.run import RunOptions
 from unstuck.testing import Part, Rehearsal, curated, load_scenario
 from unstuck.workspace.project import locate
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.screenshots.camera import press, settled, shot, showing
 
-from unstuck.record.journal import LOG_NAME
-from unstuck.runs.running import RunOptions, resume_run
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.runs.run import RunOptions, resume_run
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import Project
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.app.unstuck_app import UnstuckApp

@@ -11,8 +11,8 @@ from tests.screenshots.camera import press, settled, shot, showing, text_of
 from textual.pilot import Pilot
 
 from unstuck.contract import Answer
-from unstuck.record import events as e
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog import events as e
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.runs.run_view import LiveRun

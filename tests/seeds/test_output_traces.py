@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 from unstuck_tui.render.printed.events import lines_of
 

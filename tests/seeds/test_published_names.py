@@ -21,8 +21,8 @@ from unstuck import (
     classify_error,
     classify_failure,
 )
-from unstuck.escalation.levels import Limits
-from unstuck.record.events import EVENTS
+from unstuck.escalation.limits import Limits
+from unstuck.eventlog.events import EVENTS
 from unstuck.settings.models import Settings
 
 TIMEOUTS = [

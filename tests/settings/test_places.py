@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import SettingsError
-from unstuck.settings.places import own_directory, runtime_dir, state_dir
+from unstuck.settings.paths import own_directory, runtime_dir, state_dir
 
 
 def test_both_places_can_be_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from unstuck.errors import SettingsError
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
-from unstuck.settings.patterns import runs_away
+from unstuck.settings.regex_safety import runs_away
 
 Load = Callable[..., Settings]
 

@@ -12,11 +12,11 @@ import pytest
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Choice, Observation, Observer, Receipt
 from unstuck.errors import AnswerRefused
-from unstuck.record import events as e
-from unstuck.record.memory import Memory
-from unstuck.runs.late_answers import answer_offline
+from unstuck.eventlog import events as e
+from unstuck.eventlog.memory.store import Memory
+from unstuck.runs.answers.answer_offline import answer_offline
 from unstuck.settings.models import Settings
-from unstuck.supervision.supervisor import locate
+from unstuck.supervision.run.supervisor import locate
 
 ASK = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
 SETTINGS = Settings.model_validate({"failure_handler": ASK})

@@ -14,11 +14,11 @@ import pytest
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import GateClosed
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 
 PATIENCE = 60

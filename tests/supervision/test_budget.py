@@ -10,14 +10,14 @@ import pytest
 from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Gate, Observation
-from unstuck.record import events as e
-from unstuck.runs.watching import watch
+from unstuck.eventlog import events as e
+from unstuck.runs.watch import watch
 from unstuck.settings.models import BudgetSettings, Settings
-from unstuck.supervision.coordinator import Coordinator, RunResult
-from unstuck.supervision.supervisor import locate
+from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.supervisor import locate
 
 PATIENCE = 30
 HELD = Capabilities(hold="step", tell=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstuck.supervision.check_command import check_warnings, is_direct, missing_program, repaired
+from unstuck.supervision.checks.check_command import check_warnings, is_direct, missing_program, repaired
 
 HIDES = {
     "pytest -q | tail -3": ("last command of the pipe", "bash -o pipefail -c 'pytest -q | tail -3'"),

@@ -11,7 +11,7 @@ import pytest
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.errors import AnswerRefused
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck.supervision.attempts import CallableAgent
-from unstuck.supervision.coordinator import Coordinator
+from unstuck.supervision.attempt.runner import CallableAgent
+from unstuck.supervision.run.coordinator import Coordinator
 
 PATIENCE = 60
 

@@ -14,9 +14,9 @@ import pytest
 from unstuck import Answer, AnswerRefused, GateClosed, GateUnknown, Guidance, Report, Supervisor, Task, admit
 from unstuck.contract import Outcome
 from unstuck.errors import ProjectLocked
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.records import replay
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.records import replay
 from unstuck.settings.models import Settings
 
 PATIENCE = 60
@@ -216,7 +216,7 @@ async def test_a_skipped_task_keeps_its_tree_until_its_agent_is_gone(repo: Path)
 
 def open_loop_gate(supervisor: Supervisor, name: str) -> str:
     """The gate of a running attempt."""
-    from unstuck.supervision.asking import open_gate
+    from unstuck.supervision.gates.service import open_gate
 
     core = supervisor.core
     return open_gate(core, "loop_detected", task=name, key="loop", context={}, attempt=core.row(name).attempt)

@@ -16,8 +16,8 @@ import pytest
 
 from unstuck.clock import SystemClock
 from unstuck.settings.models import EvaluatorSettings
-from unstuck.supervision.evaluating import Evaluation, evaluate, proposals_in, question_for
-from unstuck.supervision.reconstruction import Possible, RecoveryState, TaskRecovery
+from unstuck.supervision.recovery.evaluator import Evaluation, evaluate, proposals_in, question_for
+from unstuck.supervision.recovery.facts import Possible, RecoveryState, TaskRecovery
 from unstuck.text import Clean
 
 CHOICES = (Possible(choice="continue"), Possible(choice="retry"), Possible(choice="done", refused=Clean("no check")))

@@ -26,9 +26,9 @@ from unstuck import (
 )
 from unstuck.clock import ManualClock
 from unstuck.contract import Choice, GateTypeName
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck.supervision.gates import CHOICES, check_answer, effect_of
+from unstuck.supervision.gates.gate_types import CHOICES, check_answer, effect_of
 
 PATIENCE = 60
 EFFECTS = {
@@ -300,7 +300,7 @@ async def test_a_rule_for_ever_ends_when_it_only_leads_to_the_same_question(
     repo: Path, clock: ManualClock, records: type[Records], monkeypatch: pytest.MonkeyPatch, with_timer: bool
 ) -> None:
     """*Always retry*, by rule or timer, does not spend the night: after so many in a row the question waits for me."""
-    monkeypatch.setattr("unstuck.supervision.asking.UNATTENDED_LIMIT", 3)
+    monkeypatch.setattr("unstuck.supervision.gates.service.UNATTENDED_LIMIT", 3)
     none = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
     timers = {"stuck": {"after": 30, "answer": "retry"}} if with_timer else {}
     settings = Settings.model_validate({"failure_handler": none, "timers": timers})

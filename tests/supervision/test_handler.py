@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from unstuck import Approach, EscalationLevel, Execution, Failure, FailureHandler
-from unstuck.escalation.levels import Limits
+from unstuck.escalation.limits import Limits
 
 
 def execution(**fields: object) -> Execution:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.escalation.research import insights_about
-from unstuck.record import events as e
-from unstuck.record.memory import Memory, Remembered
+from unstuck.escalation.research_targets import insights_about
+from unstuck.eventlog import events as e
+from unstuck.eventlog.memory.store import Memory, Remembered
 from unstuck.settings.models import Settings
 from unstuck.text import Clean
 

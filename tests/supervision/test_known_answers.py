@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck.settings.models import AutoResolve, FailureHandlerSettings, Settings
 
 TASK = Task(id="t", prompt=admit("Do it."), verify="test -f installed || { echo 'Error: modules missing'; exit 1; }")

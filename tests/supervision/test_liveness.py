@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from unstuck.processes import Vitals
-from unstuck.supervision.liveness import Liveness, Look, judge
-from unstuck.workspace.changes import TreePrint
+from unstuck.supervision.attempt.liveness import Liveness, Look, judge
+from unstuck.workspace.git.tree_fingerprint import TreePrint
 
 
 def look(at: float, cpu: float = 0.0, moved: dict[int, int] | None = None, tree: int = 1, **vitals: Any) -> Look:

@@ -12,7 +12,7 @@ import pytest
 
 from unstuck import Answer, Directive, Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 
 HELD = Capabilities(hold="step", tell=True, resume=True, stop=True)
 

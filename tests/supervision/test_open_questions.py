@@ -13,9 +13,9 @@ from tests.supervision.conftest import Records
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.errors import GateClosed
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck.supervision.coordinator import Coordinator
+from unstuck.supervision.run.coordinator import Coordinator
 
 DAY = 24 * 3600
 ASK_AT_ONCE = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
@@ -35,7 +35,7 @@ class Works:
                 (guidance.workdir / task.id).touch()
             return Report(exit_code=0)
 
-        from unstuck.supervision.attempts import CallableAgent
+        from unstuck.supervision.attempt.runner import CallableAgent
 
         return CallableAgent(attempt)
 

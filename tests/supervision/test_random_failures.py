@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from unstuck import Answer, Guidance, Observation, Report, Supervisor, Task, admit
 from unstuck.clock import PacedClock
 from unstuck.contract import Capabilities, Gate, Observer, Receipt
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.state import State
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State
 from unstuck.settings.models import Settings
-from unstuck.supervision.steps import next_step
+from unstuck.supervision.context.next_step import next_step
 
 LIMIT_S = 50_000.0
 SAVED_S = 10.0

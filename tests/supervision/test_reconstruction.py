@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from unstuck.contract import Gate, Guidance, Task
-from unstuck.record.state import AttemptRow, GateRow, RunRow, State, TaskRow
-from unstuck.supervision.reconstruction import (
+from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow
+from unstuck.supervision.recovery.facts import (
     CheckFacts,
     Observed,
     ProcessFacts,

@@ -14,15 +14,15 @@ from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Choice, Gate
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import IN_HANDS
-from unstuck.record import events as e
-from unstuck.record.records import read_records, replay
-from unstuck.runs.late_answers import answer_offline
-from unstuck.runs.recovering import require_possible
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import read_records, replay
+from unstuck.runs.answers.answer_offline import answer_offline
+from unstuck.runs.recovery_choices import require_possible
 from unstuck.settings.models import Settings
-from unstuck.supervision.attempts import CallableAgent
-from unstuck.supervision.coordinator import Coordinator
-from unstuck.supervision.standstill import Standstill
-from unstuck.supervision.supervisor import locate
+from unstuck.supervision.attempt.runner import CallableAgent
+from unstuck.supervision.recovery.review import Standstill
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.supervisor import locate
 from unstuck_tui.render.recovery import facts_of
 
 PATIENCE = 60

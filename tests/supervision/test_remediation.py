@@ -15,12 +15,12 @@ from tests.supervision.conftest import Records
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
-from unstuck.record import events as e
-from unstuck.record.records import replay
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import replay
 from unstuck.settings.models import Settings
-from unstuck.supervision.attempts import CallableAgent
-from unstuck.supervision.coordinator import Coordinator, RunResult
-from unstuck.supervision.remediation import Ground
+from unstuck.supervision.attempt.runner import CallableAgent
+from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.remediation import Ground
 
 PATIENCE = 60
 CHECK = "sh check.sh"

@@ -14,14 +14,14 @@ import pytest
 from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Guidance, Task
 from unstuck.errors import GitError
-from unstuck.record.records import read_records
-from unstuck.record.state import dump
-from unstuck.supervision.attempts import CallableAgent
-from unstuck.supervision.coordinator import Coordinator
-from unstuck.supervision.room import has_no_room
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import dump
+from unstuck.supervision.attempt.runner import CallableAgent
+from unstuck.supervision.gates.disk_space import has_no_room
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/trees/x")
 

@@ -13,13 +13,13 @@ import psutil
 import pytest
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import AnswerRefused, UsageError
-from unstuck.record import events as e
-from unstuck.record.records import read_records
-from unstuck.record.state import GateRow
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import GateRow
 
 SCRIPT = """
 import os, pathlib, sys, time

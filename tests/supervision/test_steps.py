@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 
 from unstuck.contract import Answer, Gate, Guidance, Task
-from unstuck.record.state import AttemptRow, CheckRow, DirectiveRow, GateRow, RunRow, State, TaskRow, TaskState
-from unstuck.supervision.steps import Step, can_progress, fallen, next_step, pending_answer
+from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, GateRow, RunRow, State, TaskRow, TaskState
+from unstuck.supervision.context.next_step import Step, can_progress, fallen, next_step, pending_answer
 from unstuck.text import Clean
 
 TREE = "/tree"

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from unstuck import Guidance, Report, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observer, Receipt
 from unstuck.errors import RecordWriteFailed
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import Event
 from unstuck.processes import is_alive
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.events import Event
 
 PATIENCE = 30
 FOR_EVER = "sleep 600"

@@ -11,11 +11,11 @@ import pytest
 from unstuck import Answer, Guidance, Observation, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Observer, Receipt
 from unstuck.errors import ProjectError
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.state import State
-from unstuck.runs.saved import nobody_at_work
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State
+from unstuck.runs.checkpoint_commands import nobody_at_work
 from unstuck.settings.models import Settings
 from unstuck.workspace.project import locate
 

@@ -13,15 +13,15 @@ import psutil
 import pytest
 
 from unstuck import Answer, Guidance, Outcome, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import ANSWER_LIMIT
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import IN_HANDS, by_hand
-from unstuck.record import events as e
-from unstuck.record.records import read_records
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.records import read_records
 from unstuck.settings.models import Settings
-from unstuck.supervision.possible import RUNGS
+from unstuck.supervision.intervention.allowed import RUNGS
 
 SCRIPT = """
 import os, pathlib, sys, time

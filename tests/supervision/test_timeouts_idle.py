@@ -17,11 +17,11 @@ import pytest
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
+from unstuck.eventlog import events as e
 from unstuck.processes import sample
-from unstuck.record import events as e
 from unstuck.settings.models import Settings
 
 PATIENCE = 60

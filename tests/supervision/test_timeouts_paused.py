@@ -17,16 +17,16 @@ import pytest
 from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock, SystemClock
 from unstuck.contract import Observation, Observer
-from unstuck.record import events as e
-from unstuck.record.journal import LOG_NAME, Journal
-from unstuck.record.records import read_records
-from unstuck.record.state import GateRow
-from unstuck.supervision.remediation import NullObserver
-from unstuck.supervision.supervisor import locate
-from unstuck.workspace.checkpoints import Checkpoint, CheckpointStore
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import LOG_NAME, Journal
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import GateRow
+from unstuck.supervision.run.remediation import NullObserver
+from unstuck.supervision.run.supervisor import locate
+from unstuck.workspace.checkpoints.manager import Checkpoint, CheckpointStore
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)

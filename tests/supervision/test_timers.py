@@ -11,10 +11,10 @@ from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.clock import ManualClock
-from unstuck.record import events as e
+from unstuck.eventlog import events as e
 from unstuck.settings.models import TIMER_ANSWERS, Settings, TimerSettings
-from unstuck.supervision.coordinator import Coordinator, RunResult
-from unstuck.supervision.gates import CHOICES
+from unstuck.supervision.gates.gate_types import CHOICES
+from unstuck.supervision.run.coordinator import Coordinator, RunResult
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unstuck import Guidance, Observation, Report, Supervisor, Task
 from unstuck.contract import Capabilities, Observer, Receipt
-from unstuck.record.records import replay
-from unstuck.record.usage import Usage, usage_by_rung, usage_of, used_in_session
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.usage import Usage, usage_by_rung, usage_of, used_in_session
 from unstuck.settings.models import Settings
 from unstuck.text import Clean
 

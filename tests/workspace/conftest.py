@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.clock import ManualClock
-from unstuck.workspace.checkpoints import Bounds, CheckpointStore
-from unstuck.workspace.git import Repository, find_repository, project_home
+from unstuck.workspace.checkpoints.manager import Bounds, CheckpointStore
+from unstuck.workspace.git.repository import Repository, find_repository, project_home
 
 _PERSON = {
     "GIT_AUTHOR_NAME": "Ada",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.workspace.changes import print_of
+from unstuck.workspace.git.tree_fingerprint import print_of
 
 
 def _write(tree: Path) -> None:

@@ -12,8 +12,8 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.errors import CheckpointUnknown, WorkspaceError
-from unstuck.workspace.checkpoints import Change, CheckpointStore
-from unstuck.workspace.git import project_home
+from unstuck.workspace.checkpoints.manager import Change, CheckpointStore
+from unstuck.workspace.git.repository import project_home
 
 ODD = {
     "new\nline": "n",

@@ -13,8 +13,8 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.errors import GitError, WorkspaceError
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 
 async def there_and_back(project: Project, clock: ManualClock):

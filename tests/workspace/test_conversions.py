@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from unstuck.workspace.conversions import unproven
-from unstuck.workspace.git import run_git
-from unstuck.workspace.index_entries import read_entries
+from unstuck.workspace.git.repository import run_git
+from unstuck.workspace.storage.conversions import unproven
+from unstuck.workspace.storage.index_entries import read_entries
 
 
 def index_of(project):

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from unstuck.workspace.checkpoints import CheckpointStore
+from unstuck.workspace.checkpoints.manager import CheckpointStore
 
 NOTEBOOK = {"filter.nb.clean": "sed /^out:/d", "filter.nb.smudge": "cat"}
 CRYPT = {

@@ -23,8 +23,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.clock import ManualClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 ROUNDS = int(os.environ.get("UNSTUCK_TREES", "0")) or 16
 STEPS = 12

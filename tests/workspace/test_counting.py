@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from unstuck.clock import ManualClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.counting import Counted, parse_counts
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.numstat import Counted, parse_counts
+from unstuck.workspace.git.repository import find_repository, project_home
 
 
 async def test_lines_are_counted_file_by_file(repo: Path, clock: ManualClock) -> None:

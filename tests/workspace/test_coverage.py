@@ -10,10 +10,10 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.errors import TreeTooLarge, WorkspaceError
-from unstuck.workspace import coverage
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.coverage import LeftOut
-from unstuck.workspace.git import project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.storage import exclusions
+from unstuck.workspace.storage.exclusions import LeftOut
 
 
 async def test_a_checkpoint_says_all_that_it_does_not_hold(project: Project, clock: ManualClock) -> None:
@@ -133,7 +133,7 @@ async def test_a_huge_tree_needs_a_yes(plain: Project, clock: ManualClock, monke
     plain.write({f"f{number}": "x" * 100 for number in range(30)})
     with pytest.raises(TreeTooLarge, match=r"30 files with 0 MiB would be copied; ignore what need not be kept"):
         await (await plain.store(clock, size=1000)).create("a", run="r")
-    monkeypatch.setattr(coverage, "_MOST_FILES", 29)
+    monkeypatch.setattr(exclusions, "_MOST_FILES", 29)
     store = await plain.store(clock)
     with pytest.raises(TreeTooLarge, match="unstuck checkpoints create --yes"):
         await store.create("a", run="r")

@@ -10,8 +10,8 @@ import pytest
 from tests.workspace.conftest import Project
 
 from unstuck.errors import IntegrationConflict
-from unstuck.workspace.places import TreePlace
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.worktrees.worktree import TreePlace
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 
 @pytest.fixture

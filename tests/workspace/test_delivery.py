@@ -15,8 +15,8 @@ from tests.conftest import Start
 from tests.workspace.conftest import Project
 
 from unstuck.errors import DeliveryRefused
-from unstuck.workspace.delivery import Delivery
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.worktrees.delivery import Delivery
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 
 @pytest.fixture
@@ -351,9 +351,9 @@ async def test_a_git_that_fails_half_way_leaves_everything_as_it_was(
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from unstuck.workspace.delivery import Delivery
-from unstuck.workspace.git import find_repository
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.worktrees.delivery import Delivery
+from unstuck.workspace.git.repository import find_repository
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 async def main():
     repo = await find_repository(Path(sys.argv[1]))

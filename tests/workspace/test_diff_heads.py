@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
-from unstuck.workspace.heads import DiffHeads
+from unstuck.workspace.git.diff_limit import DiffHeads
 
 
 def diff_of(*files: int) -> bytes:

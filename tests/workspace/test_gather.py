@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.conftest import Project
 
-from unstuck.escalation.research import Target
-from unstuck.workspace.gather import gather, surroundings
+from unstuck.escalation.research_targets import Target
+from unstuck.workspace.research.research import gather, surroundings
 
 
 async def test_the_code_round_the_failure_is_shown(project: Project) -> None:

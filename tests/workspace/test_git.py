@@ -14,8 +14,8 @@ import pytest
 from tests.workspace.conftest import Project
 
 from unstuck.errors import GitError, WorkspaceError
-from unstuck.workspace.git import dirty, find_repository, project_home, run_git
-from unstuck.workspace.references import head
+from unstuck.workspace.git.refs import head
+from unstuck.workspace.git.repository import dirty, find_repository, project_home, run_git
 
 
 async def test_a_work_tree_is_found_from_a_folder_inside_it(project: Project) -> None:

@@ -12,7 +12,7 @@ import pytest
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from unstuck.workspace.git import run_git
+from unstuck.workspace.git.repository import run_git
 
 async def main(turns, whole):
     work = asyncio.ensure_future(run_git(Path(), "hash-object", "--stdin-paths", stdin=b""))

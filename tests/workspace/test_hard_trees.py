@@ -15,19 +15,19 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.errors import WorkspaceError
-from unstuck.workspace import checkpoints
-from unstuck.workspace.casing import clash, folds_case
-from unstuck.workspace.coverage import LeftOut, lost, out_of_reach
-from unstuck.workspace.git import Result
-from unstuck.workspace.staging import survey
+from unstuck.workspace.checkpoints import manager
+from unstuck.workspace.git.case_folding import clash, folds_case
+from unstuck.workspace.git.repository import Result
+from unstuck.workspace.storage.exclusions import LeftOut, lost, out_of_reach
+from unstuck.workspace.storage.staging import survey
 
 # Saves the tree as somebody who may not read everything, and says what is left out.
 CREATE = """
 import asyncio, sys
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 async def main(tree):
     repo = await find_repository(tree)
@@ -255,7 +255,7 @@ async def test_two_names_that_are_one_file_on_this_disk(
     saved = await store.create("a", run="r")
     assert not folds_case(project.root)
     (project.root / "docs/readme").unlink()
-    monkeypatch.setattr(checkpoints, "folds_case", lambda _folder: True)
+    monkeypatch.setattr(manager, "folds_case", lambda _folder: True)
     with pytest.raises(WorkspaceError, match="docs/Readme and docs/readme are one file on this disk"):
         await store.restore(saved.id, run="r")
     (project.root / "docs/Readme").unlink()

@@ -11,8 +11,8 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, WorkspaceError
-from unstuck.workspace.checkpoints import CheckpointStore, belongs, last_restored
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore, belongs, last_restored
+from unstuck.workspace.git.repository import find_repository, project_home
 from unstuck.workspace.project import locate
 
 

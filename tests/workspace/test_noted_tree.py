@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.workspace.conftest import Project
 
-from unstuck.workspace.noted import noted_tree
+from unstuck.workspace.storage.index_tree_id import noted_tree
 
 
 @pytest.mark.parametrize("ids", ["sha1", "sha256"])

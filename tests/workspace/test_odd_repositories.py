@@ -10,8 +10,8 @@ import pytest
 from tests.workspace.conftest import Project
 
 from unstuck.errors import DeliveryRefused, ProjectError, WorkspaceError
-from unstuck.workspace.delivery import Delivery
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.worktrees.delivery import Delivery
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 
 async def worked(project: Project, tmp_path: Path, files=None):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.workspace.conftest import Project
 
-from unstuck.workspace.git import find_repository
-from unstuck.workspace.references import commit_at, head
+from unstuck.workspace.git.refs import commit_at, head
+from unstuck.workspace.git.repository import find_repository
 
 BRANCH = "refs/heads/work"
 

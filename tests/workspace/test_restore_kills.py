@@ -23,8 +23,8 @@ RESTORE = """
 import asyncio, sys
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 async def main(tree, checkpoint):
     repo = await find_repository(tree)
@@ -129,8 +129,8 @@ SWING = """
 import asyncio, sys
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 async def main(tree, ids):
     repo = await find_repository(tree)

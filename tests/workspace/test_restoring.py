@@ -14,10 +14,10 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.errors import WorkspaceError
-from unstuck.workspace.checkpoints import Change, CheckpointStore, Plan, last_restored
-from unstuck.workspace.git import project_home
-from unstuck.workspace.restoring import inside
-from unstuck.workspace.undoing import LastRestore, write_last
+from unstuck.workspace.checkpoints.last_restore import LastRestore, write_last
+from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan, last_restored
+from unstuck.workspace.checkpoints.restore_plan import inside
+from unstuck.workspace.git.repository import project_home
 
 
 @pytest.fixture
@@ -311,8 +311,8 @@ RESTORE = """
 import asyncio, sys
 from pathlib import Path
 from unstuck.clock import SystemClock
-from unstuck.workspace.checkpoints import CheckpointStore
-from unstuck.workspace.git import find_repository, project_home
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import find_repository, project_home
 
 async def main(tree, id):
     repo = await find_repository(tree)

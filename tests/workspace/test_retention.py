@@ -13,10 +13,10 @@ from tests.workspace.conftest import Project
 
 from unstuck.clock import ManualClock
 from unstuck.settings.models import Settings
-from unstuck.supervision.checkpoints import bounds_of
-from unstuck.workspace.checkpoints import CheckpointStore, find_checkpoints
-from unstuck.workspace.git import project_home
-from unstuck.workspace.retention import Bounds, outdated
+from unstuck.supervision.standalone.checkpoint_manager import bounds_of
+from unstuck.workspace.checkpoints.manager import CheckpointStore, find_checkpoints
+from unstuck.workspace.checkpoints.retention import Bounds, outdated
+from unstuck.workspace.git.repository import project_home
 
 DAY = 86_400.0
 

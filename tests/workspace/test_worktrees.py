@@ -15,8 +15,8 @@ from tests.conftest import Start
 from tests.workspace.conftest import Project
 
 from unstuck.errors import IntegrationConflict, ProjectError, WorkspaceError
-from unstuck.workspace.git import find_repository
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.git.repository import find_repository
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 
 @pytest.fixture
@@ -448,9 +448,9 @@ async def test_one_that_cannot_be_cleaned_does_not_keep_the_others(project: Proj
 INTEGRATING = """
 import asyncio, sys
 from pathlib import Path
-from unstuck.workspace.git import find_repository
-from unstuck.workspace.git import find_repository
-from unstuck.workspace.worktrees import Worktrees
+from unstuck.workspace.git.repository import find_repository
+from unstuck.workspace.git.repository import find_repository
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 async def main():
     repo = await find_repository(Path(sys.argv[1]))

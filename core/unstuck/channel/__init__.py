@@ -10,8 +10,8 @@ Only this user may speak: the directory is private, the socket is 0600, and both
 from __future__ import annotations
 
 from unstuck.channel.client import Exchange, call, converse, request
+from unstuck.channel.protocol import MAX_LINE, VERSION, Message, Peer, socket_path
 from unstuck.channel.server import ChannelServer
-from unstuck.channel.wire import MAX_LINE, VERSION, Message, Peer, socket_path
 
 __all__ = [
     "MAX_LINE",

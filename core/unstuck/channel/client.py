@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unstuck.channel.wire import MAX_LINE, VERSION, Message, credentials, encode
+from unstuck.channel.protocol import MAX_LINE, VERSION, Message, credentials, encode
 from unstuck.errors import ChannelError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unstuck.channel.listener import BACKLOG, listen
-from unstuck.channel.wire import MAX_LINE, Message, Peer, Refused, credentials, encode, parse
+from unstuck.channel.protocol import MAX_LINE, Message, Peer, Refused, credentials, encode, parse
 from unstuck.errors import UnstuckError
 
 if TYPE_CHECKING:

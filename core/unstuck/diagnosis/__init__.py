@@ -5,17 +5,17 @@ Whoever only reads what was found needs none of the rules that find it: each nam
 
 from __future__ import annotations
 
-from unstuck.public import when_used
+from unstuck.lazy_exports import when_used
 
 _PUBLIC = {
-    "unstuck.diagnosis.categories": ("classify_error",),
-    "unstuck.diagnosis.causes": ("Approach", "Execution", "Failure", "HandlerResult", "classify_cause"),
-    "unstuck.diagnosis.essence": ("steady",),
-    "unstuck.diagnosis.examine": ("diagnose",),
-    "unstuck.diagnosis.failure_types": ("classify_failure",),
-    "unstuck.diagnosis.hints": ("ErrorAnalysis", "analyze_error"),
-    "unstuck.diagnosis.kinds": ("Cause", "ErrorCategory", "ErrorType", "FailureType"),
+    "unstuck.diagnosis.classification.categories": ("classify_error",),
+    "unstuck.diagnosis.classification.causes": ("Approach", "Execution", "Failure", "HandlerResult", "classify_cause"),
+    "unstuck.diagnosis.signatures.fingerprint": ("steady",),
+    "unstuck.diagnosis.pipeline": ("diagnose",),
+    "unstuck.diagnosis.classification.failure_types": ("classify_failure",),
+    "unstuck.diagnosis.classification.hints": ("ErrorAnalysis", "analyze_error"),
+    "unstuck.diagnosis.enums": ("Cause", "ErrorCategory", "ErrorType", "FailureType"),
     "unstuck.diagnosis.model": ("Diagnosis",),
-    "unstuck.diagnosis.signature": ("FailureSignature", "extract_failure_signature"),
+    "unstuck.diagnosis.signatures.signature": ("FailureSignature", "extract_failure_signature"),
 }
 __all__, __getattr__, __dir__ = when_used(__name__, _PUBLIC)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, ErrorType, FailureType
-from unstuck.diagnosis.signature import FailureSignature
+from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean, admit
 
 __all__ = ["Diagnosis"]

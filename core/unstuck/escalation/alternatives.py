@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from unstuck.detection.similarity import similarity
-from unstuck.diagnosis.causes import Approach
-from unstuck.diagnosis.kinds import Cause
-from unstuck.escalation.matching import matches
+from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.enums import Cause
+from unstuck.escalation.user_patterns import matches
 
 __all__ = ["BUILT_IN", "Tried", "alternatives", "built_in", "known_ways", "learnt_patterns", "remembered_ways"]
 

@@ -8,8 +8,8 @@ from typing import Literal
 from unstuck.contract import Report
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.alternatives import alternatives
-from unstuck.escalation.climb import Climb
-from unstuck.escalation.levels import Limits
+from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import BackOff, Direct, Facts, Redispatch, decide
 
 __all__ = ["Ahead", "Step", "forecast"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from unstuck.diagnosis.kinds import Cause, FailureType
-from unstuck.escalation.climb import Climb, Rung
-from unstuck.escalation.levels import Limits
+from unstuck.diagnosis.enums import Cause, FailureType
+from unstuck.escalation.ladder_state import Climb, Rung
+from unstuck.escalation.limits import Limits
 
 __all__ = ["entry_rung", "next_rung", "step_onto"]
 

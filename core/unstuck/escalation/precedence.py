@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unstuck.contract import CHECK, CONTRADICTED, CheckResult, Report
-from unstuck.diagnosis.causes import Approach
+from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
-from unstuck.diagnosis.kinds import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.escalation.climb import LOADS, Climb
 from unstuck.escalation.ladder import next_rung, step_onto
-from unstuck.escalation.levels import Limits
-from unstuck.escalation.matching import matches
+from unstuck.escalation.ladder_state import LOADS, Climb
+from unstuck.escalation.limits import Limits
+from unstuck.escalation.user_patterns import matches
 
 __all__ = [
     "LEARNT",

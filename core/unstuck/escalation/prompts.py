@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unstuck.contract import ANSWER_LIMIT, Level
-from unstuck.diagnosis.kinds import FailureType
+from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.settings.templates import PLACEHOLDER
+from unstuck.settings.prompt_templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
 __all__ = [

@@ -6,15 +6,15 @@ clears up behind it even when the supervisor is killed.
 
 from __future__ import annotations
 
-from unstuck.clock.ends import until_over
+from unstuck.clock.process_exit import until_over
+from unstuck.processes.directory_users import working_in
 from unstuck.processes.environment import clean_environment
-from unstuck.processes.inside import working_in
-from unstuck.processes.ours import lives, prompted_from, tree_of, works_elsewhere
-from unstuck.processes.remains import Account, Remains, account_of, helpers_done
+from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
+from unstuck.processes.orphans import end_survivors, is_alive, is_ours
+from unstuck.processes.resource_usage import Vitals, sample
+from unstuck.processes.run_processes import lives, prompted_from, tree_of, works_elsewhere
 from unstuck.processes.runner import Exit, Launch, Process, run
-from unstuck.processes.shim.table import TAG
-from unstuck.processes.survivors import end_survivors, is_alive, is_ours
-from unstuck.processes.vitals import Vitals, sample
+from unstuck.processes.shim.process_table import TAG
 
 __all__ = [
     "TAG",

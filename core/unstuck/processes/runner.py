@@ -19,11 +19,11 @@ from typing import Any
 import psutil
 
 from unstuck.clock import Clock
-from unstuck.clock.ends import until_over
+from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
 from unstuck.errors import AgentNotFound
-from unstuck.processes.connection import Connection
-from unstuck.processes.survivors import end_survivors, is_alive, tag_of
+from unstuck.processes.orphans import end_survivors, is_alive, tag_of
+from unstuck.processes.shim_client import Connection
 from unstuck.text import known_values
 
 __all__ = ["Exit", "Launch", "Process", "run"]

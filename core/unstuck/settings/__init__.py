@@ -5,7 +5,7 @@ Who asks only where something lies, or reads a duration, builds no settings for 
 
 from __future__ import annotations
 
-from unstuck.public import when_used
+from unstuck.lazy_exports import when_used
 
 _PUBLIC = {
     "unstuck.settings.durations": ("parse_duration",),
@@ -14,7 +14,7 @@ _PUBLIC = {
         "DEFAULT_TIMEOUTS", "AutoResolve", "BudgetSettings", "EvaluatorSettings", "FailureHandlerSettings", "KnownWay",
         "Settings", "TimerSettings",
     ),
-    "unstuck.settings.places": ("runtime_dir", "state_dir"),
-    "unstuck.settings.screen": ("ScreenSettings",),
+    "unstuck.settings.paths": ("runtime_dir", "state_dir"),
+    "unstuck.settings.screen_settings": ("ScreenSettings",),
 }  # fmt: skip
 __all__, __getattr__, __dir__ = when_used(__name__, _PUBLIC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from unstuck.settings.problems import shown
+from unstuck.settings.messages import shown
 
 __all__ = ["LONGEST_S", "parse_duration"]
 

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
+from unstuck.settings.messages import printable, settings_error, shown
 from unstuck.settings.models import BudgetSettings, Settings, plain_name
-from unstuck.settings.patterns import runs_away
-from unstuck.settings.problems import printable, settings_error, shown
-from unstuck.settings.reading import line_of, read_mapping, read_value
-from unstuck.settings.screen import SCREEN_NAMES
+from unstuck.settings.regex_safety import runs_away
+from unstuck.settings.screen_settings import SCREEN_NAMES
+from unstuck.settings.yaml_file import line_of, read_mapping, read_value
 
 __all__ = ["USERS_ONLY", "default_user_file", "load_settings"]
 

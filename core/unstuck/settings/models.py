@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from unstuck.settings.durations import parse_duration
-from unstuck.settings.problems import settings_error, shown
-from unstuck.settings.screen import SCREEN_NAMES, ScreenSettings
-from unstuck.settings.templates import Rung, checked_templates
+from unstuck.settings.messages import settings_error, shown
+from unstuck.settings.prompt_templates import Rung, checked_templates
+from unstuck.settings.screen_settings import SCREEN_NAMES, ScreenSettings
 
 __all__ = [
     "DEFAULT_TIMEOUTS",

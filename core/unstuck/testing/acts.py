@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from unstuck.runs.document import Document, Section, is_scalar, kind_of
-from unstuck.runs.suggesting import suggestion
+from unstuck.runs.plans.yaml_nodes import Document, Section, is_scalar, kind_of
 from unstuck.settings.durations import parse_duration
 from unstuck.text import one_line
+from unstuck.words.did_you_mean import suggestion
 
 __all__ = ["ACTS", "MOST_ACTS", "acts"]
 

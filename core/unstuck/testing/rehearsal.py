@@ -17,15 +17,15 @@ import yaml
 
 from unstuck.clock import PacedClock
 from unstuck.errors import UsageError
-from unstuck.runs.plan_file import ID_SHAPE, is_task_id, load_plan
-from unstuck.runs.running import RunOptions, start_run
-from unstuck.settings.places import state_dir
-from unstuck.supervision.coordinator import RunResult
+from unstuck.runs.plans.plan_file import ID_SHAPE, is_task_id, load_plan
+from unstuck.runs.run import RunOptions, start_run
+from unstuck.settings.paths import state_dir
+from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import agent
 from unstuck.testing.scenario import Part, Scenario, Turn
 from unstuck.text import one_line
 from unstuck.workspace.project import locate
-from unstuck.workspace.worktrees import REMEDIATION, trees_of
+from unstuck.workspace.worktrees.worktrees import REMEDIATION, trees_of
 
 __all__ = ["Rehearsal"]
 

@@ -13,10 +13,10 @@ import yaml
 
 from unstuck.contract import Level
 from unstuck.errors import UsageError
-from unstuck.runs.document import Document, Section
-from unstuck.runs.suggesting import suggestion
+from unstuck.runs.plans.yaml_nodes import Document, Section
 from unstuck.testing.acts import Made, acts, checked_path, checked_text
 from unstuck.text import one_line
+from unstuck.words.did_you_mean import suggestion
 
 __all__ = ["Part", "Scenario", "Turn", "curated", "load_scenario", "scenario_names"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
-from unstuck.workspace.coverage import refuse_git_directory
-from unstuck.workspace.git import Repository, find_repository, record_home
+from unstuck.workspace.git.repository import Repository, find_repository, record_home
+from unstuck.workspace.storage.exclusions import refuse_git_directory
 
 __all__ = ["Project", "locate"]
 

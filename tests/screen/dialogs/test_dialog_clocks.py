@@ -14,10 +14,10 @@ import psutil
 import pytest
 from tests.screen.dialogs.conftest import World
 
-from unstuck.agents.command import CommandAgent, CommandSpec
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.errors import UnstuckError
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck_tui.render.printed.events import lines_of
 from unstuck_tui.runs.run_view import LiveRun
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from unstuck import Answer
-from unstuck.record.remembered import learnt
+from unstuck.eventlog.memory.entry import learnt
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 

@@ -15,8 +15,8 @@ from textual.widgets import Input, TextArea
 
 from unstuck import Answer, AnswerRefused, Task, admit
 from unstuck.errors import RecordWriteFailed
-from unstuck.record import events as e
-from unstuck.supervision.asking import open_gate
+from unstuck.eventlog import events as e
+from unstuck.supervision.gates.service import open_gate
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.keys.actions import Area, actions_of, key_of
 

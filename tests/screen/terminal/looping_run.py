@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import admit
 from unstuck_tui.app.host import ScreenHost
 

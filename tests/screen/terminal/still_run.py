@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.clock import ManualClock
-from unstuck.record import events as e
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.eventlog import events as e
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck_tui.app.host import show_alone
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.app.unstuck_app import UnstuckApp

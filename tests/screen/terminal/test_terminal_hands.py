@@ -17,7 +17,7 @@ import pytest
 from tests.screen.terminal.conftest import Desk, Terminal
 
 from unstuck.processes import until_over
-from unstuck.processes.survivors import is_over
+from unstuck.processes.orphans import is_over
 from unstuck_tui.keys.actions import key_of
 
 OPEN = "esc leaves it open"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from unstuck.errors import RecordError
-from unstuck.settings.screen import ScreenSettings
+from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.followed_run import LOOK_S, FollowedRun
 

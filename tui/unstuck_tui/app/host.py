@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 from unstuck.errors import UnstuckError
-from unstuck.settings.screen import ScreenSettings
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.settings.screen_settings import ScreenSettings
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.run_view import LiveRun

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstuck.settings.screen import ScreenSettings
+from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.main import MainScreen

@@ -14,7 +14,7 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
-from unstuck.settings.screen import ScreenSettings
+from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.message_pump import MessagePump
 
-    from unstuck.supervision.standstill import Standstill
+    from unstuck.supervision.recovery.review import Standstill
 
 __all__ = ["THEMES", "UnstuckApp"]
 

@@ -86,7 +86,7 @@ def main() -> None:
     gc.disable()
     try:
         if sys.argv[1:2] in (["run"], ["demo"], ["watch"]):
-            from unstuck.processes.naming import show_as
+            from unstuck.processes.process_title import show_as
 
             show_as(f"unstuck {sys.argv[1]}")
         if len(sys.argv) == 1:

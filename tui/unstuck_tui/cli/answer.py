@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from unstuck.runs.answering import answer_online
-from unstuck.runs.answers import parse_answer
+from unstuck.runs.answers.answer_live import answer_online
+from unstuck.runs.answers.answer_rules import parse_answer
 from unstuck_tui.cli.common import echo, here, project_option
 
 __all__ = ["command"]
@@ -37,7 +37,7 @@ def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, pr
     if answer_online(place, gate, answer, dict(os.environ)):
         echo(f"{gate} answered: {answer.choice.replace('_', '-')}")
         return
-    from unstuck.runs.late_answers import answer_offline
+    from unstuck.runs.answers.answer_offline import answer_offline
 
     run, _ = asyncio.run(answer_offline(place, gate, answer))
     echo(f"{gate} answered: {answer.choice.replace('_', '-')}; go on with: unstuck run --resume {run}")

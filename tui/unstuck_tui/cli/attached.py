@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from unstuck.errors import UsageError
-from unstuck.record.lock import Holder
-from unstuck.record.records import read_records
-from unstuck.supervision.ending import RunResult
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.storage.lock import Holder
+from unstuck.supervision.run.finish import RunResult
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain
 from unstuck_tui.cli.output import Output

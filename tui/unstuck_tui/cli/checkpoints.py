@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstuck.errors import UsageError
-from unstuck.runs.saved import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
-from unstuck.runs.sizes import sized
+from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.text import one_line
-from unstuck.workspace.checkpoints import (
+from unstuck.words.byte_sizes import sized
+from unstuck.workspace.checkpoints.manager import (
     CheckpointStore,
     Plan,
     Restored,

@@ -19,8 +19,8 @@ def begin() -> int | None:
     """
     if not can_show(dict(os.environ)) or "_UNSTUCK_COMPLETE" in os.environ:
         return None
-    from unstuck.runs.live import live_run
-    from unstuck.runs.recovering import unfinished
+    from unstuck.runs.queries.live_run import live_run
+    from unstuck.runs.recovery_choices import unfinished
     from unstuck_tui.cli.common import here
 
     try:

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from unstuck.errors import UnstuckError, UsageError
-from unstuck.runs.deletion.destroying import Destroyed, destroy, refuse
+from unstuck.runs.deletion.execute import Destroyed, destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
-from unstuck.runs.deletion.stock import find_deletable, take_stock
+from unstuck.runs.deletion.plan import find_deletable, take_stock
 from unstuck_tui.cli.common import echo, here, print_json
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 

@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from unstuck.errors import UsageError
-from unstuck.runs.running import RunOptions
-from unstuck.supervision.coordinator import RunResult
+from unstuck.runs.run import RunOptions
+from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck_tui.cli.common import echo, print_json
 from unstuck_tui.cli.output import Output, answers_in, screen

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from unstuck.diagnosis.bounds import HEAD_LIMIT, TAIL_LIMIT
-from unstuck.diagnosis.examine import diagnose
-from unstuck.diagnosis.kinds import ErrorCategory, FailureType
+from unstuck.diagnosis.enums import ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.parsing.truncation import HEAD_LIMIT, TAIL_LIMIT
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung

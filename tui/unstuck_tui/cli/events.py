@@ -14,12 +14,12 @@ import click
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
-from unstuck.record.envelope import Record
-from unstuck.record.events import EVENTS
-from unstuck.record.reader import RunReader, Wanted
-from unstuck.runs.looking import find_run, is_live
-from unstuck.runs.suggesting import suggestion
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import EVENTS
+from unstuck.eventlog.log.record_reader import RunReader, Wanted
+from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.settings.durations import parse_duration
+from unstuck.words.did_you_mean import suggestion
 from unstuck_tui.cli.common import echo, here, project_option
 from unstuck_tui.render.printed.events import event_line
 

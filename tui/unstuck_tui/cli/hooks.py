@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from unstuck.agents.hooks.files import OPEN, HookFile, forwarder_path, hook_files, installation, removal
-from unstuck.agents.hooks.known import KNOWN, Scope, hooked_agent
-from unstuck.agents.hooks.trust import trust_of
+from unstuck.agents.hooks.codex_trust import trust_of
+from unstuck.agents.hooks.hook_agents import KNOWN, Scope, hooked_agent
+from unstuck.agents.hooks.hook_files import OPEN, HookFile, forwarder_path, hook_files, installation, removal
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.cli.settings_change import applied

@@ -8,8 +8,8 @@ from typing import Any, cast, get_args
 import click
 
 from unstuck.clock import SystemClock
-from unstuck.record.remembered import Kind
-from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
+from unstuck.eventlog.memory.entry import Kind
+from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 

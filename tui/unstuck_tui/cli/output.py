@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from unstuck.record.envelope import Record
-from unstuck.record.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
-from unstuck.runs.answers import AnswerRules
-from unstuck.runs.running import Beside
-from unstuck.supervision.coordinator import RunResult
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
+from unstuck.runs.answers.answer_rules import AnswerRules
+from unstuck.runs.run import Beside
+from unstuck.supervision.run.coordinator import RunResult
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
 from unstuck_tui.render.printed.events import lines_of, no_room, summary
@@ -24,7 +24,7 @@ def answers_in(file: Path | None) -> AnswerRules | None:
     """The answer rules of a file, where one is named. Raises PlanError."""
     if file is None:
         return None
-    from unstuck.runs.answer_file import load_answers
+    from unstuck.runs.answers.answer_file import load_answers
 
     return load_answers(file)
 

@@ -7,10 +7,10 @@ import os
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
-from unstuck.runs.recovering import what_is_left
+from unstuck.runs.recovery_choices import what_is_left
 from unstuck.settings.loading import default_user_file, load_settings
-from unstuck.supervision.evaluating import Evaluation, evaluate
-from unstuck.supervision.reconstruction import RecoveryState
+from unstuck.supervision.recovery.evaluator import Evaluation, evaluate
+from unstuck.supervision.recovery.facts import RecoveryState
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo, print_json
 from unstuck_tui.render.recovery import listing

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from unstuck.errors import UsageError
-from unstuck.record.current import LOG_NAME
-from unstuck.runs.looking import find_run
+from unstuck.eventlog.log.load_state import LOG_NAME
+from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import complain, here, project_option
 from unstuck_tui.cli.streams import can_show
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from unstuck.agents.presets import KNOWN, preset_command
-from unstuck.agents.prompting import stated_task
+from unstuck.agents.command.presets import KNOWN, preset_command
+from unstuck.agents.command.prompt_delivery import stated_task
 from unstuck.errors import UsageError
-from unstuck.runs.looking import find_run
-from unstuck.runs.plan import Plan, one_task_plan
-from unstuck.runs.recovering import chosen_in
-from unstuck.runs.running import RunOptions, resume_run, start_run
-from unstuck.supervision.coordinator import RunResult
+from unstuck.runs.plans.plan import Plan, one_task_plan
+from unstuck.runs.queries.run_list import find_run
+from unstuck.runs.recovery_choices import chosen_in
+from unstuck.runs.run import RunOptions, resume_run, start_run
+from unstuck.supervision.run.coordinator import RunResult
 from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import budget_option, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
@@ -162,7 +162,7 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
     only = [f"--{name.replace('_', '-')}" for name in ("task", "verify", "agent_type", "timeout") if options[name]]
     if only:
         raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
-    from unstuck.runs.plan_file import load_plan
+    from unstuck.runs.plans.plan_file import load_plan
 
     plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     if plan.project is not None:

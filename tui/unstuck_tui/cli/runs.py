@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from unstuck.runs.looking import day_rows, run_rows
+from unstuck.runs.queries.run_list import day_rows, run_rows
 from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
 from unstuck_tui.render.printed.summaries import load_words
 

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from unstuck.agents.settings_files import Change
+from unstuck.agents.config.config_installer import Change
 from unstuck.errors import UsageError
 from unstuck.text import sanitise
 from unstuck_tui.cli.common import echo

@@ -8,8 +8,8 @@ import click
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, UsageError
-from unstuck.runs.looking import find_run, state_of
-from unstuck.runs.rows import show_rows
+from unstuck.runs.queries.json_rows import show_rows
+from unstuck.runs.queries.run_list import find_run, state_of
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.render.printed.summaries import row_lines
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from unstuck.record.runs import run_names
-from unstuck.runs.failures import failure_rows
-from unstuck.runs.looking import find_run
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.runs.queries.failures import failure_rows
+from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
 from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from unstuck.record.checking import Checked, check
-from unstuck.runs.looking import find_run
+from unstuck.eventlog.log.verify import Checked, check
+from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
 __all__ = ["command"]

@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from unstuck.runs.live import live_run
-from unstuck.runs.running import Beside, signals_heard
-from unstuck.runs.watching import watch
+from unstuck.runs.queries.live_run import live_run
+from unstuck.runs.run import Beside, signals_heard
+from unstuck.runs.watch import watch
 from unstuck.settings.loading import default_user_file, load_settings
-from unstuck.supervision.ending import RunResult, result_of
-from unstuck.supervision.supervisor import Supervisor
+from unstuck.supervision.run.finish import RunResult, result_of
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option

@@ -12,8 +12,8 @@ from textual.widgets import Input, TextArea
 
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
-from unstuck.record.state import GateRow
-from unstuck.supervision.standstill import Standstill
+from unstuck.eventlog.state import GateRow
+from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
 from unstuck_tui.control.takeover import Takeover
 from unstuck_tui.dialogs.batch_questions import shared_question

@@ -16,7 +16,7 @@ from textual.app import App
 from unstuck.contract import Answer
 from unstuck.errors import UsageError
 from unstuck.escalation.prompts import by_hand
-from unstuck.supervision.types import Back, Handed
+from unstuck.supervision.context.types import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts

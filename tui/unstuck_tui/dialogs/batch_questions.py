@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unstuck.contract import Answer, Choice, Gate
-from unstuck.record.state import GateRow, State
-from unstuck.supervision.possible import RUNGS, why_not
+from unstuck.eventlog.state import GateRow, State
+from unstuck.supervision.intervention.allowed import RUNGS, why_not
 from unstuck.text import one_line
 from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.questions import AnswerOption, Jump, Question, Takes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from unstuck.record.state import State
+from unstuck.eventlog.state import State
 from unstuck.text import admit, one_line
 
 __all__ = ["UNSENT_NAME", "Drafts", "drafts_of_ended", "save"]

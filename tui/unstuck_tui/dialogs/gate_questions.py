@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 from unstuck.contract import HELD, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
-from unstuck.record.state import GateRow, State
-from unstuck.supervision.gates import effect_of
-from unstuck.supervision.touching import fallout
+from unstuck.eventlog.state import GateRow, State
+from unstuck.supervision.gates.gate_types import effect_of
+from unstuck.supervision.outcome.consequences import fallout
 from unstuck.text import admit, one_line
 from unstuck_tui.dialogs.questions import AnswerOption, Question, Scope, Takes
 from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken

@@ -8,8 +8,8 @@ from typing import Literal
 from unstuck.contract import ANSWER_LIMIT, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.gates import check_answer, effect_of
-from unstuck.supervision.possible import NextRung
+from unstuck.supervision.gates.gate_types import check_answer, effect_of
+from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import admit, one_line
 
 __all__ = ["AnswerOption", "ByHand", "Jump", "Option", "Program", "Question", "Takes", "question_text", "to_answer"]

@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from unstuck.clock import Clock
-from unstuck.record.state import State
+from unstuck.eventlog.state import State
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
-from unstuck.supervision.types import Back, Handed
+from unstuck.supervision.context.types import Back, Handed
 from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.drafts import Drafts

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unstuck.errors import SettingsError
 from unstuck.settings.loading import default_user_file, load_settings
-from unstuck.settings.reading import line_of
-from unstuck.settings.screen import ScreenSettings
+from unstuck.settings.screen_settings import ScreenSettings
+from unstuck.settings.yaml_file import line_of
 from unstuck_tui.keys.actions import remap
 from unstuck_tui.keys.keymap import KeysProblem, check_keys
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from unstuck.record.state import GateRow, State
+from unstuck.eventlog.state import GateRow, State
 from unstuck_tui.render.labels import asked_about, ended_as
 from unstuck_tui.render.printed.events import broken_check
 

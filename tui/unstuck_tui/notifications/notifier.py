@@ -10,8 +10,8 @@ from contextlib import suppress
 from math import ceil, inf
 from typing import Protocol
 
-from unstuck.record.state import State
-from unstuck.settings.screen import ScreenSettings
+from unstuck.eventlog.state import State
+from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.text import one_line
 from unstuck_tui.notifications.alarms import Alarm, AlarmRegister, Notification, alarms_of, run_over
 from unstuck_tui.render.format import fit, width_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unstuck.record.state import RunRow
-    from unstuck.record.usage import Usage
+    from unstuck.eventlog.state import RunRow
+    from unstuck.eventlog.usage import Usage
 
 __all__ = ["span", "spent_of"]
 

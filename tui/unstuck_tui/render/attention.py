@@ -8,7 +8,7 @@ from heapq import nsmallest
 
 from rich.cells import cell_len
 
-from unstuck.record.state import GateRow, State, TaskRow
+from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import Cell, clock, fit
 from unstuck_tui.render.labels import Tone, question_words

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.cells import cell_len
 
-from unstuck.record.state import RunRow
+from unstuck.eventlog.state import RunRow
 from unstuck_tui.render.amounts import spent_of
 from unstuck_tui.render.format import Cell, clock, fit, flat
 from unstuck_tui.render.labels import GROUPS, Tone, ended_as

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from unstuck.contract import Level
-from unstuck.escalation.climb import Climb
-from unstuck.record.state import State, TaskRow
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
 
 if TYPE_CHECKING:
     from unstuck.diagnosis.model import Diagnosis
-    from unstuck.record.events import StopReceipt
+    from unstuck.eventlog.events import StopReceipt
 
 __all__ = [
     "ACTORS",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from unstuck.record.envelope import Record
+from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.format import Cell, fit, laid_out, pieces, time_of_day
 from unstuck_tui.render.labels import Tone

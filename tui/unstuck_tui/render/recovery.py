@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
+from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
 from unstuck_tui.keys.actions import actions_of, spoken
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import Cell, fit, time_of_day, wrapped

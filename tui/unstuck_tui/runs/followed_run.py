@@ -12,20 +12,20 @@ from unstuck.channel import request, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, ChannelError, RecordError, UnstuckError
-from unstuck.record.current import LOG_NAME
-from unstuck.record.envelope import Record
-from unstuck.record.following import LogFollower
-from unstuck.record.state import State
-from unstuck.runs.answering import answer_message
-from unstuck.runs.looking import is_live
-from unstuck.runs.recovering import tree_of
-from unstuck.runs.saved import store_of
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.load_state import LOG_NAME
+from unstuck.eventlog.log.tail import LogFollower
+from unstuck.eventlog.state import State
+from unstuck.runs.answers.answer_live import answer_message
+from unstuck.runs.checkpoint_commands import store_of
+from unstuck.runs.queries.run_list import is_live
+from unstuck.runs.recovery_choices import tree_of
 from unstuck.settings.models import Settings
-from unstuck.settings.places import runtime_dir
-from unstuck.supervision.core import limits_of as rules_of
-from unstuck.supervision.looking import changes_in
-from unstuck.supervision.possible import NextRung
-from unstuck.supervision.types import Back, Handed
+from unstuck.settings.paths import runtime_dir
+from unstuck.supervision.context.context import limits_of as rules_of
+from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.intervention.allowed import NextRung
+from unstuck.supervision.intervention.live_changes import changes_in
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.runs.run_view import NoticeKind, limits_of

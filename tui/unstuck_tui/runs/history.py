@@ -7,8 +7,8 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
 from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry

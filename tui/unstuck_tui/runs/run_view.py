@@ -10,15 +10,15 @@ from typing import Any, Literal, Protocol
 from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
-from unstuck.escalation.levels import Limits
-from unstuck.record.envelope import Record
-from unstuck.record.events import NotificationSent
-from unstuck.record.state import GateRow, State
-from unstuck.supervision.possible import NextRung
-from unstuck.supervision.standstill import Standstill
-from unstuck.supervision.steps import can_progress
-from unstuck.supervision.supervisor import Supervisor
-from unstuck.supervision.types import Back, Handed
+from unstuck.escalation.limits import Limits
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import NotificationSent
+from unstuck.eventlog.state import GateRow, State
+from unstuck.supervision.context.next_step import can_progress
+from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.intervention.allowed import NextRung
+from unstuck.supervision.recovery.review import Standstill
+from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 

@@ -16,9 +16,9 @@ from math import inf
 from pathlib import Path
 
 from unstuck.clock import Clock
-from unstuck.record.envelope import Record
-from unstuck.record.records import read_records
-from unstuck.record.state import GateRow, State
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import GateRow, State
 from unstuck_tui.render.labels import group_of
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.run_view import RunView

@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from unstuck.clock import Clock
-from unstuck.supervision.reconstruction import RecoveryChoice, RecoveryState, TaskRecovery
-from unstuck.supervision.standstill import Standstill
+from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, TaskRecovery
+from unstuck.supervision.recovery.review import Standstill
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.render.format import Cell

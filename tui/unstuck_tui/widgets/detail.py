@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from unstuck.errors import UnstuckError
-from unstuck.record.state import TaskRow
+from unstuck.eventlog.state import TaskRow
 from unstuck.text import admit
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import Cell, Line, fit

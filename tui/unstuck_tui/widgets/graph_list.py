@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unstuck.record.state import State
+from unstuck.eventlog.state import State
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import Cell, Line, width_of
 from unstuck_tui.render.tasks.plan_graph import Graph, Standing, graph_cells, graph_of, standing_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from unstuck.record.envelope import Record
+from unstuck.eventlog.envelope import Record
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.log import record_cells

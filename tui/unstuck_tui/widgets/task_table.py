@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from unstuck.record.state import State
+from unstuck.eventlog.state import State
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import Cell, fit, flat
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting

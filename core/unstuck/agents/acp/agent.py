@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from unstuck.agents.acp.attempt import Attempt
-from unstuck.agents.acp.known import program_of, quirks_of
-from unstuck.agents.acp.wire import Wire
-from unstuck.agents.attempts import Processes, prompt_file, surroundings, worked
-from unstuck.agents.command import CommandSpec
-from unstuck.agents.spoken import alive, concluded
+from unstuck.agents.acp.transport import Wire
+from unstuck.agents.acp.turns import Attempt
+from unstuck.agents.acp_agents import program_of, quirks_of
+from unstuck.agents.command.command_agent import CommandSpec
+from unstuck.agents.command.conversation_agent import alive, concluded
+from unstuck.agents.command.process_agent import Processes, prompt_file, surroundings, worked
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Exit, Launch

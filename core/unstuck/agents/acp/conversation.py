@@ -28,9 +28,9 @@ from acp.schema import (
 from pydantic import BaseModel
 
 from acp import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION, RequestError
-from unstuck.agents.acp.known import Quirks
-from unstuck.agents.acp.wire import Wire
-from unstuck.agents.lines import ProtocolProblem
+from unstuck.agents.acp.transport import Wire
+from unstuck.agents.acp_agents import Quirks
+from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.streams.stream import canonical, items, mapping, text
 from unstuck.clock import Clock
 from unstuck.text import one_line

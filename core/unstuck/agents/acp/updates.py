@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstuck.agents.acp.known import Quirks
+from unstuck.agents.acp_agents import Quirks
 from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit

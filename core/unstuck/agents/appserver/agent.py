@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.appserver.conversation import Conversation
-from unstuck.agents.attempts import Processes, prompt_file, surroundings, worked
-from unstuck.agents.command import CommandSpec
-from unstuck.agents.spoken import alive, concluded
+from unstuck.agents.command.command_agent import CommandSpec
+from unstuck.agents.command.conversation_agent import alive, concluded
+from unstuck.agents.command.process_agent import Processes, prompt_file, surroundings, worked
 from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Exit, Launch
 

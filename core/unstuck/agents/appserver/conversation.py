@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from unstuck.agents.appserver.approvals import Approval, approval
+from unstuck.agents.appserver.jsonrpc import Refused, Wire
 from unstuck.agents.appserver.stream import AppServerStream
-from unstuck.agents.appserver.wire import Refused, Wire
-from unstuck.agents.lines import ProtocolProblem
-from unstuck.agents.speech import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.streams.stream import mapping, text
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError

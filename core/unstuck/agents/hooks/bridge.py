@@ -15,13 +15,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from unstuck.agents.hooks.claude import observation, output, task_id
+from unstuck.agents.command.signal_line import read_approach
+from unstuck.agents.hooks.claude_hooks import observation, output, task_id
+from unstuck.agents.hooks.codex_exit_code import exit_code
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
-from unstuck.agents.hooks.transcript import exit_code
-from unstuck.agents.hooks.usage import Meter
-from unstuck.agents.mcp.callers import lineage
+from unstuck.agents.hooks.transcript_usage import Meter
+from unstuck.agents.mcp.caller_identity import lineage
 from unstuck.agents.mcp.tools import is_ours
-from unstuck.agents.signals import read_approach
 from unstuck.channel import Message, Peer
 from unstuck.clock import Clock
 from unstuck.contract import Capabilities, Directive, Observation, Report, Task, TaskSession

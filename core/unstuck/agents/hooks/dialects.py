@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from unstuck.agents.hooks.claude import CONTEXT_EVENTS, STOPPING_EVENTS
+from unstuck.agents.hooks.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS
 
 __all__ = ["DIALECTS", "Dialect", "Payload"]
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from unstuck.agents.mcp.extra import require
-from unstuck.agents.mcp.forwarding import Result, Supervised
+from unstuck.agents.mcp.optional_package import require
+from unstuck.agents.mcp.relay import Result, Supervised
+from unstuck.agents.mcp.stdio_transport import Lines, Replies, complain
 from unstuck.agents.mcp.tools import INSTRUCTIONS, SERVER, TOOLS, given
-from unstuck.agents.mcp.wire import Lines, Replies, complain
 from unstuck.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from unstuck.agents.attempts import Processes, prompt_file, surroundings, worked
-from unstuck.agents.command import CommandSpec
-from unstuck.agents.presets import resumed
+from unstuck.agents.command.command_agent import CommandSpec
+from unstuck.agents.command.conversation_agent import alive, concluded
+from unstuck.agents.command.presets import resumed
+from unstuck.agents.command.process_agent import Processes, prompt_file, surroundings, worked
 from unstuck.agents.sdk.conversation import Conversation
-from unstuck.agents.sdk.package import program, sdk
-from unstuck.agents.spoken import alive, concluded
+from unstuck.agents.sdk.optional_package import program, sdk
 from unstuck.contract import Capabilities, Guidance, Observer, Receipt, Report, Task
 from unstuck.processes import Exit, Launch
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from unstuck.agents.hooks.claude import observation, output
-from unstuck.agents.lines import ProtocolProblem
+from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.jsonl_reader import ProtocolProblem
+from unstuck.agents.hooks.claude_hooks import observation, output
 from unstuck.agents.sdk.transport import Transport
-from unstuck.agents.speech import MOST_STEPS
 from unstuck.agents.streams.claude import ClaudeStream
 from unstuck.agents.streams.stream import text
 from unstuck.contract import Directive, Guidance, Observation, Observer

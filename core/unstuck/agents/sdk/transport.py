@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from unstuck.agents.lines import Lines, ProtocolProblem
+from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 
 __all__ = ["Transport"]
 

@@ -9,10 +9,10 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 gc.disable()
-main = __import__("shim.attendant", fromlist=["main"]).main
+main = __import__("shim.agent_process", fromlist=["main"]).main
 # What modules are made of is no garbage, and need not be looked through at the end.
 gc.freeze()
 gc.enable()
 if sys.argv[1:] == ["serve"]:
-    __import__("shim.forks", fromlist=["serve"]).serve()
+    __import__("shim.fork_server", fromlist=["serve"]).serve()
 main()

@@ -8,7 +8,7 @@ import os
 import signal
 from _signal import signal as heed  # type: ignore[import-not-found]  # signal's own makes members of enumerations
 
-from .table import PR_SET_PDEATHSIG, TAG, process_control
+from .process_table import PR_SET_PDEATHSIG, TAG, process_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unstuck.runs.sizes import sized
+from unstuck.words.byte_sizes import sized
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit, time_of_day

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unstuck.record.state import State
+from unstuck.eventlog.state import State
 from unstuck.runs.deletion.inventory import Inventory
-from unstuck.supervision.reconstruction import TaskRecovery, was_cut_off
+from unstuck.supervision.recovery.facts import TaskRecovery, was_cut_off
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit

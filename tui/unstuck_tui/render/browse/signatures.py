@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unstuck.record.state import State
+from unstuck.eventlog.state import State
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, time_of_day
 from unstuck_tui.render.labels import Tone, error_name

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unstuck.runs.deletion.destroying import Destroyed
+from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Kind
-from unstuck.runs.sizes import sized
 from unstuck.text import one_line
+from unstuck.words.byte_sizes import sized
 
 __all__ = ["inventory_lines", "receipt_lines"]
 

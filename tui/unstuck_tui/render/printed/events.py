@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.labels import ACTORS, receipt_words

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.state import GateRow, State
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import GateRow, State
 from unstuck.text import one_line
 from unstuck_tui.render.labels import GROUPS, asked_about, group_of
 from unstuck_tui.render.printed.events import lines_of

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len
 
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.record.load import load_of
-from unstuck.record.state import State, TaskRow
-from unstuck.record.usage import usage_of
+from unstuck.eventlog.attention_stats import load_of
+from unstuck.eventlog.state import State, TaskRow
+from unstuck.eventlog.usage import usage_of
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.amounts import span, spent_of
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, time_of_day, wrapped

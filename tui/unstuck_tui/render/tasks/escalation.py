@@ -7,8 +7,8 @@ from itertools import groupby
 
 from unstuck.contract import Level
 from unstuck.escalation.forecast import Step, forecast
-from unstuck.escalation.levels import Limits
-from unstuck.record.state import State, TaskRow
+from unstuck.escalation.limits import Limits
+from unstuck.eventlog.state import State, TaskRow
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, wrapped
 from unstuck_tui.render.labels import Tone, needs_person

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from unstuck.record.state import State, TaskRow
+from unstuck.eventlog.state import State, TaskRow
 from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
 from unstuck_tui.render.labels import Tone, glyph_of, needs_person, tone_of, word_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from unstuck.record.state import State, TaskRow
+from unstuck.eventlog.state import State, TaskRow
 from unstuck_tui.render.labels import failure_of, needs_person, word_of
 from unstuck_tui.render.tasks.table import time_left
 

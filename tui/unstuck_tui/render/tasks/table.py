@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 
-from unstuck.record.state import State, TaskRow
+from unstuck.eventlog.state import State, TaskRow
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import Cell, bar, clock, fit
 from unstuck_tui.render.labels import Tone, failure_of, glyph_of, is_held, needs_person, rung_of, tone_of, word_of

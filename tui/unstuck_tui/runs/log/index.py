@@ -10,11 +10,11 @@ from datetime import datetime
 from pathlib import Path
 
 from unstuck.errors import RecordDamaged
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.heads import head_of
-from unstuck.record.log import Line, Position, read_lines
-from unstuck.record.records import decoded, read_records
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.envelope_scan import head_of
+from unstuck.eventlog.log.log_format import Line, Position, read_lines
+from unstuck.eventlog.log.records import decoded, read_records
 
 __all__ = ["LogIndex", "indexed", "last_of", "next_of"]
 

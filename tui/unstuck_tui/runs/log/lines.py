@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 
-from unstuck.record.envelope import Record, decode
-from unstuck.record.files import open_for_reading
+from unstuck.eventlog.envelope import Record, decode
+from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck_tui.runs.log.query import Query
 
 __all__ = ["LogLines"]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.signature import FailureSignature
-from unstuck.record import events as e
-from unstuck.record.envelope import Record
-from unstuck.record.load import seconds_of
-from unstuck.record.reader import Wanted
+from unstuck.diagnosis.signatures.signature import FailureSignature
+from unstuck.eventlog import events as e
+from unstuck.eventlog.attention_stats import seconds_of
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.record_reader import Wanted
 from unstuck_tui.render.browse.signatures import Occurrence
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from unstuck.record.events import EVENTS
-from unstuck.record.reader import Wanted
+from unstuck.eventlog.events import EVENTS
+from unstuck.eventlog.log.record_reader import Wanted
 
 __all__ = ["Query", "QueryProblem", "query_of"]
 

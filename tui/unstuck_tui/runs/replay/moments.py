@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from unstuck.record.fold import fold
-from unstuck.record.state import State, copied
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State, copied
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from unstuck.clock import iso
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
-from unstuck.record.envelope import Record
-from unstuck.record.fold import fold
-from unstuck.record.state import State
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State
 from unstuck.settings.models import Settings
-from unstuck.supervision.core import limits_of as rules_of
-from unstuck.supervision.possible import NextRung
-from unstuck.supervision.types import Back, Handed
+from unstuck.supervision.context.context import limits_of as rules_of
+from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.runs.history import History

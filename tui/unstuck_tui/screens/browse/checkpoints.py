@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unstuck.errors import UsageError
-from unstuck.runs.saved import change_row, checkpoint_row, kept_free, store_of
+from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, kept_free, store_of
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
-from unstuck.workspace.checkpoints import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
+from unstuck.workspace.checkpoints.manager import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.checkpoints import (

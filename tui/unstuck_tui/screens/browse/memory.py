@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from unstuck.clock import SystemClock
-from unstuck.runs.remembering import found, made_rule, memory_of, memory_rows
+from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
 from unstuck.text import one_line
 from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text
 from unstuck_tui.render.format import Cell, Line

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
-from unstuck.record.runs import run_names
-from unstuck.runs.looking import is_live, states_of
-from unstuck.runs.recovering import what_is_left
-from unstuck.supervision.reconstruction import TaskRecovery
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.runs.queries.run_list import is_live, states_of
+from unstuck.runs.recovery_choices import what_is_left
+from unstuck.supervision.recovery.facts import TaskRecovery
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_cells, cut_off_in
 from unstuck_tui.render.format import Cell, Line

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from unstuck.record.load import seconds_of
-from unstuck.record.state import State
-from unstuck.runs.alike import groups_of
-from unstuck.runs.failures import learnt_in, rows_of
+from unstuck.eventlog.attention_stats import seconds_of
+from unstuck.eventlog.state import State
+from unstuck.runs.queries.failure_groups import groups_of
+from unstuck.runs.queries.failures import learnt_in, rows_of
 from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (

@@ -1,0 +1,129 @@
+"""JSON-RPC in lines, both ways: what we ask is answered, and what the other side asks is handed on. No I/O of its own.
+
+The app-server leaves out the member ``jsonrpc``, and so do we.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
+from unstuck.agents.streams.stream import canonical
+from unstuck.text import one_line
+
+__all__ = ["Refused", "Wire"]
+
+_UNKNOWN_METHOD = -32601
+_SAID_LIMIT = 300
+
+Params = Mapping[str, Any]
+
+
+class Refused(ProtocolProblem):
+    """The other side says no to one request."""
+
+
+class Wire:
+    """One conversation.
+
+    ``say`` takes bytes for the other side; ``told(method, params)`` gets its notifications; ``asked(id, method,
+    params)`` its requests, each of which has to be answered; ``broken(problem)`` is called once, when it is over.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[bytes], None],
+        *,
+        told: Callable[[str, Params], None],
+        asked: Callable[[Any, str, Params], None],
+        broken: Callable[[ProtocolProblem], None],
+    ) -> None:
+        self._say, self._told, self._asked, self._broken = say, told, asked, broken
+        self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
+        self._count = 0
+        self._lines = Lines()
+        self._over = False
+
+    def hear(self, piece: bytes) -> None:
+        """Take the next bytes of the other side."""
+        try:
+            for message in self._lines.add(piece):
+                if not self._over:
+                    self._read(message)
+        except ProtocolProblem as problem:
+            self.end(problem)
+
+    async def ask(self, method: str, params: Params) -> Any:
+        """The result of a request. Raises Refused, and ProtocolProblem once the conversation is over."""
+        if self._over:
+            raise ProtocolProblem(f"{method}: the conversation is over")
+        self._count += 1
+        id = self._count
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[id] = method, answer
+        self._send({"id": id, "method": method, "params": params})
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(id, None)
+
+    def forgo(self, method: str) -> None:
+        """Requests of this name will not be answered any more: they count as refused."""
+        for name, answer in self._waiting.values():
+            if name == method and not answer.done():
+                answer.set_exception(Refused("it has not been answered"))
+
+    def tell(self, method: str) -> None:
+        """Say something that has no answer."""
+        self._send({"method": method})
+
+    def answer(self, id: Any, result: Params) -> None:
+        """Answer a request of the other side."""
+        self._send({"id": id, "result": result})
+
+    def refuse(self, id: Any, method: str) -> None:
+        """Say that we do not know such a request."""
+        self._send({"id": id, "error": {"code": _UNKNOWN_METHOD, "message": f"{method} is not known here"}})
+
+    def end(self, problem: ProtocolProblem) -> None:
+        """Nothing more is said or heard; whatever still waits for an answer fails."""
+        if self._over:
+            return
+        self._over = True
+        for _, answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(problem)
+        self._broken(problem)
+
+    def _send(self, message: Params) -> None:
+        if not self._over:
+            self._say(json.dumps(message).encode() + b"\n")
+
+    def _read(self, message: Params) -> None:
+        method, params = message.get("method"), message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if isinstance(method, str) and ("id" not in message or isinstance(message["id"], str | int)):
+            if "id" in message:
+                self._asked(message["id"], method, params)
+            else:
+                self._told(method, params)
+        elif method is None and ("result" in message or "error" in message):
+            self._answered(message)
+        else:
+            said = one_line(canonical(message), _SAID_LIMIT)
+            self.end(ProtocolProblem(f"it said what is no message of its protocol: {said}"))
+
+    def _answered(self, message: Mapping[str, Any]) -> None:
+        id = message.get("id")
+        _, answer = self._waiting.get(id, ("", None)) if type(id) is int else ("", None)
+        if answer is None or answer.done():
+            return  # nobody waits for it any more
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message.get("result"))
+            return
+        said = error.get("message") if isinstance(error, dict) else error
+        answer.set_exception(Refused(one_line(str(said), _SAID_LIMIT)))

@@ -1,0 +1,1 @@
+"""Agents that run as a command: prompt, process, output and signal line."""

@@ -1,0 +1,74 @@
+"""What one attempt of a command tells while it works and at its end, as JSON of a known agent or in lines of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from unstuck.agents.command.signal_line import read_step
+from unstuck.agents.streams import STREAMS, Stream
+from unstuck.contract import Observation
+from unstuck.text import Clean, admit
+
+__all__ = ["MOST_STEPS", "Speech"]
+
+MOST_STEPS = 20_000
+"""Of one attempt; an agent that tells of more would fill the disk with its record."""
+_ERROR_LIMIT = 4_000
+
+
+class Speech:
+    """Hands what is told to ``hear``. ``stream`` names the agent whose JSON it is, or is empty for plain text.
+
+    ``before`` are the tokens that its session had used before.
+    """
+
+    def __init__(self, stream: str, attempt: str, hear: Callable[[Observation], None], *, before: int = 0) -> None:
+        self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
+        self._attempt, self._hear = attempt, hear
+        self._told = 0
+
+    @property
+    def session(self) -> str:
+        """The agent's own session; empty where it did not say."""
+        return self._stream.session if self._stream is not None else ""
+
+    @property
+    def tokens(self) -> int:
+        """What the stream has counted so far, for the attempt that goes on with its session."""
+        return self._stream.tokens if self._stream is not None else 0
+
+    def hear(self, line: str) -> None:
+        """Take one line."""
+        if self._stream is None or not line.startswith("{"):
+            step = read_step(line)
+            found = [step] if step is not None else []
+        else:
+            found = [self._own(observation) for observation in self._stream.read(line)]
+        for observation in found:
+            # What is used is counted to the end: it costs.
+            if observation.kind == "usage" or self._told < MOST_STEPS:
+                self._told += 1
+                self._hear(observation)
+
+    def words(self, printed: str) -> str:
+        """The text in which the agent may speak of itself: its messages, or all that it printed."""
+        return (self._stream.said if self._stream is not None else "") or printed
+
+    def problem(self, code: int | None, printed: str) -> Clean | None:
+        """Why it failed, in its own words; None where it does not say that it did."""
+        if self._stream is not None and self._stream.error:
+            return admit(self._stream.error, limit=_ERROR_LIMIT)
+        if self.broke_off(code):
+            return admit(f"it ended with exit code {code} before it was done:\n{printed[-_ERROR_LIMIT:]}")
+        return None
+
+    def broke_off(self, code: int | None) -> bool:
+        """Whether it ended without having said that it was done, and with an exit code that says so, too."""
+        return self._stream is not None and not self._stream.ended and bool(code)
+
+    def _own(self, observation: Observation) -> Observation:
+        """With an id that is the attempt's own: some agents count theirs anew in every process."""
+        if not observation.id:
+            return observation
+        return replace(observation, id=Clean(f"{self._attempt}:{observation.id}"))

@@ -1,0 +1,1 @@
+"""Entries of unstuck in agents' settings files."""

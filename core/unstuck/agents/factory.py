@@ -1,0 +1,69 @@
+"""The agent that goes with a command: most are only run, some are spoken with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from unstuck.agents.acp.optional_package import require_package
+from unstuck.agents.acp_agents import program_of
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
+from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of
+from unstuck.contract import Agent
+from unstuck.errors import UsageError
+
+__all__ = ["made_agent", "require_agent", "require_allowed"]
+
+
+def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
+    """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
+    if protocol_of(command) == "claude-sdk":
+        from unstuck.agents.sdk.optional_package import program, require_sdk
+
+        require_sdk()
+        command = (program(command[0], environ), *command[1:])
+    elif protocol_of(command) == "acp":
+        require_package()
+        command = program_of(command)
+    require_program(command, directory, environ)
+
+
+def require_allowed(name: str, command: tuple[str, ...], *, experimental: bool) -> None:
+    """Raise UsageError for an agent whose protocol its own makers call experimental, unless that was asked for."""
+    protocol = protocol_of(command)
+    if protocol in EXPERIMENTAL and not experimental:
+        raise UsageError(
+            f"agent {name} speaks {protocol}, which Codex itself calls experimental: "
+            "allow it with the setting `experimental: accept` (or UNSTUCK_EXPERIMENTAL=accept)"
+        )
+
+
+def made_agent(
+    spec: CommandSpec,
+    *,
+    hold: Literal["step", "freeze", "none"] | None,
+    folder: Path,
+    environ: Mapping[str, str],
+    limit: int,
+    prompt_limit: int,
+    used: Callable[[str], int],
+) -> Agent:
+    """The agent that runs ``spec``, in the way its command speaks. What only some need is imported for them.
+
+    ``used`` says how many tokens one of its sessions has used in this run.
+    """
+    protocol = protocol_of(spec.command)
+    if protocol == "app-server":
+        from unstuck.agents.appserver.agent import AppServerAgent
+
+        return AppServerAgent(spec, folder=folder, environ=environ, limit=limit, hold=hold or "freeze")
+    if protocol == "claude-sdk":
+        from unstuck.agents.sdk.agent import SdkAgent
+
+        return SdkAgent(spec, folder=folder, environ=environ, limit=limit)
+    if protocol == "acp":
+        from unstuck.agents.acp.agent import AcpAgent
+
+        return AcpAgent(spec, folder=folder, environ=environ, limit=limit)
+    return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit, used=used)

@@ -1,0 +1,92 @@
+"""Whether Codex trusts our hooks: it passes over those it does not without a word, so it is asked itself.
+
+Asked is its app server (one JSON object a line); it is experimental there, so no answer means: not known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from unstuck.agents.hooks.hook_entries import is_ours
+
+__all__ = ["Trust", "trust_of"]
+
+Trust = Literal["trusted", "untrusted", "unknown"]
+
+_PATIENCE_S = 5.0
+_LIST = 2
+
+
+def trust_of(path: Path, root: Path, environ: Mapping[str, str]) -> Trust:
+    """What Codex says of the hooks of ours in its file ``path``, for work in ``root``."""
+    program = shutil.which("codex", path=environ.get("PATH"))
+    if program is None:
+        return "unknown"
+    asking: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "unstuck", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": _LIST, "method": "hooks/list", "params": {"cwds": [str(root)]}},
+    ]
+    try:
+        reply = _asked([program, "app-server"], asking, root, environ)
+        found = [hook for place in reply["result"]["data"] for hook in place["hooks"]]
+        ours = [hook for hook in found if is_ours(hook) and os.path.samefile(hook["sourcePath"], path)]
+        states = {hook["trustStatus"] if hook.get("enabled", True) else "off" for hook in ours}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "unknown"
+    if not states:
+        return "unknown"
+    return "trusted" if states == {"trusted"} else "untrusted"
+
+
+def _asked(command: list[str], asking: list[dict[str, Any]], root: Path, environ: Mapping[str, str]) -> Any:
+    """The reply to the last of ``asking``. Raises OSError or ValueError where none comes in time."""
+    process = subprocess.Popen(
+        command,
+        cwd=root,
+        env=dict(environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in asking))
+        process.stdin.flush()
+        return _reply(process.stdout.fileno())
+    finally:
+        with suppress(OSError):
+            # Its wrapper leaves the program itself behind where only the wrapper is ended.
+            os.killpg(process.pid, signal.SIGKILL)
+        with suppress(OSError):
+            process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+def _reply(descriptor: int) -> Any:
+    limit, rest = time.monotonic() + _PATIENCE_S, b""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    while poll.poll(max(0.0, limit - time.monotonic()) * 1000):
+        chunk = os.read(descriptor, 65536)
+        if not chunk:
+            break
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if isinstance(message, dict) and message.get("id") == _LIST:
+                return message
+    raise ValueError("no reply")

@@ -1,0 +1,112 @@
+"""Our entries in an agent's settings: found, put in and taken out. Pure; all else stays as it was written."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from unstuck.agents.config.json_edit import Node, append, cut, parse
+
+__all__ = ["FORWARDER", "entries", "is_ours", "with_entries", "without_entries"]
+
+FORWARDER = "unstuck-hook"
+
+
+def entries(text: str) -> dict[str, list[Any]]:
+    """Our handlers in ``text``, by event. Raises ValueError where it is no JSON."""
+    hooks = _hooks(parse(text or "{}"))
+    found: dict[str, list[Any]] = {}
+    for name, event in zip(hooks.names, hooks.children, strict=False) if hooks else ():
+        for group in event.children:
+            found.setdefault(name, []).extend(handler.value for handler in _handlers(group) if is_ours(handler.value))
+    return {name: handlers for name, handlers in found.items() if handlers}
+
+
+def with_entries(text: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
+    """``text`` with one group of ours for each event of ``groups``; what was ours before is replaced.
+
+    The same once more changes nothing. Raises ValueError where ``text`` is no JSON object, or its ``hooks`` are none.
+    """
+    wanted = {name: list(group["hooks"]) for name, group in groups.items()}
+    if text and entries(text) == wanted:
+        return text
+    text = without_entries(text, keep=text) if text else "{}\n"
+    for name, group in groups.items():
+        top = parse(text)
+        if top.kind != "object":
+            raise ValueError("it is no JSON object")
+        hooks = _hooks(top)
+        if hooks is None:
+            text = append(text, top, '"hooks": {}')
+            hooks = _hooks(parse(text))
+        assert hooks is not None
+        if hooks.member(name) is None:
+            text = append(text, hooks, f"{json.dumps(name)}: []")
+            hooks = _hooks(parse(text))
+        event = hooks.member(name) if hooks else None
+        if event is None or event.kind != "array":
+            raise ValueError(f"its hooks for {name} are no list")
+        text = append(text, event, json.dumps(group)) if event.children else _filled(text, event, json.dumps(group))
+    return text
+
+
+def without_entries(text: str, *, keep: str = "") -> str:
+    """``text`` without anything of ours. What is empty then goes, too, unless it was so in ``keep``, an older text."""
+    if not entries(text):
+        return text
+    kept = parse(keep) if keep else None
+    while (found := _ours(parse(text), kept)) is not None:
+        container, index = found
+        text = cut(text, container, index)
+    return text
+
+
+def _hooks(top: Node) -> Node | None:
+    hooks = top.member("hooks") if top.kind == "object" else None
+    if hooks is not None and hooks.kind != "object":
+        raise ValueError("its hooks are no JSON object")
+    return hooks
+
+
+def _handlers(group: Node) -> list[Node]:
+    inner = group.member("hooks") if group.kind == "object" else None
+    return inner.children if inner is not None else []
+
+
+def is_ours(handler: Any) -> bool:
+    """Whether a handler calls our forwarder."""
+    command = handler.get("command") if isinstance(handler, dict) else None
+    if not isinstance(command, str):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return any(PurePath(word).name == FORWARDER for word in words[:2])
+
+
+def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:
+    """The next child that has to go: our handler, the group it leaves empty, its event, and ``hooks`` themselves."""
+    hooks = _hooks(top)
+    if hooks is None:
+        return None
+    before = _hooks(kept) if kept is not None else None
+    for place, (name, event) in enumerate(zip(hooks.names, hooks.children, strict=True)):
+        for number, group in enumerate(event.children):
+            inner = group.member("hooks") if group.kind == "object" else None
+            ours = [at for at, handler in enumerate(_handlers(group)) if is_ours(handler.value)]
+            if inner is not None and ours:
+                return (event, number) if len(inner.children) == len(ours) else (inner, ours[-1])
+        if event.kind == "array" and not event.children and (before is None or before.member(name) is None):
+            return hooks, place
+    if not hooks.children and before is None:
+        return top, top.children.index(hooks)  # of two, the one that readers take
+    return None
+
+
+def _filled(text: str, event: Node, element: str) -> str:
+    """An event's first group, on the event's own line: ours are short, and a file of them is read at a glance."""
+    return f"{text[: event.start + 1]}{element}{text[event.start + 1 :]}"

@@ -1,0 +1,149 @@
+"""What an agent beside us uses: its hooks do not say so, but the transcripts of its session do, which they name.
+
+Each is read on from where it was, so that a call costs the same however long the session is. Whatever is no line of
+that agent's is passed over: the count can be too low, and never does harm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstuck.agents.hooks.codex_exit_code import opened
+from unstuck.agents.streams.stream import mapping, number, text
+
+__all__ = ["Meter"]
+
+_PIECE = 2**20
+"""Bytes that are read in one call at most; what is left comes with the next one."""
+_MOST_FILES = 1_024
+_RECENT = 8
+"""So many sub-agents that began last are read on with every call of the session."""
+_REPLIES_KEPT = 64
+_SUBAGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(slots=True)
+class _Transcript:
+    """How far it has been read, and what was counted of its newest replies, which may be written piece by piece."""
+
+    offset: int
+    counted: OrderedDict[str, int] = field(default_factory=OrderedDict)
+
+    def more(self, reply: str, tokens: int) -> int:
+        """What ``tokens`` of this reply are beyond what was counted of it."""
+        before = self.counted.pop(reply, 0)
+        self.counted[reply] = max(before, tokens)
+        if len(self.counted) > _REPLIES_KEPT:
+            self.counted.popitem(last=False)
+        return max(0, tokens - before)
+
+
+class Meter:
+    """Counts for one session of ``agent``, from the moment on in which it was first asked."""
+
+    def __init__(self, agent: str) -> None:
+        self._read_line = _READERS.get(agent)
+        self._apart = agent == "claude"
+        self._transcripts: dict[str, _Transcript] = {}
+        self._turn = threading.Lock()
+
+    def more(self, path: str, subagent: str = "") -> int:
+        """The tokens that have been used since the last call, as the transcripts of the session and ``subagent`` say.
+
+        ``path`` is the session's. Blocks; may be called by several threads.
+        """
+        if self._read_line is None or not os.path.isabs(path):
+            return 0
+        with self._turn:
+            # What stands there already was used before; only a sub-agent's may have begun since.
+            begun = bool(self._transcripts)
+            used = self._more(path, from_end=True)
+            # A sub-agent's last words are written after its last call.
+            used += sum(
+                self._more(other, from_end=False) for other in list(self._transcripts)[-_RECENT:] if other != path
+            )
+            if self._apart and _SUBAGENT.fullmatch(subagent):
+                used += self._more(
+                    f"{path.removesuffix('.jsonl')}/subagents/agent-{subagent}.jsonl", from_end=not begun
+                )
+            return used
+
+    def _more(self, path: str, *, from_end: bool) -> int:
+        try:
+            with opened(path) as (descriptor, size):
+                transcript = self._known(path, size if from_end else 0)
+                return self._read(transcript, descriptor, size) if transcript is not None else 0
+        except FileNotFoundError:
+            self._known(path, 0)
+        except OSError:
+            pass
+        return 0
+
+    def _known(self, path: str, start: int) -> _Transcript | None:
+        if path not in self._transcripts and len(self._transcripts) < _MOST_FILES:
+            self._transcripts[path] = _Transcript(offset=start)
+        return self._transcripts.get(path)
+
+    def _read(self, transcript: _Transcript, descriptor: int, size: int) -> int:
+        if size <= transcript.offset:
+            transcript.offset = size  # written anew: what it says of the past was counted
+            return 0
+        piece = os.pread(descriptor, _PIECE, transcript.offset)
+        end = piece.rfind(b"\n") + 1
+        if not end and len(piece) == _PIECE:
+            end = len(piece)  # a line that is too long is left out
+        transcript.offset += end
+        return sum(self._tokens(transcript, line) for line in piece[:end].splitlines())
+
+    def _tokens(self, transcript: _Transcript, line: bytes) -> int:
+        assert self._read_line is not None
+        if b'"usage' not in line and b'"tokens"' not in line:
+            return 0
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            return 0
+        reply, tokens = self._read_line(data)
+        return transcript.more(reply, tokens) if reply else 0
+
+
+def _claude(data: Any) -> tuple[str, int]:
+    message = mapping(data, "message")
+    usage = mapping(message, "usage")
+    read = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens")
+    return text(message, "id"), read + number(usage, "output_tokens")
+
+
+def _codex(data: Any) -> tuple[str, int]:
+    record = mapping(data, "payload")
+    usage = mapping(record, "usage")
+    read = max(0, number(usage, "input_tokens") - number(usage, "cached_input_tokens"))
+    return text(record, "response_id"), read + number(usage, "output_tokens")
+
+
+def _gemini(data: Any) -> tuple[str, int]:
+    usage = mapping(data, "tokens")
+    read = max(0, number(usage, "input") - number(usage, "cached"))
+    return text(data, "id"), read + number(usage, "output") + number(usage, "thoughts")
+
+
+def _qwen(data: Any) -> tuple[str, int]:
+    usage = mapping(data, "usageMetadata")
+    read = max(0, number(usage, "promptTokenCount") - number(usage, "cachedContentTokenCount"))
+    return text(data, "uuid"), read + number(usage, "candidatesTokenCount")
+
+
+_READERS: Mapping[str, Callable[[Any], tuple[str, int]]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "qwen": _qwen,
+}
+"""Of a line: which reply of the model it is about (empty for none), and what that has used without what was cached."""

@@ -1,0 +1,171 @@
+"""The server's entry in an agent's settings, JSON or TOML: found, put in and taken out. Pure.
+
+All else stays as it was written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from unstuck.agents.config.json_edit import Node, append, cut, parse
+
+__all__ = ["PROGRAM", "JsonEntry", "TomlEntry"]
+
+PROGRAM = "unstuck"
+_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\n[ \t]*(?:#[^\n]*)?\r?)*\Z", re.MULTILINE)
+
+
+def _is_ours(entry: Any) -> bool:
+    """Whether an entry starts our server."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
+        return False
+    args = entry.get("args")
+    return PurePath(entry["command"]).name == PROGRAM and isinstance(args, list) and args[:1] == ["mcp"]
+
+
+def _require_free(found: Any, name: str) -> None:
+    """Raise ValueError where somebody else's server has our name."""
+    if found is not None and not _is_ours(found):
+        raise ValueError(f"it has another server of the name {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(ABC):
+    """Our entry in a settings file, by its names from the top down."""
+
+    path: tuple[str, ...]
+
+    def find(self, text: str) -> dict[str, Any] | None:
+        """Our entry in ``text``. Raises ValueError where that cannot be read."""
+        found = self._named(text)
+        return dict(found) if _is_ours(found) else None
+
+    def holds(self, text: str) -> bool:
+        """Whether our entry is in ``text``."""
+        return self.find(text) is not None
+
+    @abstractmethod
+    def _named(self, text: str) -> Any:
+        """Whatever has the name of our entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonEntry(_Entry):
+    """A member of nested objects, by its names from the top down."""
+
+    def put(self, text: str, entry: Mapping[str, Any]) -> str:
+        """``text`` with ``entry``, in the place of what was ours before. Raises ValueError where it has no place."""
+        _require_free(self._named(text), self.path[-1])
+        if text and self.find(text) == entry:
+            return text
+        text = self.without(text, text) if text else "{}\n"
+        nodes = self._nodes(parse(text))
+        missing = self.path[len(nodes) - 1 :]
+        if nodes[-1].kind != "object":
+            raise ValueError(f"its {missing[0]} would have to be in an object")
+        element = json.dumps(entry)
+        for name in reversed(missing[1:]):
+            element = f"{{{json.dumps(name)}: {element}}}"
+        return append(text, nodes[-1], f"{json.dumps(missing[0])}: {element}")
+
+    def without(self, text: str, keep: str) -> str:
+        """``text`` without our entry. An object that this leaves empty goes, too, unless it was there in ``keep``."""
+        if self.find(text) is None:
+            return text
+        kept = len(self._nodes(parse(keep))) - 1 if keep else 0
+        nodes = self._nodes(parse(text))
+        for depth in range(len(self.path) - 1, -1, -1):
+            container, child = nodes[depth], nodes[depth + 1]
+            if depth + 1 < len(self.path) and (len(child.children) != 1 or depth < kept):
+                break
+            out = container, container.children.index(child)
+        return cut(text, *out)
+
+    def _named(self, text: str) -> Any:
+        """Whatever has the name of our entry."""
+        nodes = self._nodes(parse(text or "{}"))
+        return nodes[-1].value if len(nodes) > len(self.path) else None
+
+    def _nodes(self, top: Node) -> list[Node]:
+        """The objects on the way, from the top, as far as they are there."""
+        nodes = [top]
+        for name in self.path:
+            child = nodes[-1].member(name) if nodes[-1].kind == "object" else None
+            if child is None:
+                break
+            nodes.append(child)
+        return nodes
+
+
+@dataclass(frozen=True, slots=True)
+class TomlEntry(_Entry):
+    """A table by its names from the top down; it is written at the end of the file."""
+
+    def put(self, text: str, entry: Mapping[str, Any]) -> str:
+        """``text`` with ``entry``, in the place of what was ours before. Raises ValueError where it has no place."""
+        _require_free(self._named(text), self.path[-1])
+        if self.find(text) == entry:
+            return text
+        text = self.without(text, "")
+        lines = [f"[{'.'.join(self.path)}]", *(f"{name} = {json.dumps(value)}" for name, value in entry.items())]
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        text = f"{text}{gap}" + "\n".join(lines) + "\n"
+        try:
+            if self.find(text) == entry:
+                return text
+        except ValueError:
+            pass
+        raise ValueError(f"its {self.path[0]} are not written as tables")
+
+    def without(self, text: str, keep: str) -> str:
+        """``text`` without our table, what is below it, and the blank line before it."""
+        if self.find(text) is None:
+            return text
+        rest = text
+        while (found := self._table(rest)) is not None:
+            start, end, own = found
+            before = rest[:start]
+            before = before[:-1] if own and before.endswith("\n\n") else before
+            rest = before + rest[end:]
+        wanted, left = _parsed(text), _parsed(rest)
+        del wanted[self.path[0]][self.path[1]]
+        left.setdefault(self.path[0], {})  # which ours may have been the only one of
+        if left != wanted:
+            raise ValueError(f"{'.'.join(self.path)} is not written as a table: take it out by hand")
+        return rest
+
+    def _named(self, text: str) -> Any:
+        """Whatever has the name of our entry."""
+        found: Any = _parsed(text)
+        for name in self.path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    def _table(self, text: str) -> tuple[int, int, bool] | None:
+        """Where the first table of ours, or below ours, begins and ends; and whether it is ours itself.
+
+        Comments before the next table are that one's.
+        """
+        names = r"[ \t]*\.[ \t]*".join(rf"(?:{name}|\"{name}\"|'{name}')" for name in map(re.escape, self.path))
+        found = re.search(rf"^[ \t]*\[[ \t]*{names}[ \t]*([.\]]).*\n?", text, re.MULTILINE)
+        if found is None:
+            return None
+        after = _HEADER.search(text, found.end())
+        end = after.start() if after else len(text)
+        comments = _COMMENTS.search(text[:end], found.end())
+        return found.start(), comments.start() if comments else end, found[1] == "]"
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"it is no TOML ({error})") from None

@@ -1,0 +1,34 @@
+"""What a rule has found, before it is decided whether anybody hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from unstuck.detection.steps.tool_steps import Step
+
+__all__ = ["ROUNDS", "WAITING_ROUNDS", "Finding", "Kind"]
+
+Kind = Literal["loop", "circular_fix", "blocked", "waiting"]
+
+ROUNDS = 3
+WAITING_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A repetition as it stands after a step.
+
+    ``pattern`` names it for good, ``rounds`` is how often it was there, ``needed`` how often it may not be, ``round``
+    how many observations one round takes. ``evidence`` is empty where the steps say enough.
+    """
+
+    kind: Kind
+    pattern: str
+    steps: Sequence[Step]
+    rounds: int
+    needed: int = ROUNDS
+    round: int = 1
+    evidence: str = ""
+    resets_on: str

@@ -1,0 +1,1 @@
+"""Rules that each recognise one kind of repetition. Pure."""

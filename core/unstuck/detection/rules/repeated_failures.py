@@ -1,0 +1,190 @@
+"""The same failure again: of one check in whatever words, of several calls in the same words.
+
+A streak ends when the check passes, gets further than ever or fails in another way, when another commit is looked at,
+or after ``STEPS_KEPT`` steps. A failure that was left and has come back twice is going round in circles too.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+
+from unstuck.detection.repetition import ROUNDS, Finding, Kind
+from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, shape_of_miss
+from unstuck.detection.similarity import SIMILAR, similarity
+from unstuck.detection.steps.tool_call_kind import check_of, says_nothing
+from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.volatile_text import digest
+
+__all__ = ["Streaks"]
+
+STEPS_KEPT = 30
+CHECKS_KEPT = 8
+FAILURES_KEPT = 6
+TEXTS_KEPT = 16
+ROUNDS_OF_DIFFERENT_CALLS = 4
+RETURNS = 2
+MISSES = 6
+ATTEMPTS = 6
+RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
+
+
+class Check:
+    """How one check failed lately: ``failures`` are the same one in a row, ``left`` those before it."""
+
+    def __init__(self) -> None:
+        self.best: Failure | None = None
+        self.failures: deque[Failure] = deque(maxlen=FAILURES_KEPT)
+        self.steps: deque[Step] = deque(maxlen=FAILURES_KEPT)
+        self.count = 0
+        self.left: OrderedDict[str, int] = OrderedDict()
+        self.number = 0
+
+    def note(self, step: Step, failure: Failure) -> tuple[bool, int]:
+        """Whether this is the farthest it ever got, and how often this failure has come back."""
+        last = self.failures[-1] if self.failures else None
+        further = self.best is not None and self.best.key != failure.key and is_progress(self.best, failure)
+        if further:
+            self.left.clear()
+        returned = 0
+        if last is not None and (further or not is_same(last, failure)):
+            returned = 0 if further else self._leave(last, failure)
+            self.failures.clear()
+            self.steps.clear()
+            self.count = 0
+        if further or self.best is None:
+            self.best = failure
+        self.failures.append(failure)
+        self.steps.append(step)
+        self.count += 1
+        self.number = step.number
+        return further, returned
+
+    def _leave(self, last: Failure, now: Failure) -> int:
+        self.left.setdefault(last.key, 0)
+        if now.key in self.left:
+            self.left[now.key] += 1
+            self.left.move_to_end(now.key)
+        while len(self.left) > FAILURES_KEPT:
+            self.left.popitem(last=False)
+        return self.left.get(now.key, 0)
+
+
+class Streaks:
+    """Bounded by ``CHECKS_KEPT`` checks and ``TEXTS_KEPT`` texts."""
+
+    def __init__(self) -> None:
+        self._checks: OrderedDict[str, Check] = OrderedDict()
+        self._texts: OrderedDict[str, deque[tuple[Step, str]]] = OrderedDict()
+        self._missed: deque[tuple[Step, str]] = deque(maxlen=MISSES)
+        self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
+        self._approach = ""
+        self.progressed = False
+
+    def clear(self) -> None:
+        """Start again."""
+        self._checks.clear()
+        self._texts.clear()
+        self._missed.clear()
+        self._attempts.clear()
+
+    def note(self, step: Step) -> list[Finding]:
+        """The streaks that this failure makes longer; empty for anything else."""
+        self.progressed = False
+        self._approach = step.approach or self._approach
+        if step.kind == "tree":
+            self.clear()
+        if not step.failed:
+            self._passed(step)
+            return []
+        if step.waits or not step.text.strip():
+            return []
+        failure = Failure(step.result, step.action, step.number, step.text)
+        name = check_of(step.tool, step.shown)
+        found = (self._of_check(name, step, failure), self._of_text(name, step), self._of_guesses(step))
+        self._attempts.append((self._approach, failure.key))
+        return [finding for finding in found if finding is not None]
+
+    def _passed(self, step: Step) -> None:
+        self._missed.clear()
+        check = check_of(step.tool, step.shown) if self._checks else ""
+        if check not in self._checks:
+            return
+        del self._checks[check]
+        self.progressed = True
+        self._attempts.clear()
+        for text in [text for text, seen in self._texts.items() if any(name == check for _, name in seen)]:
+            del self._texts[text]
+
+    def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
+        check = self._checks.pop(name, None)
+        if check is None or step.number - check.number > STEPS_KEPT:
+            check = Check()
+        self._checks[name] = check
+        if len(self._checks) > CHECKS_KEPT:
+            self._checks.popitem(last=False)
+        further, returned = check.note(step, failure)
+        if further:
+            self.progressed = True
+            self._attempts.clear()
+            self._texts.clear()
+            self._missed.clear()
+        if returned >= RETURNS:
+            return self._finding(list(check.steps), returned + 1, failure, kind="circular_fix")
+        if check.count == 1:
+            return None
+        return self._finding(list(check.steps), check.count, check.failures[0])
+
+    def _of_text(self, name: str, step: Step) -> Finding | None:
+        """The same words from different calls; fewer than four calls may just be looking round."""
+        if says_nothing(step.text):
+            return None
+        seen = self._texts.pop(step.result, None) or deque(maxlen=TEXTS_KEPT)
+        if seen and step.number - seen[-1][0].number > STEPS_KEPT:
+            seen.clear()
+        seen.append((step, name))
+        self._texts[step.result] = seen
+        if len(self._texts) > TEXTS_KEPT:
+            self._texts.popitem(last=False)
+        if len(seen) == 1:
+            return None
+        steps = [one for one, _ in seen]
+        return self._finding(steps, len(steps), None, key=step.result, needed=ROUNDS_OF_DIFFERENT_CALLS)
+
+    def _of_guesses(self, step: Step) -> Finding | None:
+        """Nothing in a row but asking for things that are not there: another name each time, the same answer."""
+        shape = shape_of_miss(step.shown, step.text)
+        if not shape or (self._missed and self._missed[-1][1] != shape):
+            self._missed.clear()
+        if not shape:
+            return None
+        self._missed.append((step, shape))
+        if len(self._missed) < MISSES:
+            return None
+        return self._finding([one for one, _ in self._missed], MISSES, None, key=shape, needed=MISSES)
+
+    def _finding(
+        self,
+        steps: Sequence[Step],
+        rounds: int,
+        failure: Failure | None,
+        *,
+        kind: Kind | None = None,
+        key: str = "",
+        needed: int = ROUNDS,
+    ) -> Finding:
+        return Finding(
+            kind=kind or (self._kind(steps) if rounds >= ROUNDS else "loop"),
+            pattern=digest("failure", key or (failure.key if failure else "")),
+            steps=steps[-ROUNDS:],
+            rounds=rounds,
+            needed=needed,
+            resets_on=RESET,
+        )
+
+    def _kind(self, steps: Sequence[Step]) -> Kind:
+        """A circular fix where two of the last six attempts at this failure followed the same idea."""
+        failures = {step.result for step in steps}
+        approaches = [approach for approach, key in self._attempts if approach and key in failures]
+        alike = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
+        return "circular_fix" if alike >= ROUNDS - 1 else "loop"

@@ -1,0 +1,148 @@
+"""Tool calls and their results: pairing one with the other, and what of them is comparable."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from unstuck.contract import Observation
+from unstuck.detection.steps.edits import replacement_in
+from unstuck.detection.steps.external_blockers import is_outage
+from unstuck.detection.steps.tool_call_kind import CallKind, is_in_progress, kind_of, says_nothing, shows_image
+from unstuck.detection.steps.volatile_text import comparable, digest
+from unstuck.diagnosis.pipeline import diagnose
+
+__all__ = ["Pairing", "Step"]
+
+SHOWN = 200
+CALL_LIMIT = 2_000
+TEXT_HEAD = 500
+TEXT_TAIL = 1_500
+PENDING_KEPT = 64
+IDS_KEPT = 256
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One call and what came of it.
+
+    ``action``, ``result`` and ``key`` (of both) are digests of what is comparable. ``shown`` is the call and ``text``
+    the result as they were, cut. ``informative``: the result says more than that it went well. ``waits``: the
+    call waits, or what it asked about is still at work. ``opaque``: two equal results may differ. ``edit``: file, old
+    and new text where the call says them.
+    """
+
+    number: int
+    tool: str
+    kind: CallKind
+    action: str
+    result: str
+    key: str
+    failed: bool
+    informative: bool
+    waits: bool
+    opaque: bool
+    shown: str
+    text: str
+    approach: str
+    edit: tuple[str, str, str] | None
+
+    @property
+    def said(self) -> str:
+        """The line of a failure that says what went wrong, else the first of the result that says something."""
+        found = diagnose(self.text, exit_code=1) if self.failed else None
+        if found is not None and found.headline:
+            return found.headline[:SHOWN]
+        return next((line.strip() for line in self.text[:SHOWN].split("\n") if line.strip()), "")
+
+
+class Pairing:
+    """Joins results to the calls they belong to: by id where there is one, else first in, first out."""
+
+    def __init__(self) -> None:
+        self._pending: OrderedDict[str, Observation] = OrderedDict()
+        self._unnamed: deque[Observation] = deque(maxlen=PENDING_KEPT)
+        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._count = 0
+
+    def feed(self, observation: Observation) -> Step | None:
+        """The finished step, or None for a call, a repeated delivery and anything else."""
+        kind = observation.kind
+        if kind not in ("action", "success", "failure") or self._repeated(observation):
+            return None
+        if kind == "action":
+            self._keep(observation)
+            return None
+        self._count += 1
+        return _step(self._call_of(observation), observation, self._count)
+
+    def clear(self) -> None:
+        """Forget the calls whose results have not come."""
+        self._pending.clear()
+        self._unnamed.clear()
+
+    def _repeated(self, observation: Observation) -> bool:
+        if not observation.id:
+            return False
+        key = f"{observation.kind == 'action'}:{observation.id}"
+        if key in self._seen:
+            return True
+        self._seen[key] = None
+        if len(self._seen) > IDS_KEPT:
+            self._seen.popitem(last=False)
+        return False
+
+    def _keep(self, call: Observation) -> None:
+        if not call.id:
+            self._unnamed.append(call)
+            return
+        self._pending[call.id] = call
+        if len(self._pending) > PENDING_KEPT:
+            self._pending.popitem(last=False)
+
+    def _call_of(self, result: Observation) -> Observation | None:
+        if result.id:
+            return self._pending.pop(result.id, None)
+        return self._unnamed.popleft() if self._unnamed else None
+
+
+def _step(call: Observation | None, result: Observation, number: int) -> Step:
+    shown = str(call.text)[:CALL_LIMIT] if call else ""
+    tool = call.tool if call else result.tool
+    text = _cut(str(result.text))
+    failed = result.kind == "failure"
+    kind = kind_of(tool, shown) if call else "work"
+    said = comparable(text) if not _grows(kind, shown, failed) else text
+    # Waiting twice as long is still waiting, and a command that only speaks to itself does nothing whatever it says.
+    if kind in ("wait", "idle") and not failed:
+        action = digest(tool, shown.translate(_NO_DIGITS) if kind == "wait" else "")
+    else:
+        action = digest(tool, comparable(shown, arguments=True))
+    outcome = digest("" if kind == "idle" and not failed else said)
+    return Step(
+        number=number,
+        tool=tool,
+        kind=kind,
+        action=action,
+        result=outcome,
+        key=f"{action}{outcome}{'!' if failed else ''}",
+        failed=failed,
+        informative=failed or (kind not in ("idle", "edit") and not says_nothing(said)),
+        waits=is_in_progress(text) or (kind == "wait" and (not failed or is_outage(text))),
+        opaque=shows_image(text),
+        shown=shown[:SHOWN],
+        text=text,
+        approach=str((call.approach if call else None) or result.approach or ""),
+        edit=replacement_in(shown) if kind == "edit" and not failed else None,
+    )
+
+
+def _grows(kind: CallKind, shown: str, failed: bool) -> bool:
+    """What is read at the end of a log: another time of day there is another line."""
+    return kind == "wait" and not failed and "sleep" not in shown.lower()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_HEAD + TEXT_TAIL else f"{text[:TEXT_HEAD]}\n{text[-TEXT_TAIL:]}"

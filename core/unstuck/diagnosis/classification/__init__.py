@@ -1,0 +1,1 @@
+"""Names of a failure: error type, category, failure type, cause, and the hint that goes with them."""

@@ -1,0 +1,153 @@
+"""On which rung of the ladder a failure enters, and the values its handler takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstuck.diagnosis.enums import Cause, ErrorType
+from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
+from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.truncation import ends_of
+
+__all__ = ["NO_PAST", "Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
+
+# Patterns in lower case, and the parts of a line that one of them is tried on for.
+SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error")
+SYNTAX_PARTS = ("syntax", "parse", "unexpected token", "indentation")
+DEPENDENCY = Lazy(
+    r"(?:find|resolve|load|named?|missing|unknown|required?|install|the requested|no) (?:\S{1,40} ){0,3}?"
+    r"(?:module|package|import)"
+    r"|module[ -]?not[ -]?found|import ?error|cannot import|unresolved import|failed (?:to )?import|modules? missing"
+    r"|(?:module|package|import) \S{1,120} (?:not found|does not exist|could not|is missing|has no)"
+    r"|no matching distribution"
+)
+DEPENDENCY_PARTS = ("module", "package", "import", "no matching distribution")
+TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch")
+TYPE_PARTS = ("type",)
+TOLD_BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
+# Asked for in every diagnosis: before Python 3.12 a member costs a hundred times as much through its class.
+ASSERTION_ERROR, TYPE_ERROR, HTTP_ERROR = ErrorType.ASSERTION_ERROR, ErrorType.TYPE_ERROR, ErrorType.HTTP_ERROR
+SIMPLE_LOGIC = Cause.SIMPLE_LOGIC
+PATIENCE = 2
+MANY_FILES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong, as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
+
+    error: str
+    phase: str = ""
+    type: str = ""
+    summary: str = ""
+    retry_count: int = 0
+    same_location_count: int = 0
+    involved_files: Sequence[str] = ()
+    involves_external_api: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the failures before this one say of it: how often it was this one, or at this place, and what took part."""
+
+    retries: int = 0
+    same_location: int = 0
+    files: frozenset[str] = frozenset()
+    external_api: bool = False
+
+
+NO_PAST = Past()
+
+
+@dataclass(frozen=True, slots=True)
+class Approach:
+    """A way to do the task. ``source`` says where the idea is from; ``confidence`` is 0.0 to 1.0."""
+
+    name: str
+    source: str = ""
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What was being done when it failed. ``intent`` holds the task's memory; ``test_context`` what its tests say."""
+
+    current_phase: Any = ""
+    current_approach: Any = None
+    current_file: str = ""
+    intent: Any = None
+    test_context: Any = None
+    mode: str = "orchestrated"
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerResult:
+    """What the handler answers: ``action`` is RETRY, PIVOT, RESEARCH or ASK, the rest belongs to one of them.
+
+    ``targets`` is what research should look into, the most telling first.
+    """
+
+    action: str
+    fix: Any = None
+    phase: Any = None
+    new_approach: Any = None
+    insights: list[Any] = field(default_factory=list)
+    checkpoint: Any = None
+    question: str = ""
+    stuck_report: Any = None
+    targets: list[Any] = field(default_factory=list)
+
+
+def classify_cause(failure: Any) -> Cause:
+    """The cause of a :class:`Failure` (or of anything with its attributes; a missing one counts as empty).
+
+    A ``type`` that names a cause decides where no rule does, so that a caller can state a cause no text shows. Of a
+    long error the head and the tail are looked at.
+    """
+    error = ends_of(str(getattr(failure, "error", "") or "")).lower()
+    phase = getattr(failure, "phase", "")
+    if phase == "parse" or _has(error, SYNTAX_PARTS, SYNTAX):
+        return Cause.SYNTAX_ERROR
+    if phase == "test" and "expect" in error:
+        return Cause.TEST_ASSERTION
+    if _has(error, DEPENDENCY_PARTS, DEPENDENCY):
+        return Cause.DEPENDENCY_ISSUE
+    if _has(error, TYPE_PARTS, TYPE):
+        patient = (getattr(failure, "retry_count", 0) or 0) < PATIENCE
+        return Cause.SIMPLE_LOGIC if patient else Cause.APPROACH_WRONG
+    stated: Cause = Cause.read(getattr(failure, "type", ""), Cause.SIMPLE_LOGIC)
+    return _by_circumstance(
+        getattr(failure, "same_location_count", 0) or 0,
+        len(getattr(failure, "involved_files", ()) or ()),
+        bool(getattr(failure, "involves_external_api", False)),
+        stated,
+    )
+
+
+def _has(error: str, parts: tuple[str, ...], pattern: Lazy) -> bool:
+    """Whether ``pattern`` is found in a line of ``error`` that has one of ``parts``."""
+    return any(pattern.search(line) for part in parts for line in lines_with(error, part))
+
+
+def _by_circumstance(same_location: int, files: int, external_api: bool, otherwise: Cause) -> Cause:
+    if same_location >= PATIENCE:
+        return Cause.APPROACH_WRONG
+    if files > MANY_FILES:
+        return Cause.INTEGRATION_ISSUE
+    return Cause.UNKNOWN_API if external_api else otherwise
+
+
+def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, phase: str | None = None) -> Cause:
+    """The cause of an output that was read: its error type where that decides, the handler's rules otherwise."""
+    told = Cause.SYNTAX_ERROR if phase == "parse" else TOLD_BY_TYPE.get(error_type)
+    if told is not None:
+        return told
+    if error_type is ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
+        return Cause.TEST_ASSERTION
+    if error_type is TYPE_ERROR:
+        return SIMPLE_LOGIC if past.retries < PATIENCE else Cause.APPROACH_WRONG
+    files = len({*reading.files, *past.files})
+    external_api = past.external_api or error_type is HTTP_ERROR
+    return _by_circumstance(past.same_location, files, external_api, SIMPLE_LOGIC)

@@ -1,0 +1,401 @@
+"""What tools say in words where they give neither a class nor a code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any, Generic, TypeVar
+
+from unstuck.diagnosis.enums import ErrorType
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview
+
+__all__ = ["QUOTAS", "STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in lower case, and the pattern that they have to stand in, if any."""
+
+    gates: Either
+    pattern: Lazy | None
+    kind: Any = None
+
+    def is_in(self, said: Overview) -> bool:
+        """Whether it is in what was said, which is in lower case."""
+        return self.gates.part in said.kinds and (self.pattern is None or self.pattern.search(said.text) is not None)
+
+
+class Phrases:
+    """A headline says one of them: a plain one may stand wherever its words are whole, a pattern behind its gate.
+
+    A gate is a part that all the pattern finds has, because looking for that costs a tenth of a search.
+    """
+
+    def __init__(self, *phrases: str | tuple[str, str]) -> None:
+        pairs = ((phrase, None) if isinstance(phrase, str) else (phrase[0], Lazy(phrase[1])) for phrase in phrases)
+        self.gated: Gates[Phrase] = Gates(Phrase(Either(gate), pattern) for gate, pattern in pairs)
+
+    def are_in(self, said: Overview) -> bool:
+        """Whether one of them is in ``said``, a headline in lower case."""
+        return any(map(Phrase.is_in, self.gated.in_question(said), repeat(said)))
+
+
+Kind = TypeVar("Kind")
+
+
+class Table(Generic[Kind]):
+    """Kinds, such as error types, and what says each of them; the first row that fits decides."""
+
+    def __init__(self, *rows: tuple[Kind, Phrases]) -> None:
+        self.rows = rows
+        self.gated = Gates(replace(phrase, kind=kind) for kind, said in rows for phrase in said.gated.entries)
+
+    def spoken_in(self, said: Overview) -> Kind | None:
+        """The kind of the first row that is in ``said``, a headline in lower case, or None."""
+        for phrase in self.gated.in_question(said):
+            if phrase.is_in(said):
+                kind: Kind = phrase.kind
+                return kind
+        return None
+
+
+# How services say that what one may use in some time is used up; a limit of another kind does not come back.
+QUOTAS = (
+    ("limit reached", r"\b(?:\d{1,3}-hour|hourly|daily|weekly|monthly|session) limit reached"),
+    ("limit ", r"\blimit .{0,40}\bresets?\b"),
+    ("quota will reset", r"\bquota will reset\b"),
+)
+# These say more than the class or the code that carries them.
+STRONG = Table(
+    (
+        ErrorType.IMPORT_ERROR,
+        Phrases(
+            "does not provide an export named",
+            "cannot find module",
+            "can't resolve '",
+            "cannot use import statement",
+            "failed to resolve import",
+            "cannot open shared object file",
+            ("cannot find ", r"cannot find (?:implementation or library stub for )?(?:module|package)\b"),
+            "could not resolve '",
+            'could not resolve "',
+        ),
+    ),
+    (
+        ErrorType.TIMEOUT_ERROR,
+        Phrases(
+            "statement timeout",
+            "exceeded timeout of",
+            ("read timed out", r"\bread timed out"),
+            ("timed out", r"\bconnect(?:ion)? (?:attempt )?timed out"),
+            ("failed: timeout", r"^failed: timeout\b"),
+            ("…error: timeout of ", r"^\S*error: timeout of \d+ ?ms exceeded"),
+            ("panic: test timed out", r"^panic: test timed out"),
+            ("etimedout", r"^\S*error: .*\betimedout\b"),
+        ),
+    ),
+    (
+        ErrorType.CONNECTION_ERROR,
+        Phrases(
+            *(
+                (code, rf"^\S*error: .*\b{code}\b")
+                for code in ("econnrefused", "econnreset", "enotfound", "eai_again", "eaddrinuse")
+            ),
+            ("can't connect to ", r"^can't connect to .{0,40}server"),
+            ("…urlerror: ", r"^\S*urlerror: .*(?:refused|unreachable|not known|name resolution)"),
+        ),
+    ),
+    (
+        ErrorType.INDEX_ERROR,
+        Phrases(
+            "runtime error: index out of range",
+            "runtime error: slice bounds",
+            ("index out of bounds", r"^index out of bounds"),
+        ),
+    ),
+    (
+        ErrorType.VALUE_ERROR,
+        Phrases(
+            ("json", r"^syntaxerror: .*\bjson\b"),
+            "in json at position",
+            "unexpected end of json input",
+            ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
+            "is not valid json",
+        ),
+    ),
+    (
+        ErrorType.TYPE_ERROR,
+        Phrases(
+            "interface conversion:",
+        ),
+    ),
+    (
+        ErrorType.SYNTAX_ERROR,
+        Phrases(
+            ("pars…", r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),
+        ),
+    ),
+)
+# Headlines without a class or a code that is known.
+WEAK = Table(
+    (
+        ErrorType.SYNTAX_ERROR,
+        Phrases(
+            "syntax error",
+            "…syntaxerror",
+            "parse error",
+            "…parseerror",
+            "parsing error",
+            "failed to parse",
+            "non-parseable",
+            "non-readable",
+            "invalid multi-line string",
+            "mismatched closing",
+            "missing separator",
+            "unterminated",
+            "invalid syntax",
+            "cannot parse",
+            "extraneous",
+            "stray '",
+            ("invalid character", r"^invalid character u\+"),
+            "illegal start of expression",
+            "reached end of file while parsing",
+            "class, interface, enum, or record expected",
+            ("unexpected ", r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword|string|character)"),
+            ("unclosed", r"\bunclosed\b"),
+            ("couldn't ", r"couldn't (?:parse|find '[a-z]+' for)"),
+            ("expected", r"\bexpected\b(?!:? -?\d).{0,40}\b(?:before|found|after)\b"),
+            ("expected ", r"^expected (?!-?\d|.*\b(?:argument|type|got|to (?:be|equal|have))\b)"),
+            (" expected", r"(?:['‘].{1,3}['’]|<\w+>|or ['‘].{1,3}['’]) expected"),
+            ("missing ", r"\bmissing (?:closing|terminating|return type|close-|[)\]}])"),
+        ),
+    ),
+    (
+        ErrorType.IMPORT_ERROR,
+        Phrases(
+            "no module named",
+            "module not found",
+            "cannot import",
+            "unresolved import",
+            "unresolved reference to package",
+            "undefined reference",
+            "undefined symbol",
+            "no matching distribution",
+            "no matching package",
+            "command not found",
+            "could not find a package",
+            'by not providing "find',
+            "no required module",
+            "is not in std",
+            "is not in goroot",
+            "can't find crate",
+            "can't find package",
+            "cannot load such file",
+            "could not open requirements file",
+            "unable to locate package",
+            "has no installation candidate",
+            "as a dependency of package",
+            "unable to select packages",
+            ("can't locate ", r"can't locate \S+\.pm\b"),
+            ("package ", r"package .{1,80} does not exist"),
+            ("could not ", r"could not (?:find|resolve|locate) .{0,40}(?:package|module|main class|dependenc)"),
+            ("cannot find ", r"cannot find .{0,20}package"),
+            (".h…", r"\.h(?:pp|h|xx)?['\"’]?(?:: no such file| file not found)"),
+            (" find -l", r"(?:cannot|can't) find -l\S"),
+        ),
+    ),
+    (
+        ErrorType.DATABASE_ERROR,
+        Phrases(
+            "duplicate key",
+            "duplicate entry",
+            "unique constraint",
+            "foreign key",
+            "deadlock detected",
+            "database is locked",
+            "not a database",
+            "disk image is malformed",
+            "password authentication failed",
+            "unknown column",
+            "violates",
+            (" does not exist", r"(?:relation|column|function) .{1,80} does not exist"),
+            "no such table",
+            "no such column",
+            (" does not exist", r"(?:role|database) .{1,80} does not exist"),
+            ('": syntax', r'near ".*": syntax'),
+        ),
+    ),
+    (
+        ErrorType.ATTRIBUTE_ERROR,
+        Phrases(
+            "undefined method",
+            "can't locate object method",
+            "call to undefined method",
+            "undefined property",
+            "call to a member function",
+            ("has no ", r"has no (?:member|attribute|field|method|property)"),
+            (" named", r"no (?:method|field|member)s? named"),
+            ("undefined (type ", r"undefined \(type .* has no"),
+        ),
+    ),
+    (
+        ErrorType.VALIDATION_ERROR,
+        Phrases(
+            "declared and not used",
+            "declared but not used",
+            "imported and not used",
+            "never used",
+            "unsupported argument",
+            "unsupported block type",
+            "missing required argument",
+            ("unused ", r"unused (?:variable|import|parameter|function)"),
+        ),
+    ),
+    (
+        ErrorType.TYPE_ERROR,
+        Phrases(
+            "incompatible type",
+            "cannot be converted",
+            "mismatched types",
+            "is not assignable",
+            "invalid conversion",
+            "type mismatch",
+            "can't use non-numeric",
+            "cannot find symbol",
+            "was not declared",
+            "not callable",
+            "cannot index ",
+            "implicit declaration",
+            "use of undeclared",
+            "must be of type",
+            ("undeclared", r"\bundeclared\b"),
+            ("undefined: ", r"^undefined: "),
+            ("cannot use ", r"cannot use .{1,120} as "),
+            "too many arguments",
+            "too few arguments",
+        ),
+    ),
+    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b"))),
+    (
+        ErrorType.CONNECTION_ERROR,
+        Phrases(
+            "could not resolve host",
+            "name resolution",
+            "name or service not known",
+            "network is unreachable",
+            "no route to host",
+            "address already in use",
+            "ssl certificate",
+            "certificate verify failed",
+            "failed to establish a new connection",
+            "failed to connect",
+            "cannot connect to",
+            "couldn't connect to",
+            "unable to connect",
+            "connection to server",
+            "broken pipe",
+            "socket hang up",
+            "stream disconnected",
+            "unable to resolve host",
+            "no such host",
+            ("connection ", r"connection (?:refused|reset|closed|aborted|error)"),
+        ),
+    ),
+    (
+        ErrorType.HTTP_ERROR,
+        Phrases(
+            "too many requests",
+            "bad gateway",
+            "service unavailable",
+            "internal server error",
+            "unauthorized",
+            "overloaded_error",
+            "overloaded",
+            "usage limit",
+            "request_too_large",
+            "resource_exhausted",
+            "throttlingexception",
+            "insufficient_quota",
+            "quota exceeded",
+            "exceeded your current quota",
+            "exceeds the maximum number of tokens",
+            "context_length_exceeded",
+            "maximum context length",
+            ("rate…", r"rate.?limit"),
+            *QUOTAS,
+            ("api error:", r"\bapi error: ?\(?\d{3}"),
+            ("http", r"\bhttp(?:/\d(?:\.\d)?)? ?(?:error )?[45]\d\d"),
+            ("error", r"\berror:? [45]\d\d\b"),
+            ("status code", r"status code:? [45]\d\d"),
+            ('"code":', r'"code": ?[45]\d\d'),
+            ("requested url returned error: ", r"requested url returned error: [45]\d\d"),
+        ),
+    ),
+    (
+        ErrorType.ASSERTION_ERROR,
+        Phrases(
+            "assertion…",
+            "failed asserting",
+            "expect(",
+            "not equal",
+            ("assert…", r"^assert"),
+            ("expected ", r"expected .{1,200}(?:received|got|to (?:be|equal|have))"),
+            ("want", r"\bwant\b"),
+        ),
+    ),
+    (ErrorType.KEY_ERROR, Phrases(("keyerror", r"\bkeyerror\b"), ("key ", r"key .{1,60} not found"), "key not found")),
+    (ErrorType.INDEX_ERROR, Phrases("index out of range", "index out of bounds", "out_of_range", "range check failed")),
+    (
+        ErrorType.VALUE_ERROR,
+        Phrases(
+            "not a valid",
+            "invalid value",
+            "invalid literal",
+            "invalid argument",
+            "invalid choice",
+            ("invalid ", r"\binvalid \w{1,20} value\b"),
+        ),
+    ),
+    (
+        ErrorType.VALIDATION_ERROR,
+        Phrases("is not valid under", "validation error", "validation failed", ("required", r"is (?:a )?required\b")),
+    ),
+    (
+        ErrorType.RUNTIME_ERROR,
+        Phrases(
+            "no such file",
+            "file not found",
+            ("could not find ", r"could not find [`'\"‘]?[\w./-]{1,80}\.\w{1,5}[`'\"’]? in\b"),
+            "permission denied",
+            "no space left",
+            "out of memory",
+            "segmentation fault",
+            "unbound variable",
+            "stack overflow",
+            "is not defined",
+            "null pointer",
+            "nil pointer",
+            "division by zero",
+            "division by 0",
+            "parameter not set",
+            "cannot find source file",
+            "divide by zero",
+            "too many open files",
+            "read-only file system",
+            "resource busy",
+            "cannot allocate memory",
+            "all goroutines are asleep",
+            "unhandled promise rejection",
+            ("killed", r"\bkilled\b"),
+            ("aborted", r"\baborted\b"),
+        ),
+    ),
+    (
+        ErrorType.TYPE_ERROR,
+        Phrases(
+            ("typeerror", r"\btypeerror\b"),
+        ),
+    ),
+)
+SYNTAX = Table(WEAK.rows[0])

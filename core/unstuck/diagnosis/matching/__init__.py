@@ -1,0 +1,1 @@
+"""Text matching that the rules share: literal prefilters, lazily compiled patterns, context-window messages."""

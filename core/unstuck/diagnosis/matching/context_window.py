@@ -1,0 +1,32 @@
+"""How services say that the context window of a model is full."""
+
+from __future__ import annotations
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.prefilter import Either
+
+__all__ = ["CONTEXT_GATES", "says_context_exhausted"]
+
+# Whole phrases only, in lower case: "context" alone is a word of every second program.
+CONTEXT_EXHAUSTED = Lazy(
+    r"(?<![a-z])(?:prompt is too long|context_length_exceeded|maximum context length"
+    r"|(?:exceeds?|over) (?:the )?context (?:limit|length|window)"
+    r"|input token count.{0,60}exceeds the maximum number of tokens"
+    r"|context (?:window|length|limit)(?: \S+)? (?:(?:is |has been )?(?:exceeded|exhausted|reached)|is full)"
+    r"|exceeds? (?:the |its |your )?(?:model'?s? )?(?:available |maximum )?context (?:window|length|size)"
+    r"|ran out of context|context (?:window )?(?:left until|low).{0,30} 0%"
+    r"|token limit (?:exceeded|reached)|(?:exceeds?|exceeded|over|reached) (?:the |its |your )?(?:maximum )?token limit"
+    r"|(?:input|prompt|conversation) is too long"
+    r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
+    r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input))"
+)
+CONTEXT_GATES = Either("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
+# A limit on what the model may write is no limit on what it may read.
+OUTPUT_LIMIT = Lazy(r"output token|max_tokens: \d")
+
+
+def says_context_exhausted(text: str) -> bool:
+    """Whether ``text``, a line or a few, says that the window is full."""
+    lowered = text.lower()
+    gated = any(gate.part in lowered for gate in CONTEXT_GATES.gates)
+    return gated and CONTEXT_EXHAUSTED.search(lowered) is not None and OUTPUT_LIMIT.search(lowered) is None

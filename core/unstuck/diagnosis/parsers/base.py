@@ -1,0 +1,92 @@
+"""One failure as a tool printed it, and what every reader of a shape needs to know about files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from unstuck.diagnosis.matching.prefilter import Either
+
+__all__ = ["Finding", "Shape", "all_of", "is_library", "place"]
+
+TESTS_KEPT = 50
+
+# Frames in these are never the user's own code; a marker is matched anywhere in the path.
+LIBRARY_MARKS = (
+    "site-packages/",
+    "dist-packages/",
+    "/lib/python3",
+    "/lib64/python3",
+    "node_modules/",
+    "/rustc/",
+    "/.cargo/",
+    "/.rustup/",
+    "/go/pkg/mod/",
+    "/usr/local/go/",
+    "/usr/lib/",
+    "/usr/include/",
+    "/include/c++/",
+    "/usr/share/",
+    "/gems/",
+    "/vendor/",
+    "java.base/",
+    "_testmain.go",
+    "/sysdeps/",
+    "/libsanitizer/",
+)
+
+
+@dataclass(slots=True)
+class Finding:
+    """``weight`` says how sure the shape is (0 to 100); ``name`` is an error's class, ``code`` a tool's own number.
+
+    ``kind`` is ``run`` (a program failed), ``build``, ``lint`` or ``test``; ``detail`` continues the headline;
+    ``files`` are the user's own files that took part; ``environment`` says that a lookup in the environment failed.
+    """
+
+    weight: int
+    headline: str
+    name: str = ""
+    code: str = ""
+    location: str | None = None
+    function: str = ""
+    test: str = ""
+    detail: str = ""
+    kind: str = "run"
+    files: tuple[str, ...] = ()
+    environment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A reader of one family of outputs.
+
+    ``read`` gets the whole text and its lines, and only where one of ``gates`` is in the text (a gate may begin with a
+    line feed; no gates: always), because that search is far cheaper than a look at each line. ``most`` is the highest
+    weight it can give: once something surer was found it is not asked any more.
+    """
+
+    most: int
+    gates: Either
+    read: Callable[[str, list[str]], Finding | None]
+
+
+def is_library(file: str) -> bool:
+    """True for files that belong to an installation, not to the project."""
+    if file.startswith(("<", "[", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
+        # Generated code, node's own modules, a command line (-e), a pipe.
+        return True
+    if file.startswith("internal/") and file.endswith(".js"):
+        # Node's modules without their scheme; other languages have an internal/, too.
+        return True
+    return any(mark in file for mark in LIBRARY_MARKS)
+
+
+def all_of(tests: Iterable[str]) -> str:
+    """The names of the tests that failed, in one order whatever order they ran in: fewer of them is another failure."""
+    return " ".join(sorted(set(filter(None, tests)))[:TESTS_KEPT])
+
+
+def place(file: str, line: str | int) -> str:
+    """``file:line``, without the noise some tools put before a path."""
+    return f"{file.removeprefix('file://').removeprefix('./')}:{line}"

@@ -1,0 +1,50 @@
+"""An image that was not built: what the failing step printed, else the daemon's last word."""
+
+from __future__ import annotations
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.parsers.base import Finding, place
+
+__all__ = ["NOT_BUILT", "docker", "failed_step"]
+
+NOT_BUILT = "failed to solve"
+INSTRUCTION = Lazy(r"((?:\S*/)?(?:Docker|Container)file\S{0,40}):(\d{1,7})$")
+FAILED_STEP = Lazy(r"#(\d{1,5}) ERROR: ")
+STEP_LINE = Lazy(r"#(\d{1,5}) \d{1,7}\.\d{1,4} ?(.*)$")
+LOGGED = Lazy(r"\d{1,7}\.\d{1,4} ?(.*)$")
+RULE = "------"
+
+
+def docker(text: str, lines: list[str]) -> Finding | None:
+    """The daemon's last word, and the instruction's line."""
+    said = next((line for line in lines if NOT_BUILT in line), "")
+    return Finding(62, said, location=_instruction(lines), kind="build") if said else None
+
+
+def failed_step(text: str) -> tuple[str, str | None]:
+    """What the step that failed printed, without the builder's marks, and the place of its instruction.
+
+    With plain progress each line has the step's number and its time; on a terminal only the block between two rules
+    is left of them. Empty where it printed nothing.
+    """
+    lines = text.split("\n")
+    failed = {found[1] for line in lines if (found := FAILED_STEP.match(line))}
+    steps = (STEP_LINE.match(line) for line in lines if line[:1] == "#") if failed else ()
+    said = [step[2] for step in steps if step and step[1] in failed]
+    return "\n".join(said or _between_rules(lines)), _instruction(lines)
+
+
+def _between_rules(lines: list[str]) -> list[str]:
+    said: list[str] = []
+    inside = False
+    for line in lines:
+        if line.rstrip() == RULE:
+            inside = not inside
+        elif inside and (logged := LOGGED.match(line)):
+            said.append(logged[1])
+    return said
+
+
+def _instruction(lines: list[str]) -> str | None:
+    spots = (INSTRUCTION.match(line.rstrip()) for line in lines if "file" in line)
+    return next((place(spot[1], spot[2]) for spot in spots if spot), None)

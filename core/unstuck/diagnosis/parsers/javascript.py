@@ -1,0 +1,267 @@
+"""JavaScript and TypeScript: errors with a stack below them, and the test runners that name the test above it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
+
+__all__ = ["stack", "tap", "thrown"]
+
+HEAD = Lazy(
+    r"\s*(?:\S{1,30}\|\S{1,30}\s*\| )?(?:Uncaught )?(?:[✘✗⨯×] )?(?:\[cause\]: )?"
+    r"(?:[A-Z][a-z]+(?: [a-z]+){1,4}: )?([A-Z]\w{0,80})(?: \[(\w+)\])?: (.*)$"
+)
+IN_MESSAGE = Lazy(r"\w+: (/?[^\s:]{1,300}\.\w{1,5}): .{0,200}\((\d{1,7}):\d{1,7}\)$")
+BARE_HEAD = Lazy(r"\s*(?:Uncaught )?([A-Z]\w{0,80})(?: \[(\w+)\])?(?:: (.*))?$")
+AT = Lazy(r"\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
+# What may stand before it, such as the name of the service that printed it.
+BEFORE_FRAME = 60
+# A line and a column at the end of a line, without which nothing is a frame.
+AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
+ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
+THROWN = Lazy(r"(?:\s?[A-Z][a-z]+(?: [a-z]+){1,4}: )?((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
+CARET = Lazy(r"\s*\^+$")
+# The line of the code in which a bundler could not read a file.
+IN_FILE = Lazy(r"At file: (\S{1,400}?):(\d{1,7}):\d{1,7}$")
+TEST = Lazy(
+    r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (?!failing tests:)(.{1,300}?)(?: \([\d.]+ ?m?s\))?"
+    r"|\d{1,4}\) (.{1,300}):?)$"
+)
+SUITE = Lazy(r"\s*FAIL\s+(\S+\.[cm]?[jt]sx?)(?: \[.*\])?$")
+TEST_STARTS = " FR0123456789✖"
+ERROR_WORD = Lazy(r"(?:Error|Exception|Failure|Warning|Fault|Panic)$")
+CODE = Lazy(r"\s*code: '(\w+)'")
+MESSAGE_LINES = 12
+
+
+def stack(text: str, lines: list[str]) -> Finding | None:
+    """The first error that has frames."""
+    if not AT_END.search(text):
+        return None
+    reader = _Reader()
+    # Under TAP the output of the program stands behind a mark.
+    for line in (line.removeprefix("# ") for line in lines) if "TAP version" in text else lines:
+        if line:
+            reader.feed(line)
+    return reader.finding()
+
+
+class _Reader:
+    """Sees every line once: heads, frames, and the tests and suites above them."""
+
+    def __init__(self) -> None:
+        self._test = self._suite = ""
+        self._is_suite = False
+        self._head: tuple[str, str, str] | None = None
+        self._message: list[str] = []
+        self._thrown: tuple[str, str] | None = None
+        self._frames: list[tuple[str, str, str]] = []
+        self._done: Finding | None = None
+        self._failed: list[Finding] = []
+        self._placeless: Finding | None = None
+        self._in_frames = False
+        self._last = ""
+        self._code = ""
+
+    def feed(self, line: str) -> None:
+        told = self._done or self._placeless
+        # What node prints below the frames may say which system error it was.
+        if told is not None and not told.code and "code: '" in line and (code := CODE.match(line)):
+            told.code = code[1] if told.location or code[1] not in told.headline else ""
+        if self._done is not None and not self._is_next_test(line):
+            return
+        frame = self._frame(line)
+        if frame is not None:
+            self._framed(frame)
+        elif self._in_frames and self._head:
+            self._close(line)
+        else:
+            self._text(line)
+
+    def _is_next_test(self, line: str) -> bool:
+        """Whether ``line`` begins another failed test; what was found of the one before is put aside."""
+        if self._done is None or self._done.kind != "test" or line[0] not in TEST_STARTS or not TEST.match(line):
+            return False
+        self._failed.append(self._done)
+        self._done = self._placeless = self._thrown = self._head = None
+        self._in_frames, self._frames, self._code = False, [], ""
+        return True
+
+    @staticmethod
+    def _frame(line: str) -> tuple[str, str, str] | None:
+        if "at " in line:
+            match = AT.search(line)
+            match = match if match is not None and match.start() <= BEFORE_FRAME else None
+        else:
+            match = ARROW.match(line) if "❯ " in line else None
+        return (match[2], match[3], match[1] or "") if match else None
+
+    def _framed(self, frame: tuple[str, str, str]) -> None:
+        if self._head is None and self._last and (bare := BARE_HEAD.match(self._last)):
+            # A class of the user's own need not be called an error: what stands above a frame is one.
+            self._head = (bare[1], bare[2] or "", self._last.strip())
+        self._in_frames = True
+        self._frames.append(frame)
+
+    def _text(self, line: str) -> None:
+        self._in_frames = False
+        self._last = line
+        head = HEAD.match(line) if ": " in line else None
+        if head and (ERROR_WORD.search(head[1]) or head[1] == "Error"):
+            self._head = (head[1], head[2] or "", f"{head[1]}: {head[3]}")
+            self._message, self._frames, self._is_suite = [], [], False
+        elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
+            self._test = (test[1] or test[2] or test[3] or test[4]).strip()
+            # A suite may stand there, with the test's own name below it.
+            self._is_suite = bool(test[4]) and not self._test.endswith(":")
+            self._head, self._message, self._frames = ("", "", ""), [], []
+        elif line.lstrip().startswith("FAIL") and (suite := SUITE.match(line)):
+            self._suite = suite[1]
+        elif self._head and len(self._message) < MESSAGE_LINES:
+            self._message.append(line.strip())
+            if self._is_suite and line.endswith(":"):
+                self._test = " ".join((self._test, *self._message)).rstrip(":")
+                self._message, self._is_suite = [], False
+        elif (thrown := THROWN.match(line)) and not is_library(thrown[1]):
+            self._thrown = (thrown[1], thrown[2])
+
+    def _close(self, line: str) -> None:
+        """The first error is the one told of; if it has no place, a later one may lend its own."""
+        if not self._code and (code := CODE.match(line)):
+            self._code = code[1]
+        found = self._current()
+        if self._placeless is not None and found is not None:
+            self._placeless.location, self._placeless.code = found.location, self._placeless.code or found.code
+            found = self._placeless
+        if found is not None and found.location:
+            self._done = found
+        else:
+            self._placeless, self._in_frames, self._frames = found, False, []
+            self._last = line
+
+    def finding(self) -> Finding | None:
+        """The only error, or of many failed tests the one that stands first, in whatever order they were done."""
+        last = self._done or self._placeless or self._current()
+        tests = [*self._failed, last] if last is not None and last.location else self._failed
+        if not self._failed:
+            return last
+        found = min(tests, key=_place_of)
+        found.test = all_of(test.test for test in tests)
+        return found
+
+    def _read_in(self, headline: str) -> re.Match[str] | None:
+        """The place that the message names."""
+        return IN_MESSAGE.match(headline) or next(filter(None, map(IN_FILE.match, self._message)), None)
+
+    def _current(self) -> Finding | None:
+        if self._head is None or not (self._frames or self._thrown):
+            return None
+        name, code, headline = self._head
+        headline = headline or next((said for said in self._message if said), "")
+        if not headline:
+            return None
+        own = [frame for frame in self._frames if not is_library(frame[0])]
+        parsed = self._read_in(headline) if not own else None
+        thrown = (parsed[1], parsed[2]) if parsed else self._thrown or ("", "")
+        file, number, function = own[0] if own else (*thrown, "")
+        tested = bool(self._test or self._suite)
+        return Finding(
+            weight=90 if tested else 85,
+            headline=headline,
+            name=name or ("AssertionError" if "expect(" in headline or "xpected" in headline else ""),
+            code=code or self._code or _code_in(self._message),
+            location=place(file, number) if file else None,
+            function="" if function.startswith(("Object.<anonymous>", "<anonymous>")) else function,
+            test=self._test or self._suite,
+            detail=" ".join(self._message[:MESSAGE_LINES]),
+            kind="test" if tested else "run",
+            files=tuple(dict.fromkeys(frame[0] for frame in own)),
+        )
+
+
+def thrown(text: str, lines: list[str]) -> Finding | None:
+    """What node prints of a thrown value that is no error: its text below the source and a caret, and no stack."""
+    for number, line in enumerate(lines[2:-1], 2):
+        place_of = THROWN.match(lines[number - 2]) if "^" in line and CARET.match(line) else None
+        said = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
+        if said and (place_of or lines[number - 2].startswith("node:")):
+            spot = place(place_of[1], place_of[2]) if place_of else None
+            return Finding(62, said[0].strip(), name="throw", location=spot)
+    return None
+
+
+def _place_of(found: Finding) -> tuple[str, int]:
+    file, _, line = (found.location or "").rpartition(":")
+    return file, int(line or 0)
+
+
+def _code_in(lines: list[str]) -> str:
+    return next((found[1] for line in lines if (found := CODE.match(line))), "")
+
+
+TAP_FAILED = Lazy(r"\s*not ok \d+ - (?!.*# (?i:todo|skip))(.{1,300})$")
+TAP_FIELD = Lazy(r"\s+(location|failureType|error|code|name): '?(.*?)'?$")
+TAP_FRAME = Lazy(r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?(/[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$")
+
+
+@dataclass(slots=True)
+class _Report:
+    """What stands below a test that failed; ``frame`` is the first of the user's own in its stack."""
+
+    test: str
+    fields: dict[str, str] = field(default_factory=dict)
+    error: list[str] = field(default_factory=list)
+    frame: re.Match[str] | None = None
+
+    def feed(self, line: str) -> None:
+        if said := TAP_FIELD.match(line):
+            self.fields.setdefault(said[1], said[2])
+        elif "error" in self.fields and "code" not in self.fields and "name" not in self.fields and line.strip():
+            self.error.append(line.strip())
+        elif self.frame is None and ":" in line and (at := TAP_FRAME.match(line)) and not is_library(at[2]):
+            self.frame = at
+
+
+def tap(text: str, lines: list[str]) -> Finding | None:
+    """The first test of a TAP report that failed by itself: its fields, and the user's own frame of its stack."""
+    reports: list[_Report] = []
+    inside = False
+    for line in lines:
+        if "not ok " in line and (failed := TAP_FAILED.match(line)):
+            # A file that failed as a whole is named by its path, of which the directory says nothing.
+            reports.append(_Report(failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]))
+            inside = True
+        elif inside and line.strip() == "...":
+            inside = False
+        elif inside:
+            reports[-1].feed(line)
+    own = [report for report in reports if report.fields.get("failureType") != "subtestsFailed"] or reports[-1:]
+    return _told(own[0], all_of(report.test for report in own)) if own else None
+
+
+def _told(report: _Report, tests: str) -> Finding:
+    fields, error = report.fields, report.error
+    said = fields.get("error", "").strip('"')
+    said = next(iter(error), "") if said in ("|-", "|", ">-") or not said else said
+    name, code = fields.get("name", ""), fields.get("code", "")
+    # The runner's own word for a file that failed: what the program printed says more.
+    whole_file = code == "ERR_TEST_FAILURE" and said == "test failed"
+    return Finding(
+        weight=60 if whole_file else 91,
+        headline=f"{name}: {said}" if name and said else said or f"{report.test} failed",
+        name=name,
+        code="" if code == "ERR_TEST_FAILURE" else code,
+        location=place(report.frame[2], report.frame[3]) if report.frame else _spot(fields.get("location", "")),
+        test=tests,
+        detail=" ".join(error[1:MESSAGE_LINES]),
+        kind="test",
+    )
+
+
+def _spot(location: str) -> str | None:
+    """``file:line`` of ``file:line:column``."""
+    file, _, line = location.rpartition(":")[0].rpartition(":")
+    return place(file, line) if file and line.isdigit() else None

@@ -1,0 +1,123 @@
+"""One-line reports: a gate, a pattern and how sure it is; the surest rule that fits anywhere is the finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
+from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview
+from unstuck.diagnosis.parsers.base import Finding, is_library, place
+
+__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_that_fits", "rule"]
+
+FILES_KEPT = 50
+LINE_LIMIT = 2_000
+MACROS = {
+    "FILE": r"(?P<file>[^\s:(][^:(\n]{0,400}?)",
+    "LINE": r"(?P<line>\d{1,7})",
+    "MSG": r"(?P<msg>\S.*?)",
+    "CODE": r"(?P<code>[A-Za-z]{1,10}\d{1,5})",
+}
+# What a build tool or a package manager says last, after the tool that failed has said why.
+SUMMARIES = (
+    "error: could not compile",
+    "error: test failed",
+    "error: aborting",
+    "error: process didn't exit",
+    "error Command failed",
+    "npm error A complete log",
+    "error: failed to push some refs",
+)
+
+
+# A program that ran one line for somebody is not a script with lines.
+COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
+# The gate of the rules for anything that begins with a file, a line and a colon, and how a text shows that it has any.
+ANY_PLACE = ":"
+PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{1,7}:")
+PLACED_KIND = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{0,7}:")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``pattern`` is matched at the start of every line that has the one of ``gates``.
+
+    Groups of the pattern: ``msg`` (the headline; else the whole line), ``file``, ``line``, ``code``, ``name`` (the
+    error's class) and ``function``. ``weight`` 0 to 100 orders the rules; among equals the first in the table is asked
+    first, so the particular stands before the general. ``name`` and ``code`` say what the pattern cannot read.
+    """
+
+    weight: int
+    gates: Either
+    pattern: Lazy
+    kind: str = "build"
+    name: str = ""
+    code: str = ""
+
+
+def rule(weight: int, gate: str, pattern: str, kind: str = "build", name: str = "", code: str = "") -> Rule:
+    """A rule whose pattern may say FILE, LINE, MSG and CODE for the groups of those names."""
+    if pattern.endswith("MSG"):
+        pattern += "$"
+    for macro, spelled in MACROS.items():
+        pattern = pattern.replace(macro, spelled)
+    return Rule(weight, Either(gate), Lazy(pattern), kind, name, code)
+
+
+def first_that_fits(rules: Gates[Rule], seen: Overview, floor: int = -1) -> Finding | None:
+    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
+    if rules.entries[0].weight <= floor:
+        return None
+    placed: bool | None = None
+    for one in rules.in_question(seen):
+        if one.weight <= floor:
+            return None
+        part = one.gates.part
+        if part == ANY_PLACE:
+            placed = _has_places(seen) if placed is None else placed
+        elif part not in seen.kinds:
+            continue
+        if (placed or part != ANY_PLACE) and (finding := _reported(one, part, seen.text)) is not None:
+            return finding
+    return None
+
+
+def _has_places(seen: Overview) -> bool:
+    """Whether a line begins with a file, a line and a colon."""
+    return PLACED_KIND.search(seen.kinds) is not None and PLACED.search(f"\n{seen.text}") is not None
+
+
+def _reported(one: Rule, part: str, text: str) -> Finding | None:
+    """The first line that the rule fits, with the files of the others."""
+    best: Finding | None = None
+    files: dict[str, None] = {}
+    for whole in lines_with(text, part):
+        line = whole[:LINE_LIMIT].rstrip()
+        found = one.pattern.match(line)
+        if found is None or line.startswith(SUMMARIES):
+            continue
+        parts = found.groupdict()
+        file = parts.get("file") or ""
+        if best is None:
+            best = _finding(one, line, parts)
+        if not file or len(files) >= FILES_KEPT:
+            break
+        if not is_library(file):
+            files[file] = None
+    if best and files:
+        best.files = tuple(files)
+    return best
+
+
+def _finding(one: Rule, line: str, parts: dict[str, str | None]) -> Finding:
+    file, number = parts.get("file") or "", parts.get("line") or ""
+    located = bool(file and number) and file.rpartition("/")[2] not in COMMAND_LINE
+    return Finding(
+        weight=one.weight,
+        headline=(parts.get("msg") or line).strip(),
+        name=parts.get("name") or one.name,
+        code=parts.get("code") or one.code,
+        location=place(file, number) if located and not is_library(file) else None,
+        function=parts.get("function") or "",
+        kind=one.kind,
+    )

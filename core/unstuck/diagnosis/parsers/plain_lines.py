@@ -1,0 +1,162 @@
+"""The rules for failures told in one plain line: services, downloads, the system, package managers, git."""
+
+from __future__ import annotations
+
+from unstuck.diagnosis.matching.context_window import CONTEXT_GATES, says_context_exhausted
+from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
+from unstuck.diagnosis.parsers.base import Finding
+from unstuck.diagnosis.parsers.line_rules import LINE_LIMIT, Rule, rule
+
+__all__ = ["PLAIN", "context_exhausted", "message_of", "with_symbol"]
+
+ERRNO = (
+    "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE EADDRINUSE ETIMEDOUT "
+    "ESOCKETTIMEDOUT ENOENT EACCES EPERM ENOSPC EBUSY EMFILE EEXIST EISDIR ENOTDIR ENOTEMPTY EROFS ENOMEM ETXTBSY "
+    "MODULE_NOT_FOUND"
+)
+CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
+# What stands before the reason, and how programs call what they were given and do not know.
+BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
+REFUSED = r"(?:[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
+
+PLAIN: tuple[Rule, ...] = (
+    rule(72, "API Error", r".{0,20}?API Error:? *(?:\(?(?P<code>\d{3})\b)?.*\w.*", "run"),
+    rule(70, "resets", r".{0,80}?\b[Ll]imit .{0,40}\bresets\b.*", "run"),
+    rule(70, "curl: (", r"curl: \((?P<code>\d{1,3})\).*", "run"),
+    rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
+    rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
+    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b.*", "run", code="exit 137"),
+    rule(66, "Out of memory", r".*Out of memory: Killed process.*", "run", code="exit 137"),
+    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b.*", "run", code="exit 134"),
+    rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
+    rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
+    rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
+    rule(64, "CONFLICT", r"CONFLICT \(.*", "run"),
+    rule(64, "[rejected]", r" ! \[rejected\].*", "run"),
+    rule(63, "resolve hostname", r"ssh: .*", "run"),
+    rule(63, "ssh: ", r"ssh: connect to .*", "run"),
+    rule(63, "Permission denied (", r".*Permission denied \(.*", "run", code="EACCES"),
+    rule(
+        62,
+        "NewConnectionError",
+        r"(?:WARNING: Retrying|ERROR: ).*?NewConnectionError.*?(?P<msg>(?:Failed to establish|\[Errno).*)",
+    ),
+    rule(62, "ReadTimeoutError", r"(?:WARNING: Retrying|ERROR: ).*?ReadTimeoutError.*?(?P<msg>Read timed out.*)"),
+    rule(62, "CMake Error: ", r"CMake Error: MSG"),
+    rule(62, "Could not open requirements file", r"ERROR: MSG"),
+    rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
+    rule(61, "[FATAL] ", r"\[FATAL\] MSG", "run"),
+    rule(61, "No matching distribution", r"ERROR: (?P<msg>No matching distribution found for .*)"),
+    rule(
+        61, "E: ", r"E: (?P<msg>(?:Unable to locate|Package .{1,80} has no|Version .{1,80} was not found|Could not).*)"
+    ),
+    rule(62, "Could not resolve host", r"\s+\[\d{1,3}\] MSG"),
+    rule(61, "dependency of package", r"error: (?P<msg>failed to \w{1,20} .{1,120} as a dependency of package .*)"),
+    rule(61, "ResolutionImpossible", r"ERROR: MSG", code="ERESOLVE"),
+    rule(61, "[Cc]onflicting dependencies", r"ERROR: MSG", code="ERESOLVE"),
+    rule(61, "metadata-generation-failed", r".*"),
+    rule(61, "Failed building wheel", r"\s*ERROR: MSG"),
+    rule(60, "HTTP", r".*?\bHTTP(?:/\d(?:\.\d)?)? (?:[Ee]rror:? |status |status code )?(?P<code>[45]\d\d)\b.*", "run"),
+    rule(60, "FATAL:", r"(?:psql: error: .*)?(?P<msg>FATAL: .*)", "run", "DatabaseError"),
+    rule(60, "psql: error: ", r"(?P<msg>psql: error: .*)", "run"),
+    rule(60, "unrecognized arguments", r"[^:\n]{1,80}: error: MSG$", "run", code="usage"),
+    rule(
+        60,
+        ": error: ",
+        r"[^:\n]{1,80}: error: (?P<msg>(?:the following arguments are required|argument ).*)$",
+        "run",
+        code="usage",
+    ),
+    rule(
+        60,
+        "Error: ",
+        r"Error: (?P<msg>(?:No such (?:option|command)\b|Missing (?:argument|option|parameter|command)\b"
+        r"|Invalid value for '[^'\n]{1,80}'|Got unexpected extra argument"
+        r"|Option '[^'\n]{1,80}' (?:requires|does not take)).*)",
+        "run",
+        code="usage",
+    ),
+    rule(60, "option", rf"{BEFORE}(?P<msg>{REFUSED} (?:command[- ]line )?(?:VM )?option\b.*)$", "run", code="usage"),
+    rule(
+        60,
+        "option",
+        rf"{BEFORE}(?P<msg>option \S{{1,80}}:? "
+        r"(?:is (?:unknown|ambiguous)|requires (?:an? )?(?:argument|parameter|value)).*)$",
+        "run",
+        code="usage",
+    ),
+    rule(60, "flag", rf"{BEFORE}(?P<msg>{REFUSED} (?:shorthand )?flag\b.*)$", "run", code="usage"),
+    rule(60, "flag provided but not defined", r"MSG$", "run", code="usage"),
+    rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
+    rule(60, "…command", rf"{BEFORE}(?P<msg>(?:{REFUSED}|no such) (?:sub)?command\b.*)$", "run", code="usage"),
+    rule(58, "status code", r".*?\bstatus code:? (?P<code>[45]\d\d)\b.*", "run"),
+    rule(58, ": *** ", r"make(?:\[\d+\])?: \*\*\* (?P<msg>(?!Waiting for)[^\[\s].*)"),
+    rule(
+        58,
+        "make: ",
+        r"make(?:\[\d+\])?: (?P<msg>\S+: (?:No such file or directory|[Cc]ommand not found))$",
+        code="exit 127",
+    ),
+    rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
+    rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
+    rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
+    rule(56, "ERROR:  ", r"ERROR:  MSG", "run", "DatabaseError"),
+    rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
+    rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
+    rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
+    rule(55, "failed to resolve import", r"(?:\[\S+\]:? |error during build:? )?MSG"),
+    rule(54, "would be reformatted", r"(?:\d+ files?|\S+) .*would be reformatted.*", "lint"),
+    rule(55, "[Ww]ould reformat", r"[Ww]ould reformat:? .*", "lint"),
+    rule(55, "[Ii]ncorrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
+    rule(54, "..Failed", r"\S.{0,80}?\.{3,80}(?:\(.{1,60}\))?Failed$", "lint"),
+    rule(54, "Code style issues", r"(?:\[warn\] )?MSG", "lint"),
+    *(rule(52, code, rf".*?\b(?P<code>{code})\b.*", "run") for code in ERRNO.split()),
+    rule(50, "panic", r"panic: .*", "run", "panic"),
+    rule(46, "…Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
+    rule(46, "…Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
+    rule(46, "(char ", r"(?P<msg>[A-Z].{1,80}: line \d+ column \d+ \(char \d+\))$", "run", "JSONDecodeError"),
+    rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
+    rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
+    rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
+    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: .*", "run"),
+    rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
+    rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
+    rule(43, "couldn't find", r".*couldn't find .*", "run", code="configuration"),
+    rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
+    rule(42, "timed out", r".*timed out.*", "run"),
+    rule(41, "[Nn]o such file or directory", r".*: [Nn]o such file or directory$", "run", code="ENOENT"),
+    rule(41, "[Pp]ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
+    rule(41, "No space left", r".*No space left on device.*", "run", code="ENOSPC"),
+    rule(36, "npm", r"npm (?:error|ERR!) (?P<msg>(?!A complete log|code |errno |path |syscall |command )\S.*)"),
+    rule(34, "*** [", r"make(?:\[\d+\])?: \*\*\* \[.*", "run"),
+    rule(30, "[Ff]ailed", r".*\b[Ff]ailed\b.*", "run"),
+)
+SYMBOL = Lazy(r"(?:\[ERROR\])?\s+symbol: {1,8}(\S.{0,200})$")
+MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
+
+
+def context_exhausted(text: str, _: list[str]) -> Finding | None:
+    """The line that says that the context window is full."""
+    for gate in CONTEXT_GATES.gates:
+        for whole in lines_with(text, gate.part):
+            line = whole[:LINE_LIMIT]
+            if says_context_exhausted(line):
+                return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))
+    return None
+
+
+def with_symbol(line: str, text: str) -> str:
+    """``line``, and what javac cannot find, which it names some lines below."""
+    if line != "cannot find symbol":
+        return line
+    named = (SYMBOL.match(below[:LINE_LIMIT].rstrip()) for below in lines_with(text, "symbol: "))
+    return next((f"{line}: {symbol[1]}" for symbol in named if symbol), line)
+
+
+def message_of(line: str) -> str:
+    """What a service's JSON says, after what stands before the JSON."""
+    said = MESSAGE.search(line) if '"message"' in line else None
+    if said is None:
+        return line
+    before = line.partition("{")[0].strip("[( \t")
+    return f"{before} {said[1]}".strip() if not before.startswith('"') else said[1]

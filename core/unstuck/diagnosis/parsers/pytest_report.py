@@ -1,0 +1,214 @@
+"""pytest: the first failing test of a run, or why no test ran."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
+from unstuck.diagnosis.parsers.python import traceback
+
+__all__ = ["failing_test", "internal_error"]
+
+TITLE = Lazy(r"_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?(.{1,300}?) _{3,}$")
+SPOT = Lazy(r"([^\s:][^:\n]{0,300}):(\d{1,7}):(?: (?:in (.{1,200})|([A-Za-z_][\w.]*)))?$")
+ONE_LINE = Lazy(r"(/[^\s:][^:\n]{0,300}\.py):(\d{1,7}): (.*)$")
+FRAME = Lazy(r'\s+File "([^"]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?$')
+WANTED = Lazy(r"file (\S{1,400}), line (\d{1,7})$")
+SUMMARY = ("FAILED ", "ERROR ")
+PROGRESS = Lazy(r"[.FEsxX]+\s+\[ *\d{1,3}%\]$")
+CLASS = (
+    r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
+    r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Failure|Exit|Interrupt|Group|Warning|Expired|Timeout))"
+)
+# A plain name first: most are one, and it is found without going back.
+HEAD = Lazy(rf"([A-Z]\w+): |({CLASS})(?:: |$)|([A-Za-z_]\w*(?:\.\w+)+): ")
+STRICT = Lazy(rf"{CLASS}(?:: |$)")
+USAGE = (
+    "ERROR: file or directory not found",
+    "ERROR: not found:",
+    "ERROR: no such option",
+    "ERROR: could not ",
+    "ImportError while loading conftest",
+)
+# Said before anything that shows whose words they are.
+NEVER_BEGUN = ("file or directory not found", "not found: ")
+BORDERS = ("___", "===")
+BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
+MARKS = frozenset("EFI_=")
+# A line and where it stands.
+Numbered = tuple[int, str]
+
+
+def failing_test(text: str, lines: list[str]) -> Finding | None:
+    """One section of the failures, with the tests that the summary names."""
+    # Most lines are of tests that passed, and none of those has both a file and no test's name.
+    telling = [
+        (number, line)
+        for number, line in enumerate(lines)
+        if line and (line[0] in MARKS or (".py" in line and "::" not in line))
+    ]
+    reader = _Reader()
+    for number, line in _of_one_section(telling, lines):
+        reader.feed(line, number)
+    return reader.finding()
+
+
+def internal_error(text: str, lines: list[str]) -> Finding | None:
+    """What a plugin or a conftest raised in pytest itself: a traceback behind a mark."""
+    mark = "INTERNALERROR> "
+    return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
+
+
+def _of_one_section(telling: list[Numbered], lines: list[str]) -> list[Numbered]:
+    """``telling`` with the failure whose test stands first in the code, in whatever order the workers were done."""
+    borders = [number for number, line in telling if line.startswith(BORDERS) and BORDER.match(line)]
+    if len(borders) < 2:
+        return telling
+    sections = [section for section in pairwise((*borders, len(lines))) if lines[section[0]][0] == "_"]
+    if len(sections) < 2:
+        return telling
+    told = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
+    dropped = {number for section in sections if section != told for number in range(*section)}
+    return [one for one in telling if one[0] not in dropped]
+
+
+def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
+    """Where a section belongs: what could not even start comes first, then files and lines of the tests."""
+    places = (SPOT.match(line) or FRAME.match(line) for line in section if ".py" in line)
+    file, number = next(((spot[1], int(spot[2])) for spot in places if spot and not is_library(spot[1])), ("", 0))
+    return not title.lstrip("_").startswith(" ERROR "), file, number, title
+
+
+class _Reader:
+    """Sees every line once."""
+
+    def __init__(self) -> None:
+        self._active = self._failures = self._told = False
+        self._title = self._class = ""
+        self._head = ""
+        self._indent = 0
+        self._said: list[str] = []
+        self._spots: list[tuple[str, str, str]] = []
+        self._block_ends = -1
+        self._failed: list[tuple[str, str]] = []
+        self._one_line: re.Match[str] | None = None
+        self._broken = False
+        self._usage = ""
+
+    def feed(self, line: str, number: int) -> None:
+        first = line[0]
+        if first == "E" and (line == "E" or line.startswith("E  ")) and not PROGRESS.match(line):
+            self._error_line(line[1:], number)
+        elif first == "_":
+            title = TITLE.match(line)
+            self._title = title[1] if title else self._title
+        elif first == "F" or first == "E" or first == "I":
+            self._summary(line)
+        elif first == "=":
+            self._rule(line)
+        elif not self._told and ".py" in line:
+            self._place(line, first)
+
+    def _place(self, line: str, first: str) -> None:
+        if first == " ":
+            spot = FRAME.match(line) if 'File "' in line and self._title else None
+        elif first == "f" and line.startswith("file "):
+            spot = WANTED.match(line)
+        else:
+            spot = SPOT.match(line)
+            if spot is None and self._failures and not self._title and (told := ONE_LINE.match(line)):
+                # --tb=line has no sections but one line for each failure.
+                self._one_line = min(self._one_line or told, told, key=_place_of)
+                spot = None
+        if spot and spot.re.groups > 3:
+            self._class = spot[4] or self._class
+        if spot and not is_library(spot[1]):
+            function = (spot[3] or "") if spot.re.groups > 2 else ""
+            self._spots.append((spot[1], spot[2], function))
+
+    def _rule(self, line: str) -> None:
+        if " FAILURES " in line:
+            # What could not even start stands above it and was told already.
+            self._failures, self._told = True, bool(self._head)
+        if self._failures or "test session starts" in line or "short test summary" in line:
+            self._active = True
+        if "no tests ran" in line and not self._usage:
+            self._usage = "no tests ran"
+
+    def _error_line(self, raw: str, number: int) -> None:
+        said = raw.strip()
+        goes_on, self._block_ends = number == self._block_ends + 1, number
+        self._active = True
+        if not said or self._told:
+            return
+        if not goes_on:
+            self._said = []
+        if (syntax := FRAME.match(raw)) is not None:
+            if not syntax[3]:
+                self._spots.append((syntax[1], syntax[2], ""))
+            return
+        indent = len(raw) - len(raw.lstrip())
+        better = indent <= self._indent and not STRICT.match(self._head) and STRICT.match(said)
+        if not self._said or better:
+            self._head, self._indent, self._said = said, indent, []
+        self._said.append(said)
+
+    def _summary(self, line: str) -> None:
+        if line.startswith(USAGE):
+            self._usage = line.removeprefix("ERROR: ")
+            self._broken = self._broken or line.startswith("ImportError")
+            return
+        kind, _, told = line.partition(" ") if line.startswith(SUMMARY) else ("", "", "")
+        test, _, reason = told.partition(" - ")
+        if "::" not in test and ".py" not in test:
+            return
+        self._active = True
+        self._broken = self._broken or (kind == "ERROR" and "::" not in test)
+        self._failed.append((test, reason))
+
+    def finding(self) -> Finding | None:
+        if not self._active and not self._usage.startswith(NEVER_BEGUN):
+            return None
+        if self._one_line is not None:
+            self._spots, self._said = [(self._one_line[1], self._one_line[2], "")], []
+            self._head = self._one_line[3]
+        if not self._failed and not self._head:
+            return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
+        # In one order whatever order they ran in.
+        self._failed.sort()
+        headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
+        found = Finding(100, headline, _name(headline))
+        found.kind = "build" if self._broken else "test"
+        found.test = all_of(dict(self._failed))
+        found.detail = " ".join(self._said[1:3])
+        if self._spots:
+            file, number, function = self._spots[-1]
+            found.location = place(file, number)
+            found.function = function or next((spot[2] for spot in reversed(self._spots) if spot[2]), "")
+            found.files = tuple(dict.fromkeys(spot[0] for spot in self._spots))
+        return found
+
+    def _reason(self) -> str:
+        """What the summary says of the section that was read, else of the first test."""
+        told = self._failed
+        if self._title:
+            title = f".{self._title}"
+            told = [one for one in told if one[0].replace("::", ".").endswith(title)] + told
+        for _, said in told:
+            if said:
+                return said
+        return ""
+
+
+def _place_of(told: re.Match[str]) -> tuple[str, int, str]:
+    return told[1], int(told[2]), told[3]
+
+
+def _name(headline: str) -> str:
+    head = HEAD.match(headline)
+    if head is None:
+        return "AssertionError" if headline.startswith("assert") else ""
+    name = str(head[head.lastindex or 0]).rpartition(".")[2]
+    return "AssertionError" if name == "Failed" else name

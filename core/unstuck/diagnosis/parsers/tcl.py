@@ -1,0 +1,34 @@
+"""Tcl: a message, and below it what was being done, from the inside out."""
+
+from __future__ import annotations
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.parsers.base import Finding, place
+
+__all__ = ["tcl"]
+
+DOING = ("    while executing", "    invoked from within")
+IN_PROCEDURE = Lazy(r'    \(procedure "(?P<function>[^"\n]{1,200})" line \d{1,7}\)$')
+IN_FILE = Lazy(r'    \(file "(?P<file>[^"\n]{1,400})" line (?P<line>\d{1,7})\)$')
+
+
+def tcl(text: str, lines: list[str]) -> Finding | None:
+    """The line above what was being done, in the innermost procedure, at the line of the file that began it.
+
+    A procedure counts its own lines from its head: only the file's line is a place.
+    """
+    start = next((number for number, line in enumerate(lines) if line in DOING), 0)
+    while start > 1 and lines[start - 1].startswith("    ("):
+        start -= 1
+    if not start:
+        return None
+    below = lines[start:]
+    procedure = next(filter(None, map(IN_PROCEDURE.match, below)), None)
+    spot = next(filter(None, map(IN_FILE.match, below)), None)
+    return Finding(
+        weight=84,
+        headline=lines[start - 1].strip(),
+        name="TclError",
+        location=place(spot["file"], spot["line"]) if spot else None,
+        function=procedure["function"] if procedure else "",
+    )

@@ -1,0 +1,1 @@
+"""A tool's output, parsed once: the failure it reports, and the closing lines of runners."""

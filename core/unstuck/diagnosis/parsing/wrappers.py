@@ -1,0 +1,102 @@
+"""Lines in which a task runner says only that what it ran has failed: never a headline beside a tool's own line."""
+
+from __future__ import annotations
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.prefilter import Either, Overview
+
+__all__ = ["before_wrapper", "without_wrappers"]
+
+_GATES = Either(
+    "make: *** [",
+    "gmake: *** [",
+    "…@",
+    "]: *** [",
+    "Entering directory",
+    "ninja: build stopped",
+    "npm ERR! ",
+    "npm error ",
+    "error Command failed",
+    "ELIFECYCLE",
+    "_FIRST_FAIL",
+    "error: script ",
+    "error: Recipe ",
+    "error: recipe ",
+    "task: Failed",
+    "failed with exit code",
+    "returned with error code",
+    "evaluation failed :(",
+    "FAIL code ",
+    ": FAIL ✖",
+    "InvocationError for command",
+    ": commands failed",
+    "nox > ",
+    "FAILURE: Build failed",
+    "run failed: command",
+    "command finished with error",
+    "lerna ERR! ",
+    "Process completed with exit code",
+    "exited with",
+    "rake aborted!",
+    "Command failed with status",
+    "scons: building terminated",
+    "Job failed: exit",
+)
+_NPM = r"npm (?:ERR!|error)"
+_LINES = (
+    # make, ninja, scons, rake
+    r"\w{0,8}make(?:\[\d+\])?: \*\*\* (?:\[.*\] Error \d+.*|Waiting for unfinished jobs.*)",
+    r"\w{0,8}make(?:\[\d+\])?: (?:(?:Entering|Leaving) directory .*|Target .* not remade because of errors\.)",
+    r"ninja: build stopped: .*",
+    r"FAILED: (?:\[code=\d+\] )?\S.{0,300} ",
+    r"scons: building terminated because of errors\.",
+    r"rake aborted!|Command failed with status \(\d+\): .*|Tasks: TOP => .*|\(See full trace by running task .*",
+    # npm, yarn, pnpm, bun, lerna, turbo, composer
+    r"> \S{1,200}@\d\S{0,40} [\w:-]{1,60}(?: /.*)?(?:\n> .*)?",
+    rf"{_NPM}(?: (?:code (?:ELIFECYCLE|\d+)|errno \d+|(?:path|workspace|location|command) .*|Exit status \d+))? *",
+    rf"{_NPM} (?:Failed at the .* script\.?|This is probably not a problem with npm.*|A complete log of this run .*)",
+    rf"{_NPM} (?: +/.*-debug.*|\S+@\S+ [\w:-]+: `.*`|Lifecycle script .* failed with error:?|Error: command failed)",
+    rf"{_NPM} (?:Test failed\. +See above .*|in workspace: .*|at location: .*)",
+    r"error Command failed with exit code \d+\.|info Visit https://yarnpkg\.com/\S* .*",
+    r"\s*\[?ELIFECYCLE\b.*|\s*× \"pnpm .*\" failed in .*",
+    r"\s*(?:Error: )?ERR_PNPM_RECURSIVE_(?:RUN|EXEC)_FIRST_FAIL\b.*",
+    r"error: script \"[^\"\n]{1,200}\" exited with code \d+.*",
+    r"lerna ERR! .*|\s*ERROR +run failed: command +exited \(\d+\)|\S+: ERROR: command finished with error: .*",
+    r"Script .{1,300} returned with error code \d+",
+    # just, task, mage, tox, nox
+    r"error: [Rr]ecipe `[^`\n]{1,200}` (?:failed|was terminated) .*",
+    r"task: Failed to run task .*: exit status \d+",
+    r"Error: running \".*\" failed with exit code \d+",
+    r"\s*[\w.-]{1,60}: (?:exit \d+ \(\d.*|FAIL (?:code \d|✖).*|commands failed)|\s*evaluation failed :\( .*",
+    r"ERROR: (?:InvocationError for command .*| +[\w.-]{1,60}: commands failed)|_{3,80} summary _{3,80}",
+    r"nox > (?:Command .* failed with exit code \d+|Session .* failed\.|\* .*: failed)",
+    # gradle
+    r"FAILURE: Build failed with an exception\.|BUILD FAILED in .*|\d+ actionable tasks?: .*",
+    r"\* (?:What went wrong|Try|Where|Get more help at .*):?|> Task \S+ FAILED|Execution failed for task '.*'\.",
+    r"> (?:Process '.*' finished with non-zero exit value \d+|There were failing tests\. .*)",
+    r"> (?:Run with --|Get more help at ).*",
+    # services that run a script
+    r"(?:##\[error\]|Error: )Process completed with exit code \d+\.|The command \".*\" exited with \d+\.",
+    r"ERROR: Job failed: exit (?:code|status) \d+|Command exited with non-zero status \d+",
+)
+_WRAPPER = Lazy(rf"^(?:{'|'.join(_LINES)})$", 8)
+_SAYS = Lazy(r"\w")
+
+
+def without_wrappers(seen: Overview) -> str | None:
+    """The text without such lines, empty where nothing else is said; None where it has none."""
+    if not seen.has(_GATES):
+        return None
+    rest: str = _WRAPPER.sub("", seen.text)
+    if rest == seen.text:
+        return None
+    return rest if _SAYS.search(rest) else ""
+
+
+def before_wrapper(text: str) -> str:
+    """What stands before the last of such lines in ``text``; all of it where that says nothing."""
+    last = None
+    for last in _WRAPPER.finditer(text):  # noqa: B007
+        pass
+    before = text[: last.start()] if last is not None else text
+    return before if _SAYS.search(before) else text

@@ -1,0 +1,1 @@
+"""Signatures of failures, and the fingerprint that makes two of them match."""

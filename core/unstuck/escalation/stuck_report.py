@@ -1,0 +1,148 @@
+"""The stuck report: what a person needs to decide, once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.escalation.ladder_state import Climb
+from unstuck.text import one_line
+
+__all__ = ["STUCK_OPTIONS", "StuckReport", "format_stuck_question", "stuck_report"]
+
+STUCK_OPTIONS = (
+    "Show me how to do this",
+    "Skip this part for now",
+    "Abandon the task",
+    "Try again with a different approach: [describe]",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckReport:
+    """What was tried, what it looks like, and where the files are safe.
+
+    ``attempts`` counts every directive since the last question: always by rung, and what happened beside the ladder
+    where it did; ``touches`` are the tasks that fall with this one; ``checkpoint`` is an id or empty. ``files`` is what
+    the task has changed so far, ``tokens`` what each rung has used as the agents report it, and ``consequences`` says
+    for each of the four options what it would touch.
+    """
+
+    task: str
+    summary: str
+    location: str
+    attempts: dict[str, int]
+    analysis: str
+    reason: str
+    insights: tuple[str, ...] = ()
+    approaches: tuple[str, ...] = ()
+    checkpoint: str = ""
+    touches: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    consequences: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The report as a file for people."""
+        lines = [f"# {self.task} is stuck", "", f"**Problem:** {self.summary}"]
+        if self.location:
+            lines.append(f"**Where:** `{self.location}`")
+        lines += ["", "## Tried", "", *(f"- {text}" for text in _attempts(self.attempts))]
+        lines += [f"- without success: {one_line(way)}" for way in self.approaches]
+        lines += ["", "## Analysis", "", self.analysis]
+        if self.insights:
+            lines += ["", "## Insights"]
+        for insight in self.insights:
+            source, _, text = insight.partition("\n")
+            lines += ["", f"- {source}", "", *(f"      {line}" for line in text.splitlines())]
+        if self.files:
+            lines += ["", "## Changed so far", "", *(f"- {one_line(change)}" for change in self.files)]
+        if self.tokens:
+            lines += ["", "## Used", "", *(f"- {rung}: {count:,} tokens" for rung, count in self.tokens.items())]
+        if self.checkpoint:
+            lines += ["", f"Checkpoint saved: {self.checkpoint}"]
+        if self.touches:
+            lines += ["", f"Waiting for this task: {', '.join(self.touches)}"]
+        lines += ["", "## Options", ""]
+        for number, text in enumerate(STUCK_OPTIONS, 1):
+            touched = self.consequences[number - 1 : number]
+            lines += [f"{number}. {text}", *(f"   ({line})" for line in touched)]
+        lines.append("")
+        return "\n".join(lines)
+
+
+def stuck_report(
+    task: str,
+    climb: Climb,
+    diagnosis: Diagnosis | None,
+    *,
+    reason: str,
+    checkpoint: str = "",
+    touches: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
+    tokens: Mapping[str, int] | None = None,
+    consequences: tuple[str, ...] = (),
+) -> StuckReport:
+    """The report for a task whose climb has ended."""
+    return StuckReport(
+        task=task,
+        summary=diagnosis.headline if diagnosis else reason,
+        location=(diagnosis.signature.location or "") if diagnosis else "",
+        attempts=_counted(climb),
+        analysis=_analysis(climb, diagnosis, reason),
+        reason=reason,
+        insights=climb.insights,
+        approaches=climb.failed_approaches,
+        checkpoint=checkpoint,
+        touches=touches,
+        files=files,
+        tokens=tokens or {},
+        consequences=consequences,
+    )
+
+
+def format_stuck_question(report: StuckReport) -> str:
+    """The question a person is asked, with the four options."""
+    tried = "\n".join(f"• {text}" for text in _attempts(report.attempts))
+    options = "\n".join(f"{number}. {text}" for number, text in enumerate(STUCK_OPTIONS, 1))
+    return (
+        f"I am stuck on: {report.summary}\n\nWhat I tried:\n{tried}\n\nMy analysis:\n{report.analysis}\n\n"
+        f"Options:\n{options}\n\nWhat should I do?"
+    )
+
+
+_WORDS = {
+    "retries": ("retry", "retries"),
+    "pivots": ("alternative approach", "alternative approaches"),
+    "research": ("round of research", "rounds of research"),
+    "sessions": ("new session after a full context", "new sessions after a full context"),
+    "waits": ("wait for a passing trouble", "waits for a passing trouble"),
+    "agent_failures": ("failure of the agent itself", "failures of the agent itself"),
+}
+
+
+def _counted(climb: Climb) -> dict[str, int]:
+    rungs = {"retries": climb.told_retries, "pivots": climb.told_pivots, "research": climb.told_research}
+    beside = {"sessions": climb.continuations, "waits": climb.transient, "agent_failures": climb.agent_failures}
+    return rungs | {kind: count for kind, count in beside.items() if count}
+
+
+def _attempts(attempts: dict[str, int]) -> tuple[str, ...]:
+    told = tuple(f"{count} {_WORDS[kind][count != 1]}" for kind, count in attempts.items() if count)
+    return told or ("one attempt",)
+
+
+def _analysis(climb: Climb, diagnosis: Diagnosis | None, reason: str) -> str:
+    end = f"{reason[:1].upper()}{reason[1:]}."
+    if diagnosis is None:
+        return end
+    if len(climb.seen) > 1:
+        row = f", the last one {climb.repeats} times in a row" if climb.repeats > 1 else ""
+        sameness = f"{len(climb.seen)} different failures{row}"
+    elif climb.repeats > 1:
+        sameness = f"The same failure {climb.repeats} times in a row"
+    else:
+        sameness = "One failure"
+    said = (f"{sameness} ({diagnosis.signature.error_type.value}).", diagnosis.fix_hint, end)
+    return " ".join(part for part in said if part)

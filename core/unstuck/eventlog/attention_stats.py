@@ -1,0 +1,185 @@
+"""What a run has asked of people, and how much of it was decided without them. Pure.
+
+A question that a rule answered at once was asked of nobody. Work waits for a person from the moment a question holds it
+until that is closed, however many questions hold it at once, and whether or not a supervisor is there meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from unstuck.eventlog.state import GateRow, State
+from unstuck.eventlog.summary_rows import DecidedBy
+
+__all__ = ["Load", "joined", "load_by_day", "load_of", "seconds_of"]
+
+_LONGEST = timedelta(days=400)
+_LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: a calendar ends soon after
+Span = tuple[float, float]
+
+
+@dataclass(slots=True, kw_only=True)
+class Load:
+    """Questions ``asked`` of people, those they ``answered`` and in how many seconds altogether.
+
+    ``waited_seconds`` is how long agents waited for a person, summed over the tasks; ``decided`` counts what was
+    decided without one, by ``rule``, ``timer`` or ``policy``; ``pages`` are notifications that were sent.
+    """
+
+    asked: int = 0
+    answered: int = 0
+    answer_seconds: float = 0.0
+    waited_seconds: float = 0.0
+    pages: int = 0
+    decided: Counter[DecidedBy] = field(default_factory=Counter)
+
+    @property
+    def to_answer(self) -> float | None:
+        """The mean time to an answer, in seconds; None where there was none."""
+        return self.answer_seconds / self.answered if self.answered else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers, with the mean time to an answer; seconds have one decimal."""
+        mean = self.to_answer
+        return asdict(self) | {
+            "answer_seconds": round(self.answer_seconds, 1),
+            "waited_seconds": round(self.waited_seconds, 1),
+            "to_answer": None if mean is None else round(mean, 1),
+            "decided": {by: self.decided.get(by, 0) for by in ("rule", "timer", "policy")},
+        }
+
+
+def load_of(state: State, until: float, *, task: str | None = None) -> Load:
+    """The load of the whole run, or of one ``task``; what is still open counts up to ``until`` (since 1970)."""
+    total = Load()
+    for _, load in _parts(state, until, UTC, task):
+        _add(total, load)
+    return total
+
+
+def joined(days: Iterable[dict[str, Load]]) -> dict[str, Load]:
+    """The loads of several runs, day by day, in order."""
+    total: dict[str, Load] = {}
+    for one in days:
+        for day, load in one.items():
+            _add(total.setdefault(day, Load()), load)
+    return dict(sorted(total.items()))
+
+
+def load_by_day(state: State, until: float, zone: tzinfo | None = None) -> dict[str, Load]:
+    """The load of each day (``2026-11-22``) on which there was any, in order; by default of the days here."""
+    days: dict[str, Load] = {}
+    for moment, load in _parts(state, until, zone, None):
+        _add(days.setdefault(_here(moment, zone).date().isoformat(), Load()), load)
+    return dict(sorted(days.items()))
+
+
+def seconds_of(text: str) -> float | None:
+    """An ISO 8601 time as seconds since 1970; None for anything else, which a log may hold."""
+    try:
+        seconds = datetime.fromisoformat(text).timestamp() if text else -1.0
+    except (ValueError, OverflowError, OSError):
+        return None
+    return seconds if 0.0 <= seconds < _LATEST else None
+
+
+def _parts(state: State, until: float, zone: tzinfo | None, task: str | None) -> Iterator[tuple[float, Load]]:
+    """The load in parts, each with a moment of its day."""
+    end = seconds_of(state.run.ended) if state.run.state == "ended" else None
+    until = until if end is None else end
+    gates = [row for row in state.gates.values() if task is None or row.gate.task == task]
+    for row in gates:
+        yield from _questions(row)
+    for decision in state.decided.values():
+        moment = seconds_of(decision.time)
+        if moment is not None and task in (None, decision.task):
+            yield moment, Load(decided=Counter([decision.by]))
+    for page in state.pages.values():
+        moment = seconds_of(page.time)
+        if moment is not None and (task is None or task in page.tasks):
+            yield moment, Load(pages=1)
+    for spans in _held(gates, until).values():
+        for begin, stop in _united(spans):
+            for day_begin, day_end in _days(begin, stop, zone):
+                yield day_begin, Load(waited_seconds=day_end - day_begin)
+
+
+def _questions(row: GateRow) -> Iterator[tuple[float, Load]]:
+    opened, closed = seconds_of(row.opened), seconds_of(row.closed)
+    by = _decider(row)
+    if opened is not None and by in (None, "timer"):
+        yield opened, Load(asked=1)
+    if opened is None or closed is None or row.answer is None:
+        return
+    if by is None:
+        yield closed, Load(answered=1, answer_seconds=max(0.0, closed - opened))
+    else:
+        yield closed, Load(decided=Counter([by]))
+
+
+def _decider(row: GateRow) -> DecidedBy | None:
+    """Who but a person has answered; None where a person has, or nobody."""
+    if row.answer is None or row.by in (None, "human"):
+        return None
+    if row.rule is not None:
+        return "rule"
+    return "timer" if row.by == "timer" else "policy"
+
+
+def _held(gates: Iterable[GateRow], until: float) -> dict[str, list[Span]]:
+    """When questions that people were asked held the work of each task."""
+    held: dict[str, list[Span]] = {}
+    for row in gates:
+        begin = seconds_of(row.opened)
+        end = seconds_of(row.closed) if row.closed else until
+        if begin is None or end is None or end <= begin or _decider(row) not in (None, "timer"):
+            continue
+        for task in row.holds:
+            held.setdefault(task, []).append((begin, end))
+    return held
+
+
+def _united(spans: list[Span]) -> Iterator[Span]:
+    """Spans without their overlaps, in order."""
+    now: Span | None = None
+    for begin, end in sorted(spans):
+        if now is not None and begin <= now[1]:
+            now = (now[0], max(now[1], end))
+            continue
+        if now is not None:
+            yield now
+        now = (begin, end)
+    if now is not None:
+        yield now
+
+
+def _days(begin: float, end: float, zone: tzinfo | None) -> Iterator[Span]:
+    """The span cut at every midnight; one that is too long to be true stays whole."""
+    if end - begin > _LONGEST.total_seconds():
+        yield begin, end
+        return
+    while True:
+        tomorrow = _here(begin, zone).date() + timedelta(days=1)
+        midnight = datetime.combine(tomorrow, time(), zone).timestamp()
+        if midnight >= end or midnight <= begin:
+            yield begin, end
+            return
+        yield begin, midnight
+        begin = midnight
+
+
+def _here(moment: float, zone: tzinfo | None) -> datetime:
+    return datetime.fromtimestamp(moment, UTC).astimezone(zone)
+
+
+def _add(total: Load, more: Load) -> None:
+    total.asked += more.asked
+    total.answered += more.answered
+    total.answer_seconds += more.answer_seconds
+    total.waited_seconds += more.waited_seconds
+    total.pages += more.pages
+    total.decided += more.decided

@@ -1,0 +1,178 @@
+"""What a decision, and what was done for it, does to its task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unstuck.contract import Guidance
+from unstuck.escalation.ladder_state import LOADS
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold.clock import let_go
+from unstuck.eventlog.fold.rows import Handlers, change_gate, change_task, is_current, on
+from unstuck.eventlog.state import DirectiveRow, Standing, State
+
+__all__ = ["HANDLERS"]
+
+FAILURES_KEPT = 8
+HANDLERS: Handlers = {}
+_on = partial(on, HANDLERS)
+
+
+@_on(e.DirectiveIssued)
+def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) -> None:
+    directive = DirectiveRow(
+        level=event.level,
+        hint=event.hint,
+        approach=event.approach,
+        fresh=event.fresh,
+        restore=event.restore,
+        checkpoint=event.checkpoint,
+        reason=event.reason,
+        line=event.line,
+        answer=event.answer,
+        answers=event.answers,
+        command=event.command,
+    )
+    change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None, chosen="")
+    row = state.tasks.get(record.task)
+    if row is not None and event.level == "retry" and row.diagnosis is not None:
+        change_task(state, record, failures=(*row.failures, row.diagnosis)[-FAILURES_KEPT:])
+    elif event.level != "continue":
+        # What failed says something of the approach that it failed with, and of no other.
+        change_task(state, record, failures=())
+
+
+@_on(e.RungChosen)
+def _rung_chosen(state: State, record: Record, event: e.RungChosen) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state == "ended":
+        return
+    change_task(state, record, chosen=event.level)
+    if row.state == "running":
+        let_go(state, row.attempt, record.mono, "stopping")
+    elif row.state == "backoff":
+        change_task(state, record, state="undecided")
+
+
+@_on(e.TransientErrorRetry)
+def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> None:
+    change_task(
+        state,
+        record,
+        state="backoff",
+        climb=event.climb,
+        backoff_until=record.mono + event.delay_seconds,
+        backoff_delay=event.delay_seconds,
+        backoff_quota=event.quota,
+    )
+
+
+@_on(e.BackoffOver)
+def _backoff_over(state: State, record: Record, event: e.BackoffOver) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None and row.state == "backoff":
+        change_task(
+            state, record, state="preparing", directive=DirectiveRow(level="first", reason="transient"), prepared=None
+        )
+
+
+@_on(e.TransientErrorResolved)
+def _transient_resolved(state: State, record: Record, event: e.TransientErrorResolved) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None:
+        change_task(state, record, climb=replace(row.climb, waited=0))
+
+
+@_on(e.TransientErrorEscalated)
+def _transient_escalated(state: State, record: Record, event: e.TransientErrorEscalated) -> None:
+    change_task(state, record, state="undecided", climb=event.climb)
+
+
+@_on(e.AgentFailure)
+def _agent_failure(state: State, record: Record, event: e.AgentFailure) -> None:
+    directive = DirectiveRow(level="first", reason=event.error_type)
+    change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
+
+
+def _prepare(state: State, record: Record, /, **changes: Any) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None and row.directive is not None and row.state == "preparing":
+        change_task(state, record, directive=replace(row.directive, **changes))
+
+
+@_on(e.CheckpointCreated)
+def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated) -> None:
+    if event.purpose == "baseline":
+        change_task(state, record, baseline=event.id, good=event.id, loads="", saved_at=record.seq)
+        change_task(state, record, files=Standing(checkpoint="" if event.id == "none" else event.id))
+    elif event.purpose == "good":
+        if event.id != "none":  # what could not be saved leaves the one before
+            change_task(state, record, good=event.id, loads=event.id)
+    elif event.purpose == "question":
+        _saved_for_question(state, record, event)
+    elif event.purpose == "directive":
+        _saved_as_directed(state, record, event)
+
+
+def _saved_as_directed(state: State, record: Record, event: e.CheckpointCreated) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None and row.directive is not None and event.id != "none" and row.directive.checkpoint == LOADS:
+        change_task(state, record, loads=event.id)
+    _prepare(state, record, saved=event.id, progress=event.progress)
+
+
+def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated) -> None:
+    """The questions about a live attempt say where its files are safe; before any other it is noted with the task."""
+    if not is_current(state, record):
+        change_task(state, record, saved=event.id)
+        task = state.tasks.get(record.task)
+        if task is not None and task.state == "interrupted":
+            change_task(state, record, left=event.progress)
+        return
+    saved = {"checkpoint": "", "not_saved": event.reason} if event.id == "none" else {"checkpoint": event.id}
+    for row in list(state.gates.values()):
+        stands = row.gate.attempt == record.attempt and row.gate.standing in ("held", "frozen")
+        if stands and "checkpoint" not in row.gate.context:
+            change_gate(state, row.id, context={**row.gate.context, **saved})
+
+
+@_on(e.RestoreDone)
+def _restore_done(state: State, record: Record, event: e.RestoreDone) -> None:
+    _prepare(state, record, restored=event.target, restored_note=event.note)
+    if event.target:
+        change_task(state, record, files=Standing(checkpoint=event.target))
+
+
+@_on(e.CommandRan)
+def _command_ran(state: State, record: Record, event: e.CommandRan) -> None:
+    _prepare(state, record, ran=event.note)
+
+
+@_on(e.ResearchDone)
+def _research_done(state: State, record: Record, event: e.ResearchDone) -> None:
+    row = state.tasks.get(record.task)
+    if row is not None:
+        change_task(state, record, climb=replace(row.climb, insights=event.insights))
+        _prepare(state, record, insights=event.insights)
+
+
+@_on(e.DirectivePrepared)
+def _directive_prepared(state: State, record: Record, event: e.DirectivePrepared) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state != "preparing":
+        return
+    guidance = Guidance(
+        attempt="",
+        number=0,
+        level=event.level,
+        text=event.text,
+        workdir=Path(),
+        approach=event.approach,
+        session=event.session,
+        answers=event.answers,
+    )
+    change_task(state, record, state="ready", prepared=guidance, directive=None)

@@ -1,0 +1,185 @@
+"""What a question and its answer do to their task and attempt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from unstuck.contract import (
+    BELIEVE_CHECK,
+    CONTRADICTED,
+    DISTRUST_CHECK,
+    EDIT_CHECK,
+    HELD,
+    QUOTA,
+    Answer,
+    Gate,
+)
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold.clock import budget_answered, extend, hold, let_go, not_counted
+from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, on, open_gate, withdraw
+from unstuck.eventlog.state import DirectiveRow, GateRow, Standing, State, TaskRow
+
+__all__ = ["HANDLERS"]
+
+HANDLERS: Handlers = {}
+_on = partial(on, HANDLERS)
+
+
+@_on(e.GateOpened)
+def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
+    gate = Gate(
+        id=event.gate,
+        type=event.type,
+        task=record.task,
+        key=event.key,
+        context=event.context,
+        choices=event.choices,
+        attempt=event.attempt_id or None,
+        standing=event.standing,
+    )
+    state.gates[event.gate] = GateRow(gate=gate, opened=record.time, since=record.mono, report=event.report)
+    row = state.tasks.get(record.task)
+    if row is None:
+        return
+    if row.state == "running":
+        hold(state, row.attempt, record.mono - event.stood_s)
+        change_task(state, record, gate=event.gate)
+    elif row.state == "interrupted" and event.type == "recovery":
+        change_task(state, record, gate=event.gate)
+    elif row.state in ("undecided", "preparing", "judging", "parked", "backoff") or _keeps_from_starting(row, event):
+        change_task(state, record, state="waiting", gate=event.gate, directive=row.directive)
+
+
+def _keeps_from_starting(row: TaskRow, event: e.GateOpened) -> bool:
+    """Whether the next attempt has no room for its tree, or a person does not want it to begin."""
+    return (row.state == "ready" and event.type == "disk") or (
+        row.state in ("ready", "blocked") and (event.type, event.key) == ("question", HELD)
+    )
+
+
+@_on(e.GateAnswered)
+def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
+    row = state.gates.get(event.gate)
+    if row is None or row.status != "open":
+        return
+    _stood_still(state, record, row)
+    answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
+    gate = replace(row.gate, status="answered", answer=answer, by=record.actor, acts_at=None)
+    state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
+    if row.gate.type == "budget":
+        budget_answered(state, record, event, row.gate.key)
+    if event.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
+        _check_settled(state, record, event, str(row.gate.context.get("check", "")))
+    task = state.tasks.get(row.gate.task)
+    if task is not None and task.state != "ended" and task.gate:
+        state.tasks[task.id] = _after_answer(state, task, record, event)
+    if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:
+        extend(state, row.gate.attempt, record.mono, event.number)
+
+
+def _check_settled(state: State, record: Record, event: e.GateAnswered, command: str) -> None:
+    """What holds from now on for a check whose output contradicts its exit code, for every task that has it."""
+    run = state.run
+    if event.number in (DISTRUST_CHECK, BELIEVE_CHECK):
+        rule: Literal["failed", "passed"] = "failed" if event.number == DISTRUST_CHECK else "passed"
+        state.run = replace(run, check_rules={**run.check_rules, command: rule})
+    elif event.number == EDIT_CHECK:
+        state.run = replace(run, check_edits={**run.check_edits, command: event.text})
+        for key, task in state.tasks.items():
+            if task.task.verify == command and task.state != "ended":
+                state.tasks[key] = replace(task, task=replace(task.task, verify=event.text), changed=record.seq)
+
+
+def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnswered) -> TaskRow:
+    if event.effect in ("skipped", "abandoned"):
+        if task.state == "running":
+            change_attempt(state, task.attempt, state="stopping")
+        withdraw(state, record, task.id)
+        return replace(
+            task, changed=record.seq, state="ended", status=event.effect, reason=event.text, gate="", directive=None
+        )
+    if task.state in ("running", "interrupted"):
+        left = open_gate(state, task.id)
+        if task.state == "running" and event.effect == "stop":
+            let_go(state, task.attempt, record.mono, "stopping")
+        elif task.state == "running" and not left and not state.run.over:
+            let_go(state, task.attempt, record.mono)
+        return replace(task, changed=record.seq, gate=left)
+    # A task that waits goes on with the first answer; nobody needs to answer the same again.
+    withdraw(state, record, task.id)
+    task = replace(task, changed=record.seq, gate="")
+    if event.effect in ("prepare", "tell", "stop"):
+        directive = DirectiveRow(
+            level="human",
+            answer=event.text,
+            approach=event.text if event.choice == "retry" else "",
+            answers=(event.gate,),
+            fresh=event.choice == "retry",
+        )
+        climb = event.climb or task.climb
+        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=())
+    if event.effect == "go_on" and state.gates[event.gate].gate.key == HELD:
+        # It was kept from starting: what it needs decides when it does.
+        change_gate(state, event.gate, status="delivered")
+        return replace(task, state="blocked")
+    waited = state.gates[event.gate].gate.key == QUOTA
+    if event.effect == "go_on" and (waited or (task.report is not None and task.report.how == "stopped")):
+        # It waited for a quota, or was stopped because nobody answered in time: there is nothing to judge yet.
+        change_gate(state, event.gate, status="delivered")
+        return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
+    if task.directive is not None and state.gates[event.gate].gate.type == "permission":
+        # The step that asked is taken again, and heeds the answer.
+        change_gate(state, event.gate, status="delivered")
+        return replace(task, state="preparing")
+    # Also a result that did not fit is checked again: somebody has changed it since.
+    change_gate(state, event.gate, status="delivered")
+    return replace(task, state="judging", check=None, directive=None)
+
+
+@_on(e.GateWithdrawn)
+def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> None:
+    row = state.gates.get(event.gate)
+    if row is None or row.status != "open":
+        return
+    _stood_still(state, record, row)
+    state.gates[event.gate] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)
+    task = state.tasks.get(row.gate.task)
+    if task is None or task.gate != event.gate:
+        return
+    left = open_gate(state, task.id)
+    task = replace(task, gate=left, changed=record.seq)
+    if task.state == "running" and not left and not state.run.over:
+        let_go(state, task.attempt, record.mono)
+    if task.state == "waiting" and not left:
+        # Nothing is asked any more, so the work speaks for itself again.
+        task = replace(task, state="judging", check=None, directive=None)
+    state.tasks[task.id] = task
+
+
+def _stood_still(state: State, record: Record, row: GateRow) -> None:
+    """While the record had no room every agent stood still, and so did its clock."""
+    if row.gate.type != "disk" or row.gate.task:
+        return
+    for attempt in [attempt.id for attempt in state.attempts.values() if attempt.is_live]:
+        not_counted(state, attempt, row.since, record.mono)
+
+
+@_on(e.HandedOver)
+def _handed_over(state: State, record: Record, event: e.HandedOver) -> None:
+    row = state.gates.get(event.gate)
+    if row is not None and not row.handed:
+        state.gates[event.gate] = replace(row, handed=event.checkpoint)
+    change_task(state, record, files=Standing())
+
+
+@_on(e.AnswerSent)
+def _answer_sent(state: State, record: Record, event: e.AnswerSent) -> None:
+    change_gate(state, event.gate, status="sent")
+
+
+@_on(e.AnswerDelivered)
+def _answer_delivered(state: State, record: Record, event: e.AnswerDelivered) -> None:
+    change_gate(state, event.gate, status="delivered")

@@ -1,0 +1,227 @@
+"""What happens to a task and its attempts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from unstuck.contract import Guidance
+from unstuck.diagnosis.extent import Extent
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold.clock import WARN_SHARE
+from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, is_current, on
+from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Standing, State, TaskRow
+from unstuck.text import Clean
+
+__all__ = ["HANDLERS"]
+
+HANDLERS: Handlers = {}
+_on = partial(on, HANDLERS)
+
+
+@_on(e.TaskAdded)
+def _task_added(state: State, record: Record, event: e.TaskAdded) -> None:
+    state.tasks.setdefault(
+        event.work.id,
+        TaskRow(
+            task=event.work,
+            after_skip=event.after_skip,
+            mode=event.mode,
+            shared_verify=event.shared_verify,
+            state="blocked" if event.work.needs else "ready",
+            changed=record.seq,
+        ),
+    )
+
+
+@_on(e.TaskUnblocked)
+def _task_unblocked(state: State, record: Record, event: e.TaskUnblocked) -> None:
+    change_task(state, record, state="ready")
+
+
+@_on(e.TaskReopened)
+def _task_reopened(state: State, record: Record, event: e.TaskReopened) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state != "ended":
+        return
+    state.tasks[row.id] = replace(
+        row,
+        changed=record.seq,
+        state="blocked" if row.task.needs else "ready",
+        status=None,
+        reason="",
+        prepared=None,
+        climb=row.climb.answered(),
+    )
+
+
+@_on(e.TaskEnded)
+def _task_ended(state: State, record: Record, event: e.TaskEnded) -> None:
+    end_task(state, record, status=event.status, reason=event.reason)
+
+
+@_on(e.ResultIntegrated)
+def _integrated(state: State, record: Record, event: e.ResultIntegrated) -> None:
+    change_task(state, record, integrated=event.commit)
+
+
+@_on(e.SetupFinished)
+def _setup_finished(state: State, record: Record, event: e.SetupFinished) -> None:
+    change_task(state, record, set_up=event.passed)
+
+
+@_on(e.AttemptStarted)
+def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> None:
+    guidance: Guidance = event.guidance
+    state.attempts[guidance.attempt] = AttemptRow(
+        id=guidance.attempt,
+        task=record.task,
+        guidance=guidance,
+        started=record.mono,
+        begun=record.time,
+        started_seq=record.seq,
+        limit=event.limit_s,
+        deadline=record.mono + event.limit_s if event.limit_s else None,
+        warn_at=record.mono + WARN_SHARE * event.limit_s if event.limit_s else None,
+        note=event.note,
+    )
+    change_task(
+        state,
+        record,
+        state="running",
+        attempts=guidance.number,
+        attempt=guidance.attempt,
+        level=guidance.level,
+        report=None,
+        check=None,
+        directive=None,
+        prepared=replace(guidance, text=Clean(guidance.text.removesuffix(event.note))),
+    )
+    for gate in guidance.answers:
+        change_gate(state, gate, status="sent")
+
+
+@_on(e.AgentSpawned)
+def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
+    if is_current(state, record):
+        # A question may have been opened before the process was there: it stands still from its first moment on.
+        held = state.attempts[record.attempt].state == "held"
+        change_attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
+
+
+@_on(e.StepRecorded)
+def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
+    row = state.attempts.get(record.attempt)
+    if row is not None and row.state in ("starting", "live", "held"):
+        now = "held" if row.state == "held" else "live"
+        change_attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
+        if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
+            # What the person says to the agent itself begins a new climb.
+            change_task(state, record, climb=task.climb.answered(), failures=())
+
+
+@_on(e.AttemptEnded)
+def _attempt_ended(state: State, record: Record, event: e.AttemptEnded) -> None:
+    current = is_current(state, record)
+    attempt = state.attempts.get(record.attempt)
+    if attempt is not None and attempt.is_live:
+        change_attempt(state, record.attempt, state="ended", report=event.report, seconds=event.seconds)
+    if not current:
+        return
+    row = state.tasks[record.task]
+    asked = row.gate and state.gates[row.gate].status == "open"
+    change_task(
+        state,
+        record,
+        state="waiting" if asked else "judging",
+        report=event.report,
+        check=None,
+        session=event.report.session or row.session,
+        prepared=None,
+        used=0.0,
+    )
+    for gate in state.attempts[record.attempt].guidance.answers:
+        change_gate(state, gate, status="delivered")
+
+
+@_on(e.AttemptInterrupted)
+def _attempt_interrupted(state: State, record: Record, event: e.AttemptInterrupted) -> None:
+    current = is_current(state, record)
+    attempt = state.attempts.get(record.attempt)
+    if attempt is not None and attempt.is_live:
+        change_attempt(state, record.attempt, state="interrupted")
+    if not current:
+        return
+    change_task(state, record, state="interrupted", used=event.used_s, saved="", left=())
+    for gate in state.attempts[record.attempt].guidance.answers:
+        change_gate(state, gate, status="answered")
+
+
+@_on(e.RecoveryDecided)
+def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state != "interrupted":
+        return
+    if event.gate:
+        change_gate(state, event.gate, status="delivered")
+    if event.choice == "continue":
+        change_task(state, record, state="ready")
+    elif event.choice == "retry":
+        guidance = row.prepared
+        answers = guidance.answers if guidance else ()
+        directive = DirectiveRow(
+            level=row.level, restore="baseline", fresh=True, checkpoint="recovery", answers=answers
+        )
+        change_task(state, record, state="preparing", directive=directive, prepared=None, used=0.0)
+    elif event.choice == "done":
+        change_task(state, record, state="judging", report=row.report, check=None, prepared=None)
+    else:
+        status = "skipped" if event.choice == "skip" else "abandoned"
+        end_task(state, record, status=status)
+
+
+@_on(e.RecoveryProposed)
+def _recovery_proposed(state: State, record: Record, event: e.RecoveryProposed) -> None:
+    """Whoever is asked about the attempt reads it beside the question."""
+    proposal = {"choice": event.choice, "reason": event.reason, "evaluator": event.evaluator}
+    for row in state.open_gates():
+        if (row.gate.type, row.gate.task) == ("recovery", record.task):
+            change_gate(state, row.id, context={**row.gate.context, "proposal": proposal})
+
+
+def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
+    """What was read in the check's output; None where what was recorded of it makes no sense."""
+    try:
+        return Diagnosis.from_dict(event.diagnosis) if event.diagnosis else None
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+@_on(e.CheckFinished)
+def _check_finished(state: State, record: Record, event: e.CheckFinished) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state != "judging":
+        return
+    check = CheckRow(
+        result=event.result,
+        command=event.command,
+        exit_code=event.exit_code,
+        problem=event.problem,
+        trouble=event.trouble,
+        evidence=event.evidence,
+        circular=event.circular,
+    )
+    diagnosis = _diagnosis(event)
+    done = event.result == "passed"
+    change_task(
+        state,
+        record,
+        state="judging" if done else "undecided",
+        check=check,
+        saved="",
+        diagnosis=diagnosis if diagnosis or not done else row.diagnosis,
+        before=row.files,
+        files=Standing(extent=Extent(stage="run") if done else event.extent),
+    )

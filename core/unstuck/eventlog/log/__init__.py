@@ -1,0 +1,1 @@
+"""Log file of a run: format, writer, reader, repair and snapshot."""

@@ -1,0 +1,199 @@
+"""The log's format and how it is read: one JSON object a line, numbered without gaps and chained by checksums.
+
+A line is ``{"v":1,"seq":N,…,"safe":M,"crc":"xxxxxxxx"}`` in ASCII. The checksum is the CRC-32 of the line's bytes
+before ``,"crc":``, continued from the line before, so that no line can change, vanish, double or move unnoticed. Up to
+record M everything was synced before this line was written.
+
+What follows the whole lines is either *torn*, which a crash or a power cut leaves behind and nobody was told to be safe
+(see ``holes``), or it is damage and refused, because guessing would rewrite history.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from unstuck.errors import RecordDamaged, RecordError
+from unstuck.eventlog.log.torn_tail import SECTOR, was_never_synced
+from unstuck.eventlog.storage.durable_files import open_for_reading
+
+__all__ = [
+    "LINE_LIMIT",
+    "SCHEMA",
+    "START",
+    "Inspection",
+    "Line",
+    "Position",
+    "check_body",
+    "framed",
+    "holds",
+    "read_lines",
+    "verify",
+]
+
+SCHEMA = 1
+LINE_LIMIT = 16 * 1024 * 1024
+"""Bytes in the longest line; longer texts belong in files of their own."""
+
+_HOLE = bytes(SECTOR)
+_SEAL = b',"crc":"%08x"}\n'
+_SEAL_SIZE = len(_SEAL % 0)
+_HEAD = re.compile(rb'\{"v":(\d{1,9}),"seq":(\d{1,18}),')
+
+
+class Position(NamedTuple):
+    """The end of record ``seq``: ``offset`` bytes into the file, with the checksum ``crc`` of all before it."""
+
+    seq: int = 0
+    offset: int = 0
+    crc: int = 0
+
+
+START = Position()
+
+
+class Line(NamedTuple):
+    """One record: ``offset`` is where it starts, ``raw`` its bytes with the newline, ``version`` its schema number."""
+
+    seq: int
+    offset: int
+    raw: bytes
+    version: int
+    crc: int
+
+    @property
+    def end(self) -> Position:
+        """Where the next record starts."""
+        return Position(self.seq, self.offset + len(self.raw), self.crc)
+
+
+class Inspection(NamedTuple):
+    """A log that can be trusted: ``bytes`` of it are whole records, ``torn`` more follow."""
+
+    records: int
+    bytes: int
+    last_crc: int
+    torn: int
+
+    @property
+    def end(self) -> Position:
+        """Where the next record starts, for a writer to go on from."""
+        return Position(self.records, self.bytes, self.last_crc)
+
+
+def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int = 0) -> Iterator[Line]:
+    """The records after number ``after``, checked one by one from ``start`` on; stops before a torn tail.
+
+    Holds one line at a time. ``start`` spares reading what a snapshot stands for; up to record ``safe`` everything is
+    known to have been synced, so that a hole there is damage. A line of a newer schema is not damage: look at its
+    ``version``. Raises RecordDamaged, and RecordError where the file cannot be read.
+    """
+    seq, offset, crc = start
+    try:
+        with open_for_reading(path) as file:
+            if not _seek(file, start):
+                raise RecordDamaged(path, seq, offset, f"record {seq} does not end here")
+            while raw := file.readline(LINE_LIMIT + 1):
+                seq += 1
+                crc = zlib.crc32(raw[:-_SEAL_SIZE], crc)
+                version = _version(raw, seq)
+                if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc:
+                    if not _is_relined(raw, crc) and _is_torn(raw, file, Position(seq, offset), safe):
+                        return
+                    raise RecordDamaged(path, seq, offset, _problem(raw, seq))
+                if seq > after:
+                    yield Line(seq, offset, raw, version, crc)
+                offset += len(raw)
+    except OSError as problem:
+        raise RecordError(f"{path}: cannot be read: {problem.strerror or problem}") from problem
+
+
+def verify(path: Path, *, start: Position = START, safe: int = 0) -> Inspection:
+    """Check every record from ``start`` on. Raises as ``read_lines`` does."""
+    end = start
+    for line in read_lines(path, start=start, safe=safe):
+        end = line.end
+    return Inspection(end.seq, end.offset, end.crc, path.stat().st_size - end.offset)
+
+
+def holds(path: Path, position: Position) -> bool:
+    """Whether a record with this checksum ends at ``position``; False too where the file cannot be read."""
+    try:
+        with open_for_reading(path) as file:
+            return _seek(file, position)
+    except OSError:
+        return False
+
+
+def _seek(file: IO[bytes], position: Position) -> bool:
+    """Go to ``position`` and say whether it is the end of a record."""
+    if position == START:
+        return True
+    file.seek(max(0, position.offset - _SEAL_SIZE))
+    return file.read(_SEAL_SIZE) == _SEAL % position.crc
+
+
+def _version(raw: bytes, seq: int) -> int | None:
+    """The schema number of a line that claims to be record ``seq``, None for any other line."""
+    if raw.startswith(b'{"v":%d,"seq":%d,' % (SCHEMA, seq)):
+        return SCHEMA
+    head = _HEAD.match(raw)
+    return int(head[1]) if head and head[2] == b"%d" % seq else None
+
+
+def _is_relined(raw: bytes, crc: int) -> bool:
+    """Whether a whole record has another byte in the place of its newline: changed, for nothing is torn there.
+
+    A zero is no such byte: a hole may be as small as that.
+    """
+    return raw[-_SEAL_SIZE:-1] == (_SEAL % crc)[:-1] and raw[-1:] not in b"\n\0"
+
+
+def _is_torn(raw: bytes, file: IO[bytes], place: Position, safe: int) -> bool:
+    """Whether a line that does not fit in its ``place`` is what an interrupted write leaves at the end of a file.
+
+    That is a line without its newline, or one with a hole that was never synced: file systems may write the sectors of
+    one append in any order. A whole line with a wrong checksum is neither, for it may have been acknowledged.
+    """
+    ended = raw.endswith(b"\n")
+    if not ended and all(b"\n" not in block for block in iter(lambda: file.read(1 << 20), b"")):
+        return True
+    if b"\0" not in raw or safe >= place.seq:
+        return False
+    is_last = ended and not file.read(1)
+    never = was_never_synced(file, place.offset, place.seq, safe)
+    return is_last and _HOLE in raw if never is None else never
+
+
+def _problem(raw: bytes, seq: int) -> str:
+    """What is wrong with a line in the place of record ``seq``."""
+    head = _HEAD.match(raw)
+    if b"\0" in raw:
+        return "zeros in the place of what may have been acknowledged"
+    if not raw.endswith(b"\n"):
+        return f"the line is longer than {LINE_LIMIT} bytes" if len(raw) > LINE_LIMIT else "its line end was changed"
+    if head is None:
+        return "not a record"
+    if head[2] != b"%d" % seq:
+        return f"record {int(head[2])} where record {seq} belongs"
+    return "the checksum does not fit"
+
+
+def check_body(body: bytes) -> None:
+    """Raise ValueError for what cannot be a record."""
+    if not (body.startswith(b"{") and body.endswith(b"}") and body.isascii() and b"\n" not in body):
+        raise ValueError("a record is one JSON object in ASCII on one line")
+    if len(body) > LINE_LIMIT - 128:
+        raise ValueError(f"a record of {len(body)} bytes is too long")
+
+
+def framed(seq: int, body: bytes, previous: int, safe: int | None = None) -> tuple[bytes, int]:
+    """The line of record ``seq`` and its checksum, continued from ``previous``; the record before it is ``safe``."""
+    fields = body[1:-1].strip()
+    safe = seq - 1 if safe is None else safe
+    head = b'{"v":%d,"seq":%d%b%b,"safe":%d' % (SCHEMA, seq, b"," if fields else b"", fields, safe)
+    crc = zlib.crc32(head, previous)
+    return head + _SEAL % crc, crc

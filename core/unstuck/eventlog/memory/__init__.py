@@ -1,0 +1,1 @@
+"""Memory of a project: approaches, findings and answers that outlive a run."""

@@ -1,0 +1,343 @@
+"""The state of a run: frozen rows in mutable maps. Only the fold writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from unstuck.contract import Actor, Answer, CheckResult, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.escalation.ladder_state import Climb
+from unstuck.eventlog.summary_rows import Decided, Page, SignatureRow
+
+__all__ = [
+    "FOLD",
+    "AttemptRow",
+    "AttemptState",
+    "CheckRow",
+    "DirectiveRow",
+    "GateRow",
+    "RunRow",
+    "Standing",
+    "State",
+    "TaskRow",
+    "TaskState",
+    "copied",
+    "dump",
+    "load",
+]
+
+FOLD = 5
+"""Counts up whenever the same records come to other rows: a snapshot of other rows is not used."""
+
+TaskState = Literal[
+    "blocked", "ready", "running", "judging", "undecided", "backoff", "preparing", "waiting", "parked",
+    "interrupted", "ended",
+]  # fmt: skip
+AttemptState = Literal["starting", "live", "held", "stopping", "ended", "interrupted"]
+RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """The last check of a task."""
+
+    result: CheckResult
+    command: str = ""
+    exit_code: int | None = None
+    problem: str = ""
+    trouble: str = ""
+    evidence: str = ""
+    circular: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is known of a task's files: they are those of ``checkpoint``, or else how far the check came with them."""
+
+    checkpoint: str = ""
+    extent: Extent = UNKNOWN_EXTENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectiveRow:
+    """A decided directive and how far its preparation has come."""
+
+    level: Level
+    hint: str = ""
+    approach: str = ""
+    fresh: bool = False
+    restore: Literal["", "good", "baseline"] = ""
+    checkpoint: str = ""
+    reason: str = ""
+    line: int = 0
+    answer: str = ""
+    answers: tuple[str, ...] = ()
+    saved: str = ""
+    progress: tuple[str, ...] = ()
+    restored: str | None = None
+    restored_note: str = ""
+    insights: tuple[str, ...] | None = None
+    command: str = ""
+    ran: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
+
+    ``deadline`` is the monotonic time at which its ``limit`` (seconds) is reached, ``warn_at`` that of the warning
+    before it, None where no clock runs. They move on by as long as the attempt is held, which it is since
+    ``held_since`` and was for ``held`` seconds before. ``timed_out`` names the clock that ended it. ``repeats`` is how
+    often what its agent does now was there already, ``tokens`` and ``cost`` (US dollars) what it has reported; a cost
+    of None is not known. ``note`` is the end of its guidance that was for it alone.
+    """
+
+    id: str
+    task: str
+    guidance: Guidance
+    started: float
+    started_seq: int = 0
+    limit: float = 0.0
+    deadline: float | None = None
+    warn_at: float | None = None
+    held_since: float | None = None
+    held: float = 0.0
+    timed_out: str = ""
+    tokens: int = 0
+    cost: float | None = None
+    state: AttemptState = "starting"
+    pid: int = 0
+    spawned: float = 0.0
+    report: Report | None = None
+    steps: int = 0
+    repeats: int = 0
+    begun: str = ""
+    turn: int = 0
+    seconds: float | None = None
+    check: str = ""
+    signature: str = ""
+    headline: str = ""
+    checkpoint: str = ""
+    note: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its agent may still be at work, also where its task has been ended by an answer."""
+        return self.state not in ("ended", "interrupted")
+
+    def used(self, mono: float) -> float:
+        """Seconds of its time that it has used at ``mono``: those in which nothing held it."""
+        until = mono if self.held_since is None else self.held_since
+        return max(0.0, until - self.started - self.held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """Everything that the next step of a task depends on.
+
+    ``saved`` is the checkpoint of what is asked about, ``none`` where there could be none; ``backoff_quota``: the wait
+    is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
+    in seconds, ``left`` what the last of them has left in the tree, a file a line. ``failures`` are those of the
+    present approach that retries have answered, the oldest first. ``chosen`` is the rung that a person wants next.
+    ``loads`` is the last checkpoint of which a check has shown that it loads: its tests ran, or it passed. ``files`` is
+    what is known of the files as they are, ``before`` of those that the last judged attempt began with.
+    """
+
+    task: Task
+    after_skip: Literal["block", "run", "skip"] = "block"
+    mode: Literal["orchestrated", "direct"] = "orchestrated"
+    shared_verify: bool = False
+    state: TaskState = "ready"
+    status: OutcomeStatus | None = None
+    reason: str = ""
+    attempts: int = 0
+    attempt: str = ""
+    level: Level = "first"
+    climb: Climb = field(default_factory=Climb)
+    report: Report | None = None
+    check: CheckRow | None = None
+    diagnosis: Diagnosis | None = None
+    failures: tuple[Diagnosis, ...] = ()
+    directive: DirectiveRow | None = None
+    prepared: Guidance | None = None
+    gate: str = ""
+    session: str | None = None
+    baseline: str = ""
+    good: str = ""
+    loads: str = ""
+    files: Standing = Standing()
+    before: Standing = Standing()
+    saved_at: int = 0
+    saved: str = ""
+    integrated: str = ""
+    set_up: bool = False
+    backoff_until: float = 0.0
+    backoff_delay: float = 0.0
+    backoff_quota: bool = False
+    used: float = 0.0
+    left: tuple[str, ...] = ()
+    chosen: str = ""
+    changed: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.task.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRow:
+    """A gate with its times (ISO 8601) and, once answered, what the answer does. ``since`` is monotonic, in seconds.
+
+    ``holds`` are the tasks whose work waits for it; ``handed`` is the checkpoint of its task's files as they were when
+    a person first took them into their own hands.
+    """
+
+    gate: Gate
+    opened: str
+    since: float = 0.0
+    closed: str = ""
+    effect: str = ""
+    rule: int | None = None
+    report: str = ""
+    holds: tuple[str, ...] = ()
+    handed: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.gate.id
+
+    @property
+    def status(self) -> GateStatus:
+        return self.gate.status
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.gate.answer
+
+    @property
+    def by(self) -> Actor | None:
+        return self.gate.by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """The run itself. ``base`` and ``branch`` were checked out when it began; its results up to the commit
+    ``delivered`` need not go anywhere any more. ``remediation`` is the number of the attempt under way, ``blocked``
+    the issue.
+
+    ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
+    ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
+    where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open
+    before ``since`` (monotonic), from when it is open now. ``ended`` is when (ISO 8601) it came to an end.
+
+    ``check_rules`` says of a check's command what counts where its output contradicts its exit code, ``failed`` or
+    ``passed``; ``check_edits`` holds the command that a person has put in its place.
+    """
+
+    id: str = ""
+    state: RunState = "new"
+    kind: str = "plan"
+    project: str = ""
+    started: str = ""
+    ended: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    plan: dict[str, Any] = field(default_factory=dict)
+    base: str = ""
+    branch: str = ""
+    delivered: str = ""
+    baseline: str = ""
+    baseline_identity: str = ""
+    baseline_extent: Extent = UNKNOWN_EXTENT
+    blocked: str = ""
+    remediation: int = 0
+    remediation_failed: int = 0
+    restored: int = 0
+    stopping: str = ""
+    failed: str = ""
+    exit_reason: str = ""
+    exit_code: int | None = None
+    pid: int = 0
+    limits: dict[str, float] = field(default_factory=dict)
+    tokens: int = 0
+    cost: float | None = None
+    worked: float = 0.0
+    since: float | None = None
+    warned: tuple[str, ...] = ()
+    over: str = ""
+    check_rules: dict[str, Literal["failed", "passed"]] = field(default_factory=dict)
+    check_edits: dict[str, str] = field(default_factory=dict)
+
+    def check_now(self, command: str) -> str:
+        """The check that stands for ``command`` after all edits of it."""
+        seen = {command}
+        while (edited := self.check_edits.get(command)) and edited not in seen:
+            seen.add(edited)
+            command = edited
+        return command
+
+    def used(self, kind: str, mono: float) -> float:
+        """How much of the budget ``kind`` is used at the monotonic time ``mono``."""
+        if kind == "time":
+            return self.worked + (max(0.0, mono - self.since) if self.since is not None else 0.0)
+        return float(self.tokens if kind == "tokens" else self.cost or 0.0)
+
+
+@dataclass(slots=True)
+class State:
+    """A run as its log tells it. ``unknown`` counts events of a later version.
+
+    ``seq`` and ``mono`` are the number and the monotonic time of its last record. ``signatures`` are the failures by
+    their identity, ``decided`` (by the number of their record) what was decided without a question,
+    ``pages`` (likewise) the notifications that went out.
+    """
+
+    seq: int = 0
+    mono: float = field(default=0.0, compare=False)
+    run: RunRow = field(default_factory=RunRow)
+    tasks: dict[str, TaskRow] = field(default_factory=dict)
+    attempts: dict[str, AttemptRow] = field(default_factory=dict)
+    gates: dict[str, GateRow] = field(default_factory=dict)
+    signatures: dict[str, SignatureRow] = field(default_factory=dict)
+    decided: dict[int, Decided] = field(default_factory=dict)
+    pages: dict[int, Page] = field(default_factory=dict)
+    unknown: int = 0
+
+    def open_gates(self) -> tuple[GateRow, ...]:
+        """The gates that wait for an answer, oldest first."""
+        return tuple(row for row in self.gates.values() if row.status == "open")
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[State]:
+    return TypeAdapter(State)
+
+
+def dump(state: State) -> bytes:
+    """``state`` as JSON for a snapshot."""
+    return _adapter().dump_json(state, fallback=dict, warnings=False)
+
+
+def load(raw: bytes) -> State | None:
+    """The state that :func:`dump` wrote; None where it is of another version or was changed."""
+    try:
+        return _adapter().validate_json(raw)
+    except ValidationError:
+        return None
+
+
+def copied(state: State) -> State:
+    """A second state with the same rows, which are frozen, in maps of its own."""
+    return replace(
+        state,
+        tasks=dict(state.tasks),
+        attempts=dict(state.attempts),
+        gates=dict(state.gates),
+        signatures=dict(state.signatures),
+        decided=dict(state.decided),
+        pages=dict(state.pages),
+    )

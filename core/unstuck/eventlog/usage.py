@@ -1,0 +1,56 @@
+"""What agents have said that they used, summed up for a task and for each of its rungs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from unstuck.eventlog.state import AttemptRow, State, TaskRow
+
+__all__ = ["Usage", "usage_by_rung", "usage_of", "used_in_session"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """``cost`` is in US dollars, None where no agent has said it; ``attempts`` is how many it took."""
+
+    attempts: int = 0
+    tokens: int = 0
+    cost: float | None = None
+
+
+def usage_of(state: State, row: TaskRow) -> Usage:
+    """Of the whole task."""
+    return _sum(_attempts(state, row))
+
+
+def usage_by_rung(state: State, row: TaskRow) -> dict[str, Usage]:
+    """Of each rung (``first``, ``retry``, …), in the order in which they were first used."""
+    by_rung: dict[str, list[AttemptRow]] = {}
+    for attempt in _attempts(state, row):
+        by_rung.setdefault(attempt.guidance.level, []).append(attempt)
+    return {rung: _sum(attempts) for rung, attempts in by_rung.items()}
+
+
+def used_in_session(state: State, session: str) -> int:
+    """The tokens of all attempts that worked in an agent's own ``session``."""
+    rows = [row for row in state.attempts.values() if session and session in _sessions(row)]
+    return _sum(rows).tokens
+
+
+def _sessions(row: AttemptRow) -> tuple[str | None, str | None]:
+    """The one it went on with, and the one it was in at its end."""
+    return row.guidance.session, row.report.session if row.report is not None else None
+
+
+def _attempts(state: State, row: TaskRow) -> Iterable[AttemptRow]:
+    """Those of the task, by their ids: a look costs as much as the task has attempts, however many others have."""
+    ids = (f"{row.id}.{number}" for number in range(1, row.attempts + 1))
+    return (state.attempts[attempt] for attempt in ids if attempt in state.attempts)
+
+
+def _sum(attempts: Iterable[AttemptRow]) -> Usage:
+    used = list(attempts)
+    costs = [attempt.cost for attempt in used if attempt.cost is not None]
+    tokens = sum(attempt.tokens for attempt in used)
+    return Usage(attempts=len(used), tokens=tokens, cost=sum(costs) if costs else None)

@@ -1,0 +1,73 @@
+"""Answering a gate of a run that nobody works on: the answer goes into its log, and is heard when it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from unstuck.clock import SystemClock
+from unstuck.contract import Answer, Gate
+from unstuck.errors import AnswerRefused, GateUnknown, ProjectLocked, RecordError
+from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.memory.store import Memory, memory_file
+from unstuck.eventlog.storage.lock import ProjectLock
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.runs.queries.run_list import state_of
+from unstuck.supervision.gates.service import answer_gate
+from unstuck.supervision.memory.answer_memory import remember_given
+from unstuck.workspace.project import Project
+
+__all__ = ["answer_offline"]
+
+_TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
+
+
+async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:
+    """Record the answer in the log of the run that has this gate.
+
+    Raises GateUnknown, GateClosed, ProjectLocked, and AnswerRefused where nobody can ever hear it.
+    """
+    run = _run_with(place, gate)
+    lock = ProjectLock(place.home / "lock", run=run)
+    await _acquire(lock)
+    try:
+        journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
+        try:
+            if journal.head.run.kind == "watch":
+                raise AnswerRefused(f"the watch that asked {gate} has ended, so nobody is left to hear the answer")
+            closed = answer_gate(journal, gate, answer)
+            await journal.committed()
+            memory = Memory(memory_file(place.home))
+            with suppress(RecordError):
+                memory.load()
+                remember_given(memory, run, journal.head.gates[gate])
+                memory.sync()
+        finally:
+            await journal.close()
+    finally:
+        lock.release()
+    return run, closed
+
+
+async def _acquire(lock: ProjectLock) -> None:
+    """Take the lock; somebody else who is only answering, too, has it for a moment. Raises ProjectLocked."""
+    for _ in range(_TRIES):
+        with suppress(ProjectLocked):
+            lock.acquire()
+            return
+        await asyncio.sleep(_PAUSE)
+    lock.acquire()
+
+
+def _run_with(place: Project, gate: str) -> str:
+    """The run that asked this. Raises GateUnknown, and RecordDamaged where nothing can be added to its log."""
+    for run in reversed(run_names(place.runs)):
+        try:
+            state, damage = state_of(place, run)
+        except RecordError:
+            continue
+        if gate in state.gates:
+            if damage is not None:
+                raise damage
+            return run
+    raise GateUnknown(gate)

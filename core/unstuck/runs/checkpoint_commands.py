@@ -1,0 +1,120 @@
+"""A project's checkpoints for whoever looks at them and restores by hand: in all of its trees, beside a live run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unstuck.clock import SystemClock
+from unstuck.errors import CheckpointUnknown, ProjectError, ProjectLocked, WorkspaceError
+from unstuck.eventlog.storage.lock import ProjectLock, read_holder
+from unstuck.supervision.standalone.checkpoint_manager import bounds_of
+from unstuck.text import one_line
+from unstuck.workspace.checkpoints.manager import Change, Checkpoint, CheckpointStore, belongs, find_checkpoints
+from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.project import Project
+
+if TYPE_CHECKING:
+    from unstuck.settings.models import Settings
+
+__all__ = ["change_row", "checkpoint_row", "full_row", "kept_free", "nobody_at_work", "saved_as", "store_of"]
+
+_BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
+
+
+def store_of(place: Project, root: Path, settings: Settings, *, gone: bool = False) -> CheckpointStore:
+    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where it is gone, or is another's.
+
+    ``gone``: it may be, because nothing but what was saved of it is looked at.
+    """
+    is_there = root.is_dir()
+    if not is_there and not gone:
+        raise WorkspaceError(f"the tree {root} is gone")
+    if is_there and not belongs(root, place.home, place.repository):
+        raise WorkspaceError(f"{root} is no tree of {place.root}: what was saved of it is left to where it belongs")
+    home = project_home(place.root, place.repository)
+    return CheckpointStore(root, home, place.repository, clock=SystemClock(), bounds=bounds_of(settings))
+
+
+async def saved_as(place: Project, id: str) -> Checkpoint:
+    """The checkpoint ``id``, in whatever tree of the project. Raises CheckpointUnknown."""
+    for checkpoint in await find_checkpoints(place.home, place.repository):
+        if checkpoint.id == id:
+            return checkpoint
+    raise CheckpointUnknown(f"no checkpoint {one_line(id)}: `unstuck checkpoints list` shows them")
+
+
+@contextmanager
+def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
+    """Keep runs from starting meanwhile; beside a live one the agents in ``tree`` must have ended, or stand frozen.
+
+    Raises ProjectError with the task that works there.
+    """
+    project_home(place.root, place.repository)
+    lock = ProjectLock(place.home / "lock", run="restore")
+    try:
+        lock.acquire()
+    except ProjectLocked:
+        holder = read_holder(lock.path)
+        if holder is None or not (place.runs / holder.run).is_dir():
+            raise
+        from unstuck.runs.queries.active_task import task_at  # brings the record
+
+        if task := task_at(tree, place, holder.run):
+            raise ProjectError(f"{task} of run {holder.run} works in {tree}: stop it, or wait for it, first") from None
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@asynccontextmanager
+async def kept_free(place: Project, tree: Path) -> AsyncIterator[None]:
+    """The same as :func:`nobody_at_work`, looked for beside an event loop. Raises ProjectError."""
+    free = nobody_at_work(place, tree)
+    await asyncio.to_thread(free.__enter__)
+    try:
+        yield
+    finally:
+        free.__exit__(None, None, None)
+
+
+def checkpoint_row(checkpoint: Checkpoint) -> dict[str, Any]:
+    """One checkpoint as a row: sizes are bytes, ``ignored`` counts."""
+    return {
+        "id": checkpoint.id,
+        "created": datetime.fromtimestamp(checkpoint.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "reason": checkpoint.reason,
+        "run": checkpoint.run,
+        "task": checkpoint.task,
+        "tree": one_line(str(checkpoint.root)),
+        "files": checkpoint.files,
+        "not_covered": [{"path": one_line(entry.path), "why": entry.why} for entry in checkpoint.left_out],
+        "ignored": checkpoint.ignored_count,
+        "size": checkpoint.size,
+    }
+
+
+def full_row(checkpoint: Checkpoint, changes: tuple[Change, ...]) -> dict[str, Any]:
+    """The row with the names of what is ignored, and what changed since the checkpoint before."""
+    names = [one_line(path) for path in checkpoint.ignored]
+    return checkpoint_row(checkpoint) | {
+        "ignored_names": names,
+        "changes": [change_row(change) for change in changes],
+    }
+
+
+def change_row(change: Change, words: dict[str, str] = _BECAME) -> dict[str, Any]:
+    """What became of one file, with its sizes in bytes before and after."""
+    return {
+        "path": one_line(change.path),
+        "status": words[change.status],
+        "before": change.before,
+        "after": change.after,
+    }

@@ -1,0 +1,161 @@
+"""The going itself, in an order in which a kill at any point leaves what finds the rest: the record goes last.
+
+Run again, it goes on where it was cut off. What belongs to a person is never touched: their files, index, branches,
+stash, configuration and reflogs stay byte for byte as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstuck.agents.hooks.hook_files import removal
+from unstuck.agents.hooks.unsupervised_log import unwatched_file
+from unstuck.agents.mcp import server_files as servers
+from unstuck.contract import Receipt
+from unstuck.errors import UnstuckError, UsageError
+from unstuck.eventlog.storage.lock import ProjectLock
+from unstuck.processes import TAG
+from unstuck.runs.deletion.inventory import Inventory
+from unstuck.runs.deletion.plan import Stock, socket_of, take_stock, trees_folder
+from unstuck.runs.deletion.project_files import folders_of, memory_files
+from unstuck.runs.deletion.stop_processes import end_processes, end_supervisor
+from unstuck.runs.deletion.verify import leftovers
+from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.project import Project
+from unstuck.workspace.worktrees.cleanup import (
+    drop_checkpoints,
+    drop_half_gone,
+    drop_references,
+    drop_tree,
+    erase,
+    erase_checkpoints,
+)
+
+__all__ = ["Destroyed", "destroy", "refuse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destroyed:
+    """What went, the processes that were ended for it, and what the search afterwards still found."""
+
+    inventory: Inventory
+    receipt: Receipt
+    left: tuple[str, ...]
+
+
+def refuse(inventory: Inventory, environ: Mapping[str, str], *, lose: bool) -> None:
+    """Raise UsageError where nothing may be deleted as things stand; ``lose`` is the yes to work that only this has."""
+    if environ.get(TAG):
+        raise UsageError("an agent may not delete: this is for a person")
+    if inventory.blocked:
+        raise UsageError(f"nothing was deleted: {'; '.join(inventory.blocked)}")
+    if inventory.holding and not lose:
+        first, count = inventory.holding[0], len(inventory.holding)
+        held = f"{first.name}: {first.holds}" + (f"; and {count - 1} more" if count > 1 else "")
+        raise UsageError(f"nothing was deleted: what exists nowhere else needs its own yes (--lose-work): {held}")
+
+
+async def destroy(place: Project, environ: Mapping[str, str], agreed: Inventory, *, lose: bool = False) -> Destroyed:
+    """Delete what ``agreed`` lists, after a last look under the project's lock.
+
+    Raises UsageError, with nothing deleted, where that look finds work that was not agreed to; ProjectLocked where
+    somebody else works here; UnstuckError where something cannot be ended or looked at.
+    """
+    refuse(agreed, environ, lose=lose)
+    stock = await take_stock(place, environ, agreed.run)
+    refuse(stock.inventory, environ, lose=lose)
+    stopped = Receipt()
+    if stock.holder is not None and stock.inventory.live in stock.runs:
+        stopped = await end_supervisor(stock.holder, place.runs / stock.holder.run)
+    project_home(place.root, place.repository)
+    lock = ProjectLock(place.home / "lock", run="delete")
+    lock.acquire()
+    try:
+        ended = await end_processes(stock.processes)
+        stock = await take_stock(place, environ, agreed.run, locked=True)
+        _refuse_news(agreed, stock.inventory)
+        await _delete(place, environ, stock)
+    finally:
+        lock.release()
+    left = await leftovers(place, environ, agreed.run, agreed.stays)
+    receipt = Receipt(ended=(*stopped.ended, *ended.ended))
+    return Destroyed(inventory=agreed, receipt=receipt, left=left)
+
+
+def _refuse_news(agreed: Inventory, now: Inventory) -> None:
+    """Nothing is lost that nobody has agreed to lose."""
+    known = {(item.kind, item.name) for item in agreed.holding}
+    news = [f"{item.name}: {item.holds}" for item in now.holding if (item.kind, item.name) not in known]
+    if news or now.blocked:
+        raise UsageError(f"nothing was deleted, because this is new: {'; '.join([*news, *now.blocked])}")
+
+
+async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> None:
+    for file in stock.hooks:
+        removal(file.agent, file.scope, root=place.root, environ=environ).apply()
+    for entry in stock.servers:
+        servers.removal(entry.agent, entry.scope, root=place.root, environ=environ).apply()
+    folder = trees_folder(place, environ)
+    if place.repository is not None:
+        for tree in stock.trees:
+            await drop_tree(place.repository, tree, folder)
+        await drop_references(place.repository, stock.references)
+        await drop_half_gone(place.repository)
+    _leave_folders(folder, stock)
+    whole = not stock.inventory.run
+    if whole:
+        await erase_checkpoints(place.home, place.repository)
+        await _delete_socket(place, environ)
+        for memory in memory_files(place):
+            memory.unlink()
+    else:
+        await drop_checkpoints(place.home, place.repository, stock.checkpoints)
+    for run in stock.runs:
+        for path in folders_of(place, run):
+            await asyncio.to_thread(erase, path)
+    if whole:
+        _leave_home(place)
+
+
+def _leave_folders(folder: Path, stock: Stock) -> None:
+    """The folders round the work trees, where nothing is in them any more, also those from before a project's move."""
+    state = folder.parent.parent
+    before = [tree.path.parent for tree in stock.trees if tree.path.parent.parent.parent == folder.parent]
+    around = dict.fromkeys(one for run in before for one in (run, run.parent))
+    named = (state,) if state.name == "unstuck" else ()  # another one was made by whoever named it
+    for place in (*around, *(folder / run for run in stock.runs), folder, folder.parent, *named):
+        with suppress(OSError):
+            place.rmdir()
+
+
+async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:
+    """We hold the lock, so nobody who may listen there is left. What hooks have kept beside it goes with it."""
+    if (kept := unwatched_file(place.home, environ)) is not None:
+        kept.unlink(missing_ok=True)
+    path = socket_of(place, environ)
+    if path is None:
+        return
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise UnstuckError(f"{path} is in the place of our socket and is none: remove it yourself")
+    path.unlink(missing_ok=True)
+
+
+def _leave_home(place: Project) -> None:
+    """The project's own folder, the lock last; whatever is none of ours keeps it."""
+    for name in (*([".gitignore"] if place.repository is None else []), "lock"):
+        (place.home / name).unlink(missing_ok=True)
+    for folder in (place.runs, place.home / "worktrees", place.home):
+        if folder.is_symlink() and folder.is_dir() and not any(folder.iterdir()):
+            folder.unlink()  # where it leads to was made by somebody else
+        with suppress(OSError):
+            folder.rmdir()
+    if place.repository is not None and place.home.parent.name == "worktrees":
+        for folder in (place.home.parent, place.home.parent.parent):
+            with suppress(OSError):
+                folder.rmdir()

@@ -1,0 +1,327 @@
+"""Taking stock: everything of ours in a project, or of one run. A look that fails ends it, and nothing is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unstuck.agents.hooks.hook_entries import FORWARDER
+from unstuck.agents.hooks.hook_files import HookFile, hook_files
+from unstuck.agents.hooks.unsupervised_log import unwatched_file
+from unstuck.agents.mcp.server_entries import PROGRAM
+from unstuck.agents.mcp.server_files import EntryFile, entry_files
+from unstuck.channel import socket_path
+from unstuck.errors import ChannelError, UsageError
+from unstuck.eventlog.storage.lock import Holder
+from unstuck.processes import tree_of, working_in
+from unstuck.runs.deletion.inventory import Inventory, Item, Stays
+from unstuck.runs.deletion.project_files import (
+    Identity,
+    checkpoints_of,
+    describe,
+    holder_of,
+    kept_items,
+    linked,
+    processes_of,
+    record_items,
+    runs_in,
+    state_if_any,
+    strangers,
+)
+from unstuck.settings.paths import runtime_dir, state_dir
+from unstuck.text import one_line
+from unstuck.workspace.checkpoints.borrowed_commits import other_bases
+from unstuck.workspace.checkpoints.checkpoint_index import Catalogue, Checkpoint
+from unstuck.workspace.checkpoints.last_restore import read_last
+from unstuck.workspace.project import Project
+from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.worktrees.cleanup import LEAVING, size_of
+from unstuck.workspace.worktrees.owned_refs import (
+    OwnTree,
+    commits_only_in,
+    held_by,
+    own_references,
+    own_trees,
+    run_of,
+    users_heads,
+)
+from unstuck.workspace.worktrees.worktrees import trees_of
+
+__all__ = ["Stock", "find_deletable", "socket_of", "take_stock", "trees_folder"]
+
+BY_HAND = "manual"
+"""What the checkpoints of a person's own commands name in place of a run."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stock:
+    """What was found, and what is needed to take it away. ``processes`` leaves the supervisor out."""
+
+    inventory: Inventory
+    runs: tuple[str, ...]
+    holder: Holder | None
+    processes: tuple[Identity, ...] = ()
+    trees: tuple[OwnTree, ...] = ()
+    references: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()
+    hooks: tuple[HookFile, ...] = ()
+    servers: tuple[EntryFile, ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    items: list[Item] = field(default_factory=list)
+    stays: list[Stays] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
+
+
+def trees_folder(place: Project, environ: Mapping[str, str]) -> Path:
+    """Where the work trees of the project's tasks are made."""
+    common = place.repository.common if place.repository is not None else place.home
+    return trees_of(state_dir(environ) / "worktrees", common)
+
+
+def socket_of(place: Project, environ: Mapping[str, str]) -> Path | None:
+    """The project's socket, live or left by a dead run; None where there is none."""
+    try:
+        path = socket_path(runtime_dir(environ), place.home)
+    except ChannelError:
+        return None
+    return path if os.path.lexists(path) else None
+
+
+async def find_deletable(place: Project, environ: Mapping[str, str], wanted: str) -> str:
+    """The id of the run that ``wanted`` names, also of one of which only traces are left. Raises UsageError."""
+    found = sorted(await _traced(place, environ))
+    recorded = runs_in(place.home)
+    if wanted == "last" and recorded:
+        return recorded[-1]
+    matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
+    if len(matching) != 1:
+        which = f" could be any of: {', '.join(matching[:5])}" if matching else ": there is no such run here"
+        raise UsageError(f"{wanted}{which}")
+    return matching[0]
+
+
+async def take_stock(place: Project, environ: Mapping[str, str], run: str = "", *, locked: bool = False) -> Stock:
+    """Everything of ours in ``place``, or of ``run``; ``locked``: we hold the lock, so nobody else is live.
+
+    Raises WorkspaceError, UnstuckError or OSError.
+    """
+    found, holder = _Found(), None if locked else holder_of(place)
+    runs = (run,) if run else tuple(sorted(await _traced(place, environ)))
+    stock = Stock(inventory=Inventory(name=run or one_line(place.root.name)), runs=runs, holder=holder)
+    _take_live(place, stock, found, run)
+    stock.processes = await asyncio.to_thread(processes_of, place, runs)
+    found.items += [Item(kind="processes", name=describe(identity)) for identity in stock.processes]
+    if place.repository is not None:
+        await _take_repository(place, environ, stock, found, whole=not run)
+    await _take_checkpoints(place, stock, found, run)
+    found.stays += linked(place, run)
+    for one in runs:
+        found.items += await asyncio.to_thread(list, record_items(place, one))
+    if not run:
+        _take_shared(place, environ, stock, found)
+    stock.inventory = Inventory(
+        name=stock.inventory.name,
+        run=run,
+        items=tuple(found.items),
+        stays=tuple(found.stays),
+        blocked=tuple(found.blocked),
+        live=holder.run if holder is not None else "",
+    )
+    return stock
+
+
+async def _traced(place: Project, environ: Mapping[str, str]) -> set[str]:
+    """Every run of which there is anything, but for those of other work trees of the repository."""
+    found: set[str] = set()
+    if place.repository is not None:
+        found |= {tree.run for tree in await own_trees(place.repository, trees_folder(place, environ))}
+        found |= {run_of(name) for name in await own_references(place.repository)}
+    return (found - _theirs(place) - {""}) | set(runs_in(place.home))
+
+
+def _theirs(place: Project) -> set[str]:
+    """The runs of the repository's other work trees: what is named after them is theirs, also where ids coincide."""
+    return {run for home in place.others for run in runs_in(home)}
+
+
+def _take_live(place: Project, stock: Stock, found: _Found, run: str) -> None:
+    holder = stock.holder
+    if holder is None:
+        return
+    if run and holder.run != run:
+        found.blocked.append(f"{holder.run or 'something else'} is at work in this project (process {holder.pid})")
+        return
+    if holder.host:
+        found.blocked.append(f"run {holder.run} is live on {holder.host}: end it there")
+        return
+    if holder.run not in stock.runs:
+        found.blocked.append(f"{holder.run or 'something else'} is under way (process {holder.pid}): wait for it")
+        return
+    state = state_if_any(place.runs / holder.run)
+    if state is None or state.run.kind == "embedded":
+        said = f"process {holder.pid} works on run {holder.run} and is a program of yours: end it first"
+        found.blocked.append(said)
+        return
+    name = f"{describe((holder.pid, holder.started))} (the supervisor of run {holder.run})"
+    found.items.append(Item(kind="processes", name=name, run=holder.run))
+
+
+async def _take_repository(
+    place: Project, environ: Mapping[str, str], stock: Stock, found: _Found, *, whole: bool
+) -> None:
+    assert place.repository is not None
+    repo, folder = place.repository, trees_folder(place, environ)
+    every = await own_trees(repo, folder)
+    runs = set(stock.runs) - _theirs(place)
+    stock.trees = tuple(tree for tree in every if tree.run in runs or (whole and not tree.run))
+    heads = await users_heads(repo, [tree.path for tree in every])
+    ours = await asyncio.to_thread(_pids, stock)
+    for tree in stock.trees:
+        found.items.append(
+            Item(
+                kind="worktrees",
+                name=one_line(str(tree.ours), 400),
+                run=tree.run,
+                size=await asyncio.to_thread(size_of, tree.ours),
+                holds=await held_by(repo, tree, heads),
+            )
+        )
+        for pid, where in await asyncio.to_thread(working_in, tree.ours):
+            if pid not in ours:
+                found.blocked.append(
+                    f"process {describe((pid, 0.0))} works in {one_line(str(where), 400)}: end it first"
+                )
+    references = await own_references(repo)
+    stock.references = tuple(name for name in references if run_of(name) in runs)
+    async for item in _branches(place, stock, references, heads):
+        found.items.append(item)
+    for path, head in heads.items():
+        if head in stock.references:
+            branch = head.removeprefix("refs/heads/")
+            found.blocked.append(f"{branch} is checked out in {one_line(path, 400)}: check out another branch there")
+    if whole and (pins := _pins(references) - await other_bases(place.home, repo)):
+        found.items.append(Item(kind="checkpoints", name="refs/unstuck/pins", count=len(pins)))
+
+
+async def _branches(
+    place: Project, stock: Stock, references: Mapping[str, str], heads: Mapping[str, str]
+) -> AsyncIterator[Item]:
+    assert place.repository is not None
+    for name in stock.references:
+        holds = ""
+        if name.startswith("refs/heads/") and (
+            count := await commits_only_in(place.repository, references[name], heads)
+        ):
+            holds = f"{count} commit{'s' if count > 1 else ''} on no branch of yours"
+        yield Item(kind="branches", name=name.removeprefix("refs/heads/"), run=run_of(name), holds=holds)
+
+
+def _pins(references: Mapping[str, str]) -> set[str]:
+    return {name.rpartition("/")[2] for name in references if name.startswith("refs/unstuck/pins/")}
+
+
+def _pids(stock: Stock) -> set[int]:
+    """Whoever is ended with the supervisor and the attempts, and ourselves."""
+    roots = [identity[0] for identity in stock.processes]
+    if stock.holder is not None and not stock.holder.host:
+        roots.append(stock.holder.pid)
+    return {os.getpid(), *tree_of(roots)}
+
+
+async def _take_checkpoints(place: Project, stock: Stock, found: _Found, run: str) -> None:
+    folder = place.home / "checkpoints"
+    store = ObjectStore(place.home, place.repository)
+    known = await Catalogue(store).all()
+    mine = [checkpoint for checkpoint in known if not run or checkpoint.run == run]
+    if run:
+        needed = await asyncio.to_thread(_needed_by_others, place, run)
+        kept = [checkpoint for checkpoint in mine if checkpoint.id in needed]
+        found.stays += [Stays(name=one.id, reason=f"run {needed[one.id]} may go back to it") for one in kept]
+        mine = [checkpoint for checkpoint in mine if checkpoint.id not in needed]
+    stock.checkpoints = tuple(checkpoint.id for checkpoint in mine)
+    undoes = dict(_undoes(store, {tree.path for tree in stock.trees}))
+    undoes = {one.id: undoes[one.id] for one in mine if one.id in undoes and one.run == BY_HAND}
+    plain = [checkpoint for checkpoint in mine if checkpoint.id not in undoes]
+    if run and plain:
+        size = sum(checkpoint.size for checkpoint in plain)
+        found.items.append(Item(kind="checkpoints", name=_named(plain), run=run, count=len(plain), size=size))
+    elif not run and (os.path.lexists(folder) or os.path.lexists(folder.with_name(f"{LEAVING}checkpoints"))):
+        size = await asyncio.to_thread(size_of, folder)
+        found.items.append(Item(kind="checkpoints", name="checkpoints", count=len(plain), size=size))
+    for id, tree in undoes.items():
+        holds = f"what your last restore in {one_line(tree, 300)} replaced; it could still be undone"
+        found.items.append(Item(kind="checkpoints", name=id, run=BY_HAND, holds=holds))
+
+
+def _named(checkpoints: Collection[Checkpoint]) -> str:
+    ids = [checkpoint.id for checkpoint in checkpoints]
+    return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
+
+
+def _needed_by_others(place: Project, run: str) -> dict[str, str]:
+    """The checkpoints to which other runs may go back, each with such a run."""
+    needed: dict[str, str] = {}
+    for other in runs_in(place.home):
+        state = state_if_any(place.runs / other) if other != run else None
+        if state is not None:
+            needed |= dict.fromkeys(checkpoints_of(state), other)
+    return needed
+
+
+def _undoes(store: ObjectStore, own: Collection[Path]) -> Iterator[tuple[str, str]]:
+    """The checkpoints that undo the last restore in each tree of a person's, with that tree."""
+    for folder in store.trees():
+        last = read_last(folder)
+        said = folder / "gitdir"
+        tree = said.read_text(errors="surrogateescape").rstrip("\n").removesuffix("/.git") if said.exists() else ""
+        if last is not None and tree and Path(tree).is_dir() and Path(tree) not in own:
+            yield last.safety, tree
+
+
+def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found: _Found) -> None:
+    """What belongs to no single run."""
+    found.items += kept_items(place)
+    found.stays += strangers(place)
+    if (path := socket_of(place, environ)) is not None:
+        found.items.append(Item(kind="socket", name=str(path)))
+    if (path := unwatched_file(place.home, environ)) is not None:
+        found.items.append(Item(kind="logs", name=str(path), size=path.lstat().st_size))
+    hooks = []
+    for file in hook_files(place.root, environ):
+        if file.state in ("installed", "outdated") and file.scope == "project":
+            hooks.append(file)
+            found.items.append(Item(kind="hooks", name=f"{file.agent.name} in {one_line(str(file.path), 400)}"))
+        elif file.state in ("installed", "outdated"):
+            said = f"hooks of all your projects: unstuck hooks remove {file.agent.name}"
+            found.stays.append(Stays(name=one_line(str(file.path), 400), reason=said))
+        elif file.state == "unreadable" and file.scope == "project" and _names_us(file.path):
+            found.blocked.append(f"{file.path} names {FORWARDER} and cannot be edited: {file.problem}")
+    stock.hooks = tuple(hooks)
+    stock.servers = tuple(_take_servers(place, environ, found))
+
+
+def _take_servers(place: Project, environ: Mapping[str, str], found: _Found) -> Iterator[EntryFile]:
+    """What starts `unstuck mcp` for this project's agents."""
+    for file in entry_files(place.root, environ):
+        name = one_line(str(file.path), 400)
+        if file.state in ("installed", "outdated") and file.scope == "project":
+            found.items.append(Item(kind="servers", name=f"{file.agent.name} in {name}"))
+            yield file
+        elif file.state in ("installed", "outdated"):
+            said = f"the server for all your projects: unstuck mcp remove {file.agent.name}"
+            found.stays.append(Stays(name=name, reason=said))
+        elif file.state == "unreadable" and file.scope == "project" and _names_us(file.path, PROGRAM):
+            found.blocked.append(f"{file.path} names {PROGRAM} and cannot be edited: {file.problem}")
+
+
+def _names_us(path: Path, name: str = FORWARDER) -> bool:
+    try:
+        return name.encode() in path.read_bytes()
+    except OSError:
+        return False

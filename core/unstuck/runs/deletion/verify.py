@@ -1,0 +1,78 @@
+"""The proof: a search by places and names alone, whatever any record says, for what is left of us."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from unstuck.agents.hooks.hook_files import installed_hooks
+from unstuck.agents.hooks.unsupervised_log import unwatched_file
+from unstuck.agents.mcp.server_files import installed_entries
+from unstuck.processes import prompted_from
+from unstuck.runs.deletion.inventory import Stays
+from unstuck.runs.deletion.plan import socket_of, trees_folder
+from unstuck.runs.deletion.project_files import describe, folders_of, runs_in
+from unstuck.workspace.checkpoints.borrowed_commits import other_bases
+from unstuck.workspace.checkpoints.checkpoint_index import Catalogue
+from unstuck.workspace.project import Project
+from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.worktrees.owned_refs import own_references, own_trees, run_of
+
+__all__ = ["leftovers"]
+
+
+async def leftovers(
+    place: Project, environ: Mapping[str, str], run: str, stays: Collection[Stays] = ()
+) -> tuple[str, ...]:
+    """What is still there of the project, or of ``run``; ``stays`` was said beforehand to stay, and is no leftover."""
+    found = await asyncio.to_thread(lambda: list(_on_disk(place, environ, run, {one.name for one in stays})))
+    theirs = {other for home in place.others for other in runs_in(home)}
+    if place.repository is not None:
+        pinned = await other_bases(place.home, place.repository)
+        for name in await own_references(place.repository):
+            if run_of(name) in theirs or name.rpartition("/")[2] in pinned:
+                continue
+            if run in ("", run_of(name)):
+                found.append(f"the reference {name}")
+        for tree in await own_trees(place.repository, trees_folder(place, environ)):
+            if run in ("", tree.run) and tree.run not in theirs:
+                found.append(f"the work tree {tree.ours}")
+    if run:
+        kept = {one.name for one in stays}
+        known = await Catalogue(ObjectStore(place.home, place.repository)).all()
+        found += [f"the checkpoint {one.id}" for one in known if one.run == run and one.id not in kept]
+    return tuple(found)
+
+
+def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collection[str]) -> Iterator[str]:
+    folder = trees_folder(place, environ)
+    for identity in prompted_from(place.runs / run if run else place.runs):
+        yield f"process {describe(identity)}"
+    if run:
+        yield from (str(path) for path in (*folders_of(place, run), folder / run) if os.path.lexists(path))
+        return
+    yield from (str(path) for path in _below(place.home) if not _is_kept(path, stays))
+    for path in (socket_of(place, environ), unwatched_file(place.home, environ)):
+        if path is not None:
+            yield str(path)
+    for file in installed_hooks(place.root, environ, scope="project"):
+        yield f"hooks in {file.path}"
+    for entry in installed_entries(place.root, environ, scope="project"):
+        yield f"a server in {entry.path}"
+
+
+def _below(home: Path) -> Iterator[Path]:
+    """Every file and link below our folder, and every folder that is empty; a link in its place like a folder."""
+    if home.is_file() or (home.is_symlink() and not home.is_dir()):
+        yield home
+    for where, folders, files in os.walk(home):
+        yield from (Path(where, name) for name in files)
+        yield from (Path(where, name) for name in folders if os.path.islink(os.path.join(where, name)))
+        if not folders and not files:
+            yield Path(where)
+
+
+def _is_kept(path: Path, stays: Collection[str]) -> bool:
+    return any(path.is_relative_to(place) for place in stays)

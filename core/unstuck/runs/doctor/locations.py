@@ -1,0 +1,95 @@
+"""Where everything lies, how much room it takes, and whether it can be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from unstuck.channel import call, socket_path
+from unstuck.errors import ChannelError, UnstuckError
+from unstuck.eventlog.memory.store import memory_file
+from unstuck.eventlog.storage.lock import read_holder
+from unstuck.eventlog.storage.network_fs import shared_risk
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.runs.doctor.finding import Finding
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.paths import runtime_dir, state_dir
+from unstuck.text import one_line
+from unstuck.words.byte_sizes import sized
+from unstuck.workspace.project import Project
+from unstuck.workspace.worktrees.cleanup import size_of
+
+__all__ = ["places"]
+
+
+def places(place: Project, environ: Mapping[str, str]) -> list[Finding]:
+    """The project, its record, work trees, settings and socket. Blocks."""
+    return list(_places(place, environ))
+
+
+def _places(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    kind = "git" if place.repository else "no git: no work trees, pivots keep the files"
+    yield Finding("project", f"{one_line(str(place.root), 400)} ({kind})")
+    yield _record(place)
+    if place.home.is_dir():
+        yield Finding("takes", _sizes(place))
+    yield Finding("work trees", str(state_dir(environ) / "worktrees"))
+    yield _settings(place, environ)
+    yield _socket(place, environ)
+    yield _lock(place)
+
+
+def _record(place: Project) -> Finding:
+    where, risk = str(place.home), shared_risk(place.home)
+    if risk:
+        return Finding("record", risk, ok=False, mend="move the project to a disk of this machine")
+    if not place.home.exists():
+        above = next(folder for folder in place.home.parents if folder.exists())
+        writable = os.access(above, os.W_OK | os.X_OK)
+        return Finding("record", where, ok=writable, mend="" if writable else f"make {above} writable")
+    if not place.home.is_dir():
+        return Finding("record", where, ok=False, mend=f"move {where} away: it is in the place of our folder")
+    writable = os.access(place.home, os.W_OK | os.X_OK)
+    return Finding("record", where, ok=writable, mend="" if writable else f"make {where} writable")
+
+
+def _sizes(place: Project) -> str:
+    runs, memory = run_names(place.runs), memory_file(place.home)
+    kept = [f"{len(runs)} run{'' if len(runs) == 1 else 's'} ({sized(size_of(place.runs))})"]
+    kept.append(f"checkpoints ({sized(size_of(place.home / 'checkpoints'))})")
+    if memory.is_file():
+        kept.append(f"memory ({sized(size_of(memory))})")
+    return ", ".join(kept)
+
+
+def _settings(place: Project, environ: Mapping[str, str]) -> Finding:
+    try:
+        load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
+    except UnstuckError as error:
+        source = getattr(error, "source", "")
+        return Finding("settings", str(error), ok=False, mend=f"correct {source}" if source else "")
+    files = [default_user_file(), place.root / ".claude" / "config.yaml", place.root / "unstuck.yaml"]
+    return Finding("settings", ", ".join(str(path) for path in files if path.is_file()) or "defaults")
+
+
+def _socket(place: Project, environ: Mapping[str, str]) -> Finding:
+    try:
+        path = socket_path(runtime_dir(environ), place.home)
+    except UnstuckError as error:
+        return Finding("socket", str(error), ok=False, mend="export UNSTUCK_RUNTIME_DIR=/a/short/path")
+    try:
+        reply = call(path, {"v": 1, "do": "state"}, timeout=2.0)
+    except (ChannelError, OSError):
+        return Finding("socket", f"{path} (no live run)")
+    if held := reply.get("held"):
+        said = f"{path} (run {reply.get('run')} is live, but has no room on the disk: {held})"
+        return Finding("socket", said, ok=False, mend="make room on that disk")
+    return Finding("socket", f"{path} (run {reply.get('run')} is live)")
+
+
+def _lock(place: Project) -> Finding:
+    holder = read_holder(place.home / "lock")
+    if holder is None:
+        return Finding("lock", "free")
+    where = f" on {holder.host}" if holder.host else ""
+    return Finding("lock", f"last taken by process {holder.pid}{where} for run {holder.run}")

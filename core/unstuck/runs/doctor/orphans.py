@@ -1,0 +1,103 @@
+"""What somebody has left: agents without a supervisor, trees and branches without a record, unfinished restores.
+
+A look that fails is told as that, and never taken for *there is nothing*.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+
+from unstuck.errors import RecordError, UnstuckError
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.runs.deletion.plan import trees_folder
+from unstuck.runs.deletion.project_files import describe, holder_of, processes_of, runs_in
+from unstuck.runs.doctor.finding import Finding
+from unstuck.runs.queries.run_list import state_of
+from unstuck.settings.paths import state_dir
+from unstuck.text import one_line
+from unstuck.workspace.checkpoints.last_restore import read_last
+from unstuck.workspace.project import Project
+from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.worktrees.owned_refs import own_references, own_trees, run_of
+from unstuck.workspace.worktrees.worktrees import kept_trees
+
+__all__ = ["orphans"]
+
+
+async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
+    """Everything that waits for somebody to take care of it."""
+    if place.home.exists() and not place.home.is_dir():
+        return []  # somebody else's file: there is no record here
+    found = await asyncio.to_thread(lambda: [*_runs(place), *_processes(place), *_restores(place)])
+    try:
+        found += [finding async for finding in _kept(place, environ)]
+        found += [finding async for finding in _without_record(place, environ)]
+    except (UnstuckError, OSError) as error:
+        found.append(Finding("kept", f"cannot be looked at: {error}", ok=False))
+    return found
+
+
+def _runs(place: Project) -> Iterator[Finding]:
+    """Those whose record is damaged, and those that can be gone on with."""
+    open_runs = []
+    for run in run_names(place.runs):
+        try:
+            state, damage = state_of(place, run)
+        except RecordError as error:
+            yield Finding("run", str(error), ok=False, mend=f"unstuck delete {run}")
+            continue
+        if damage is not None:
+            yield Finding("run", str(damage), ok=False, mend=f"unstuck verify {run}")
+        elif state.run.state not in ("ended", "new") and state.run.plan:
+            open_runs.append(run)
+    if open_runs:
+        live = _live(place)
+        waiting = [run for run in open_runs if run != live]
+        if waiting:
+            said = f"{', '.join(waiting[-5:])} can be gone on with: unstuck run --resume {waiting[-1]}"
+            yield Finding("unfinished", said)
+
+
+def _processes(place: Project) -> Iterator[Finding]:
+    """Agents at work for a run that nobody supervises."""
+    try:
+        live = _live(place)
+        for run in runs_in(place.home):
+            names = [describe(identity) for identity in processes_of(place, [run])] if run != live else []
+            if names:
+                said = f"process {', '.join(names[:5])} works for run {run}, which has no supervisor"
+                yield Finding("orphan", said, ok=False, mend=f"unstuck run --resume {run}")
+    except (UnstuckError, OSError) as error:
+        yield Finding("orphan", f"cannot be looked at: {error}", ok=False)
+
+
+def _live(place: Project) -> str:
+    holder = holder_of(place)
+    return holder.run if holder is not None else ""
+
+
+def _restores(place: Project) -> Iterator[Finding]:
+    """Restores that were cut off."""
+    for folder in ObjectStore(place.home, place.repository).trees():
+        last = read_last(folder)
+        if last is not None and not last.done:
+            said = f"a restore to {last.target} was cut off"
+            yield Finding("restore", said, ok=False, mend="unstuck checkpoints undo")
+
+
+async def _kept(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    for kept in await kept_trees(place, state_dir(environ) / "worktrees"):
+        yield Finding("kept", f"{one_line(kept.place)}: {kept.reason}")
+
+
+async def _without_record(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+    """Work trees and branches of runs whose record is gone, and records whose removal was cut off."""
+    known = set(run_names(place.runs)) | {run for home in place.others for run in runs_in(home)}
+    left = set(runs_in(place.home)) - known
+    if place.repository is not None:
+        left |= {tree.run for tree in await own_trees(place.repository, trees_folder(place, environ))} - known
+        left |= {run_of(name) for name in await own_references(place.repository)} - known
+    for run in sorted(left - {""}):
+        # The results of a run that was removed for its age stay on their branch on purpose.
+        yield Finding("left", f"what is left of run {run}, whose record is gone: unstuck delete {run}")

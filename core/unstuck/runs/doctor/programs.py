@@ -1,0 +1,134 @@
+"""The programs that are needed or could be attached, their versions, and the hooks of those that run on their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import re
+import shutil
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from unstuck import __version__
+from unstuck.agents.command.presets import PRESETS
+from unstuck.agents.hooks.codex_trust import trust_of
+from unstuck.agents.hooks.hook_files import OPEN, HookFile, hook_files
+from unstuck.agents.hooks.unsupervised_log import unwatched_calls, unwatched_file
+from unstuck.errors import WorkspaceError
+from unstuck.processes import clean_environment
+from unstuck.runs.doctor.finding import Finding
+from unstuck.text import one_line
+from unstuck.workspace.git.repository import OLDEST, run_git
+from unstuck.workspace.project import Project
+
+__all__ = ["agents", "git", "hooks", "versions"]
+
+_OTHERS = ("aider",)
+_PATIENCE_S = 3.0
+_MOST = 4096
+
+
+def versions() -> Iterator[Finding]:
+    """Ours and Python's."""
+    yield Finding("unstuck", __version__)
+    yield Finding("python", f"{platform.python_version()} on {platform.system()}")
+
+
+async def git() -> Finding:
+    """Which git there is, and whether it can do what is asked of it."""
+    try:
+        said = (await run_git(Path.cwd(), "--version")).line
+    except WorkspaceError as error:
+        return Finding("git", f"{error}: no checkpoints and no work trees", ok=False, mend="install git")
+    found, needed = re.search(r"(\d+)\.(\d+)", said), ".".join(map(str, OLDEST))
+    if found and (int(found[1]), int(found[2])) < OLDEST:
+        said = f"{one_line(said)} is too old for work trees"
+        return Finding("git", said, ok=False, mend=f"install git {needed} or newer")
+    return Finding("git", one_line(said))
+
+
+async def agents(environ: Mapping[str, str]) -> list[Finding]:
+    """The known agents that are installed, asked for their versions all at once and for three seconds at most."""
+    found = {name: path for name in (*PRESETS, *_OTHERS) if (path := shutil.which(name, path=environ.get("PATH")))}
+    if not found:
+        return [Finding("agents", "none of the known ones on PATH; any program works after --")]
+    said = await asyncio.gather(*(_version(path, environ) for path in found.values()))
+    told = (f"{name} ({version or 'does not say its version'})" for name, version in zip(found, said, strict=True))
+    return [Finding("agents", ", ".join(told))]
+
+
+async def _version(path: str, environ: Mapping[str, str]) -> str:
+    """What the program says to ``--version``; empty where it says nothing, or does not end in time."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            path,
+            "--version",
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=STDOUT,
+            env=clean_environment(environ),
+            start_new_session=True,
+        )
+    except OSError:
+        return ""
+    assert process.stdout is not None
+    said = b""
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            said = await process.stdout.read(_MOST)
+            await process.wait()
+    except TimeoutError:
+        pass
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    return one_line(said.strip().partition(b"\n")[0], 60)
+
+
+def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """The hooks that are installed, each with whether it works, and whether it has to be trusted."""
+    for file in hook_files(place.root, environ):
+        where = " --here" if file.scope == "project" else ""
+        mend = f"unstuck hooks install {file.agent.name}{where}"
+        path = one_line(str(file.path), 300)
+        if file.state == "unreadable":
+            yield Finding(
+                "hooks", f"{file.agent.name}: {path}: {one_line(file.problem)}", ok=False, mend=f"edit {path}"
+            )
+        elif file.missing:
+            said = f"{file.agent.name}: {path} calls {one_line(file.missing)}, which does not exist: {OPEN}"
+            yield Finding("hooks", said, ok=False, mend=mend)
+        elif file.state == "outdated":
+            said = f"{file.agent.name}: {path} is not as this version writes it"
+            yield Finding("hooks", said, ok=False, mend=mend)
+        elif file.state == "installed":
+            yield _trusted(file, path, place, environ)
+    yield from _unwatched(place, environ)
+
+
+def _unwatched(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """The calls that a watch has taken and not answered in time."""
+    path = unwatched_file(place.home, environ)
+    found = unwatched_calls(path) if path is not None else None
+    if found is not None:
+        calls = "1 call" if found.calls == 1 else f"{found.calls} calls"
+        yield Finding("hooks", f"{calls} went on unwatched, the last: {found.last} ({one_line(str(path), 300)})")
+
+
+def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, str]) -> Finding:
+    """Hooks that are as they should be, where their agent wants to be told that they may run."""
+    said = f"{file.agent.name}: {path}"
+    if not file.agent.trust:
+        return Finding("hooks", said)
+    match trust_of(file.path, place.root, environ):
+        case "trusted":
+            return Finding("hooks", f"{said} (trusted)")
+        case "untrusted":
+            mend = f"start {file.agent.name}, type /hooks, and look at them there"
+            return Finding("hooks", f"{said} is not trusted, so it is passed over", ok=False, mend=mend)
+    return Finding("hooks", f"{said} (whether {file.agent.title} trusts it is not known)")

@@ -1,0 +1,67 @@
+"""What a project has learnt, for people and screens: looked at, forgotten, and an answer made a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from unstuck.clock import iso
+from unstuck.errors import UsageError
+from unstuck.eventlog.memory.entry import Kind, Remembered, learnt, rule_words
+from unstuck.eventlog.memory.store import Memory, memory_file
+from unstuck.text import one_line
+from unstuck.workspace.project import Project
+
+__all__ = ["found", "made_rule", "memory_of", "memory_rows"]
+
+_TOLD = ("show_me", "retry")
+
+
+def memory_of(place: Project) -> Memory:
+    """The project's memory as it is on disk. Raises RecordError."""
+    memory = Memory(memory_file(place.home))
+    memory.load()
+    return memory
+
+
+def memory_rows(memory: Memory, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
+    """One row for each thing learnt, oldest first; ``holds`` says of a rule whether agents are told it."""
+    newest: dict[str, Remembered] = {entry.signature: entry for entry in reversed(memory.entries("rule"))}
+    for entry in reversed(memory.entries(kind)):
+        row = {"memory": entry.id} | asdict(entry)
+        if entry.kind == "rule":
+            row["holds"] = newest[entry.signature] is entry and entry.outcome != "failed"
+        yield row
+
+
+def found(memory: Memory, wanted: Iterable[str]) -> tuple[Remembered, ...]:
+    """What is called so, by an id or the unique beginning of one. Raises UsageError where anything is not."""
+    known = {entry.id: entry for entry in memory.entries()}
+    return tuple(_found(known, one) for one in wanted)
+
+
+def _found(known: dict[str, Remembered], wanted: str) -> Remembered:
+    matching = [id for id in known if wanted and id.startswith(wanted)]
+    if len(matching) == 1:
+        return known[matching[0]]
+    if matching:
+        raise UsageError(f"{one_line(wanted, 80)} could be any of: {', '.join(matching[:5])}")
+    raise UsageError(f"nothing is remembered as {one_line(wanted, 80)}; `unstuck memory list` says what is")
+
+
+def made_rule(memory: Memory, answer: Remembered, now: float) -> Remembered:
+    """Make a person's answer a rule: agents are told it by themselves from now on; safe on disk when this returns.
+
+    ``now`` is in seconds since 1970. Raises UsageError where it cannot be told again, and RecordError.
+    """
+    if answer.kind != "answer" or answer.approach not in _TOLD or not answer.note.strip():
+        raise UsageError(f"{answer.id} cannot be made a rule: only a show-me or a retry with words can")
+    words = rule_words(answer.approach, answer.note)
+    holding = memory.rule(answer.signature)
+    if holding is not None and holding.note == words:
+        return holding
+    rule = learnt("rule", signature=answer.signature, note=words, task=answer.task, run=answer.run, when=iso(now))
+    memory.remember(rule)
+    memory.sync()
+    return rule

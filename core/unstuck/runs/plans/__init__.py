@@ -1,0 +1,1 @@
+"""Plans: the file, its checks before the start, and the tasks in it."""

@@ -1,0 +1,73 @@
+"""Checks of a plan before anything starts: its programs, and what its user should know beforehand."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Mapping
+
+from unstuck.agents.factory import require_agent
+from unstuck.errors import UsageError
+from unstuck.runs.plans.plan import Plan
+from unstuck.supervision.checks.check import detect_check
+from unstuck.supervision.checks.check_command import check_warnings, missing_program
+from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.git.repo_status import under_way
+from unstuck.workspace.git.repository import dirty
+from unstuck.workspace.project import Project
+
+__all__ = ["require_agents", "require_checks", "start_warnings"]
+
+
+def require_agents(plan: Plan, place: Project, environ: Mapping[str, str]) -> None:
+    """Raise UsageError where an agent that has work to do cannot be started."""
+    used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
+    for name in sorted(used):
+        require_agent(plan.agents[name].command, place.directory, environ)
+
+
+def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:
+    """Raise UsageError where the program of a check is missing; a plan's ``setup`` may still install it."""
+    if plan.setup:
+        return
+    path = environ.get("PATH")
+    for check in _checks(plan):
+        if missing := missing_program(check, lambda name: shutil.which(name, path=path) is not None):
+            raise UsageError(
+                f"the check's program {missing} was not found: {one_line(check, 200)} "
+                "(install it, or name a check that can run)"
+            )
+
+
+async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str], *, apart: bool) -> list[Clean]:
+    """What a person should know before the first attempt; ``apart``: tasks work in worktrees of their own."""
+    warnings = []
+    if place.repository is not None and (what := under_way(place.repository.git_dir)):
+        warnings.append(admit(f"the repository is in the middle of {what}: work starts from what is checked out now"))
+    if apart and place.repository is not None:
+        changed = await dirty(place.repository)
+        if changed:
+            some = ", ".join(changed[:3]) + (" …" if len(changed) > 3 else "")
+            warnings.append(
+                admit(f"uncommitted changes are not seen by tasks in their own work trees: {some}", limit=500)
+            )
+    if place.repository is None:
+        warnings.append(admit("no git repository here: every task works in this directory itself"))
+    if any(planned.task.verify is None for planned in plan.tasks.values()):
+        offered = detect_check(place.root)
+        hint = f"; this project looks like it has one: {offered}" if offered else ""
+        warnings.append(admit(f"without a check a task ends unverified{hint}", limit=500))
+    return warnings + await asyncio.to_thread(_check_warnings, plan, environ)
+
+
+def _checks(plan: Plan) -> list[str]:
+    return list(dict.fromkeys(planned.task.verify for planned in plan.tasks.values() if planned.task.verify))
+
+
+def _check_warnings(plan: Plan, environ: Mapping[str, str]) -> list[Clean]:
+    def is_bash() -> bool:
+        asked = ["sh", "-c", 'echo "$BASH_VERSION"']
+        return bool(subprocess.run(asked, env=dict(environ), capture_output=True, check=False).stdout.strip())
+
+    return [admit(said, limit=500) for check in _checks(plan) for said in check_warnings(check, is_bash=is_bash)]

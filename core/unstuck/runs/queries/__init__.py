@@ -1,0 +1,1 @@
+"""Read-only queries about the runs of a project."""

@@ -1,0 +1,100 @@
+"""The failures of a project's runs, each once: how often it came, how far it got, and what got past it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from unstuck.errors import RecordError
+from unstuck.eventlog.memory.store import Memory, memory_file
+from unstuck.eventlog.summary_rows import RUNGS, SignatureRow
+from unstuck.runs.queries.run_list import states_of
+from unstuck.workspace.project import Project
+
+__all__ = ["failure_rows", "learnt_in", "rows_of"]
+
+
+@dataclass(slots=True)
+class _Failure:
+    """One failure over several runs; ``tasks`` are with their runs."""
+
+    row: SignatureRow
+    count: int = 0
+    first: str = ""
+    last: str = ""
+    rung: str = "first"
+    worked: str = ""
+    tasks: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def add(self, run: str, row: SignatureRow) -> None:
+        """Take in what a later run has seen of it."""
+        self.count += row.count
+        self.first = min(self.first or row.first, row.first)
+        if row.last >= self.last:
+            self.row, self.last = row, row.last
+        self.rung = max(self.rung, row.rung, key=RUNGS.index)
+        self.worked = row.worked or self.worked
+        self.tasks |= dict.fromkeys((run, task) for task in row.tasks)
+
+
+def failure_rows(
+    place: Project, runs: Iterable[str], complain: Callable[[str], None] = lambda said: None
+) -> Iterator[dict[str, Any]]:
+    """A row for each failure in ``runs`` (oldest first), the most frequent first.
+
+    ``complain`` hears what could not be read of a record; what stands before a damage counts.
+    """
+    yield from rows_of(
+        ((run, state.signatures.values()) for run, state in states_of(place, runs, complain)), learnt_in(place)
+    )
+
+
+def rows_of(seen: Iterable[tuple[str, Iterable[SignatureRow]]], worked: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The same of what each run has ``seen`` (oldest first); ``worked`` is what the project knows to help, by failure.
+
+    ``runs`` and ``tasks`` of a row are sorted; times are ISO 8601.
+    """
+    found: dict[str, _Failure] = {}
+    for run, rows in seen:
+        for row in rows:
+            found.setdefault(row.identity, _Failure(row)).add(run, row)
+    ordered = sorted(found.values(), key=lambda failure: failure.last, reverse=True)
+    for failure in sorted(ordered, key=lambda failure: failure.count, reverse=True):
+        yield _row(failure, worked.get(failure.row.identity, ""))
+
+
+def learnt_in(place: Project) -> dict[str, str]:
+    """What has worked against each failure, by what the project remembers; nothing where that cannot be read."""
+    memory = Memory(memory_file(place.home))
+    with suppress(RecordError):
+        memory.load()
+    return _learnt(memory)
+
+
+def _learnt(memory: Memory) -> dict[str, str]:
+    """What has worked against each failure, by what the project remembers; the newest counts."""
+    worked: dict[str, str] = {}
+    for entry in memory.entries():
+        if entry.outcome == "worked" and entry.kind in ("approach", "answer"):
+            said = entry.note if entry.kind == "answer" and entry.note else entry.approach
+            worked.setdefault(entry.signature, f"your answer: {said}" if entry.kind == "answer" else said)
+    return worked
+
+
+def _row(failure: _Failure, learnt: str) -> dict[str, Any]:
+    row = failure.row
+    return {
+        "signature": row.identity,
+        "count": failure.count,
+        "first": failure.first,
+        "last": failure.last,
+        "error_type": row.error_type,
+        "location": row.location,
+        "headline": row.headline,
+        "tasks": sorted({task for _, task in failure.tasks}),
+        "runs": sorted({run for run, _ in failure.tasks}),
+        "rung": failure.rung,
+        "worked": failure.worked or learnt,
+    }

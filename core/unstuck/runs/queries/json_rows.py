@@ -1,0 +1,129 @@
+"""A run as rows for programs: the run itself, its tasks with their timelines, its open gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
+from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
+from unstuck.eventlog.usage import usage_by_rung, usage_of
+
+__all__ = ["run_row", "show_rows"]
+
+
+def run_row(run: str, state: State, now: float) -> dict[str, Any]:
+    """The row of one run; ``now`` is in seconds since 1970."""
+    counts = Counter(row.status or row.state for row in state.tasks.values())
+    return {
+        "run": run,
+        "state": state.run.state,
+        "started": state.run.started,
+        "ended": state.run.ended,
+        "kind": state.run.kind,
+        "exit_reason": state.run.exit_reason,
+        "exit_code": state.run.exit_code,
+        "tasks": dict(counts),
+        "open_gates": len(state.open_gates()),
+        "load": load_of(state, now).as_dict(),
+    }
+
+
+def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
+    """The run, then its tasks, then its open gates; ``now`` is in seconds since 1970."""
+    yield run_row(run, state, now) | {
+        "tokens": state.run.tokens,
+        "cost": state.run.cost,
+        "seconds": round(state.run.used("time", state.mono), 1),
+        "budget": dict(state.run.limits),
+        "days": {day: load.as_dict() for day, load in load_by_day(state, now).items()},
+    }
+    timelines = _timelines(state)
+    for row in state.tasks.values():
+        yield _task(state, row) | {"timeline": timelines.get(row.id, [])}
+    for gate in state.open_gates():
+        yield {
+            "gate": gate.id,
+            "type": gate.gate.type,
+            "task": gate.gate.task,
+            "path": [name for name in (gate.gate.task, gate.gate.context.get("subagent")) if name],
+            "opened": gate.opened,
+            "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
+            "standing": gate.gate.standing,
+            "context": dict(gate.gate.context),
+        }
+
+
+def _task(state: State, row: TaskRow) -> dict[str, Any]:
+    diagnosis, used = row.diagnosis, usage_of(state, row)
+    return {
+        "task": row.id,
+        "state": row.state,
+        "status": row.status,
+        "level": row.level,
+        "attempts": row.attempts,
+        "needs": list(row.task.needs),
+        "headline": diagnosis.headline if diagnosis else "",
+        "location": (diagnosis.signature.location or "") if diagnosis else "",
+        "error_type": diagnosis.signature.error_type.value if diagnosis else "",
+        "reason": row.reason,
+        "baseline": row.baseline,
+        "checkpoint": row.good,
+        "tokens": used.tokens,
+        "cost": used.cost,
+        "rungs": {rung: asdict(spent) for rung, spent in usage_by_rung(state, row).items()},
+    }
+
+
+def _timelines(state: State) -> dict[str, list[dict[str, Any]]]:
+    """For each task its attempts and questions in the order in which they came."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for attempt in state.attempts.values():
+        found.setdefault(attempt.task, []).append(_attempt(attempt))
+    for gate in state.gates.values():
+        found.setdefault(gate.gate.task, []).append(_question(gate))
+    for moments in found.values():
+        moments.sort(key=lambda moment: str(moment["time"]))
+    return found
+
+
+def _attempt(row: AttemptRow) -> dict[str, Any]:
+    report = row.report
+    approach = row.guidance.approach or (report.approach if report is not None else None)
+    return {
+        "kind": "attempt",
+        "attempt": row.id,
+        "rung": row.guidance.level,
+        "turn": row.turn,
+        "time": row.begun,
+        "seconds": row.seconds,
+        "state": row.state,
+        "how": report.how if report is not None else "",
+        "approach": approach or "",
+        "check": row.check,
+        "signature": row.signature,
+        "headline": row.headline,
+        "checkpoint": row.checkpoint,
+        "answers": list(row.guidance.answers),
+        "tokens": row.tokens,
+        "cost": row.cost,
+    }
+
+
+def _question(row: GateRow) -> dict[str, Any]:
+    opened, closed = seconds_of(row.opened), seconds_of(row.closed)
+    answer = row.answer
+    return {
+        "kind": "question",
+        "id": row.id,
+        "type": row.gate.type,
+        "time": row.opened,
+        "seconds": round(closed - opened, 1) if opened is not None and closed is not None else None,
+        "status": row.status,
+        "choice": answer.choice.replace("_", "-") if answer is not None else "",
+        "text": answer.text if answer is not None else "",
+        "by": row.by or "",
+        "checkpoint": str(row.gate.context.get("checkpoint") or ""),
+    }

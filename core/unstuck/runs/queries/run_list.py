@@ -1,0 +1,84 @@
+"""Looking at runs without changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from unstuck.clock import SystemClock
+from unstuck.errors import RecordDamaged, RecordError, UsageError
+from unstuck.eventlog.attention_stats import joined, load_by_day
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.state import State
+from unstuck.eventlog.storage.lock import read_holder
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.runs.queries.json_rows import run_row
+from unstuck.workspace.project import Project
+
+__all__ = ["day_rows", "find_run", "is_live", "run_rows", "state_of", "states_of"]
+
+
+def find_run(place: Project, wanted: str) -> str:
+    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``, the newest one."""
+    found = run_names(place.runs)
+    if wanted == "last" and found:
+        return found[-1]
+    matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if not found:
+        raise UsageError(f"there is no run in this project yet ({place.root})")
+    if matching:
+        raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
+    raise UsageError(f"there is no run {wanted}; `unstuck runs` lists them")
+
+
+def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
+    """What the log of ``run`` tells, up to its damage if it has any. Raises RecordError where it cannot be read."""
+    return current_state(place.runs / run)
+
+
+def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
+    """One row for each run, oldest first, or for so many of the ``newest``.
+
+    A log that cannot be read says so in its row.
+    """
+    now = SystemClock().now()
+    for run in run_names(place.runs)[-newest:]:
+        try:
+            state, damage = state_of(place, run)
+        except RecordError as error:
+            yield {"run": run, "state": "damaged", "problem": str(error)}
+            continue
+        yield run_row(run, state, now) | ({"state": "damaged", "problem": str(damage)} if damage else {})
+
+
+def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], None]) -> Iterator[tuple[str, State]]:
+    """What is known of each of ``runs``; ``complain`` hears what could not be read: what stands before it counts."""
+    for run in runs:
+        try:
+            state, damage = state_of(place, run)
+        except RecordError as error:
+            complain(str(error))
+            continue
+        if damage is not None:
+            complain(f"{damage}; counted is what stood before")
+        yield run, state
+
+
+def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """What was asked of people on each day, in all runs together; ``complain`` as for :func:`states_of`."""
+    now = SystemClock().now()
+    states = states_of(place, run_names(place.runs), complain)
+    for day, load in joined(load_by_day(state, now) for _, state in states).items():
+        yield {"day": day, **load.as_dict()}
+
+
+def is_live(place: Project, run: str) -> bool:
+    """Whether somebody works on ``run`` now. A supervisor on another machine is believed to, as long as it says so."""
+    holder = read_holder(place.home / "lock")
+    if holder is None or holder.run != run:
+        return False
+    from unstuck.processes import is_alive  # a finished run is looked at without it
+
+    return bool(holder.host) or is_alive(holder.pid, holder.started)

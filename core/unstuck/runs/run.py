@@ -1,0 +1,320 @@
+"""A run from a plan or from its own record: agents made, tasks added, worked to the end, headless."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from unstuck.agents.command.command_agent import CommandSpec
+from unstuck.agents.factory import made_agent, require_allowed
+from unstuck.agents.mcp.tool_handlers import Desk
+from unstuck.clock import Clock
+from unstuck.contract import Agent
+from unstuck.errors import ProjectError, RecordError, UsageError
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.journal import LOG_NAME
+from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.state import State
+from unstuck.eventlog.usage import used_in_session
+from unstuck.runs.answers.answer_rules import AnswerRules
+from unstuck.runs.plans.plan import Plan
+from unstuck.runs.plans.preflight import require_agents, require_checks, start_warnings
+from unstuck.runs.recovery_choices import require_possible
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import EvaluatorSettings, Settings
+from unstuck.supervision.context.context import GatePolicy
+from unstuck.supervision.context.next_step import fallen
+from unstuck.supervision.recovery.review import Standstill
+from unstuck.supervision.run.coordinator import Coordinator, RunResult, record_end
+from unstuck.supervision.run.delivery import REFUSED
+from unstuck.supervision.run.remediation import Ground
+from unstuck.supervision.run.supervisor import Supervisor
+from unstuck.text import is_text, one_line
+from unstuck.workspace.git.refs import head
+from unstuck.workspace.git.repo_status import branch_of
+from unstuck.workspace.project import Project
+
+__all__ = ["Beside", "RunOptions", "finished", "resume_run", "signals_heard", "start_run"]
+
+Listener = Callable[[Record], None]
+
+
+class Beside(Protocol):
+    """What goes on beside a run's work and watches it, such as a screen."""
+
+    def attached(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
+        """Entered before the first task starts and left once the run is over; its leaving may take its time."""
+
+    def hears(self, name: str) -> bool:
+        """A signal (``SIGINT``, ``SIGTERM``, ``SIGHUP``) has come; True where the run is to go on all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the caller of a run may set.
+
+    ``listener`` gets each durable record; ``started`` the run's id; with ``beside`` a person watches. ``notice`` gets
+    why nothing can be recorded for the moment and the gate about it, and an empty text once it can. ``chosen`` says by
+    task or pattern what becomes of an attempt that was cut off; with ``hold`` a run that is opened again waits to be
+    let go also where nothing has to be decided.
+    """
+
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    answers: AnswerRules | None = None
+    listener: Listener | None = None
+    started: Callable[[str], None] | None = None
+    notice: Callable[[str, str], None] | None = None
+    beside: Beside | None = None
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    hold: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    clock: Clock | None = None
+
+
+async def start_run(
+    plan: Plan, place: Project, options: RunOptions, *, kind: Literal["plan", "command"] = "plan"
+) -> RunResult:
+    """Run ``plan`` in ``place``. Raises UsageError before anything has started, RecordError where it cannot be kept."""
+    settings = _settings(plan, place, options)
+    require_agents(plan, place, options.environ)
+    require_checks(plan, options.environ)
+    for agent in plan.agents.values():
+        require_allowed(agent.name, agent.command, experimental=settings.experimental == "accept")
+    base = await head(place.repository) if place.repository is not None else None
+    apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
+    if apart and base is None:
+        raise ProjectError(
+            f"{place.root} has no commit yet, so parallel tasks have nothing to branch from: commit something first, "
+            "or let them work one after another with max_parallel: 1"
+            if place.repository is not None
+            else f"{place.root} is not a git repository, so isolation: worktree is not possible"
+        )
+    branch = await branch_of(place.root) if base is not None else None
+    if branch is not None and not is_text(branch):
+        branch = None  # a record cannot hold its name
+    if apart and branch is None and settings.results != "branch":
+        raise ProjectError("no branch is checked out that results could go to: check one out, or set results: branch")
+    event = e.RunStarted(
+        project=one_line(place.root.name),
+        kind=kind,
+        plan=plan.as_dict(),
+        base=base or "",
+        branch=branch or "",
+        warnings=tuple(await start_warnings(plan, place, options.environ, apart=apart)),
+    )
+    async with Supervisor.open(
+        place,
+        settings,
+        start=event,
+        policy=_policy(options),
+        clock=options.clock,
+        person=options.beside is not None,
+        environ=options.environ,
+        listener=options.listener,
+    ) as supervisor:
+        return await _work(supervisor, plan, options)
+
+
+async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult:
+    """Go on with ``run``. One that has ended, with nothing to offer, repeats its result and changes nothing."""
+    state = replay(place.runs / run / LOG_NAME)
+    ended = finished(state)
+    if ended is not None:
+        return ended
+    if not state.run.plan:
+        raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
+    plan = _recorded_plan(place.runs / run / LOG_NAME, state)
+    require_agents(plan, place, options.environ)
+    limits = _budget(place, options)
+    require_possible(state, options.chosen, git=place.repository is not None)
+    async with Supervisor.open(
+        place,
+        resume=run,
+        policy=_policy(options),
+        clock=options.clock,
+        person=options.beside is not None,
+        environ=options.environ,
+        listener=options.listener,
+        limits=e.BudgetSet(**limits) if limits else None,
+        chosen=options.chosen,
+    ) as supervisor:
+        if options.beside is not None:
+            died = state.run.state in ("running", "blocked", "draining")
+            supervisor.standstill = Standstill(
+                supervisor.core, died=died, always=options.hold, evaluator=_evaluator(place, options)
+            )
+        # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
+        for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
+            if _is_offered(row.status):
+                supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
+        return await _work(supervisor, plan, options)
+
+
+def _evaluator(place: Project, options: RunOptions) -> EvaluatorSettings | None:
+    """As the settings have it now: it judges a run, and has no part in it."""
+    user_file = default_user_file()
+    return load_settings(place.root, user_file=user_file, environ=options.environ, overrides={}).evaluator
+
+
+def _recorded_plan(log: Path, state: State) -> Plan:
+    """The plan that the run was started with. Raises RecordError where it does not belong to the run's tasks."""
+    try:
+        plan = Plan.from_dict(state.run.plan)
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise RecordError(f"{log}: its plan makes no sense to this version ({problem!r})") from problem
+    used = {row.task.agent: row.id for row in state.tasks.values() if row.state != "ended"}
+    used |= {planned.task.agent: planned.task.id for planned in plan.tasks.values()}
+    used |= {plan.remediation: "remediation"} if plan.remediation else {}
+    for agent in sorted(used.keys() - plan.agents.keys()):
+        raise RecordError(f"{log}: {used[agent]} is for an agent {agent!r}, which its plan does not have")
+    return plan
+
+
+def finished(state: State) -> RunResult | None:
+    """The result of a run that has ended for good; None for one that can be gone on with."""
+    if state.run.state != "ended" or state.run.exit_code is None:
+        return None
+    if state.run.failed == REFUSED or any(_is_offered(row.status) for row in state.tasks.values()):
+        return None
+    if any(row.state != "ended" and not fallen(state, row) for row in state.tasks.values()):
+        return None
+    return RunResult(exit_reason=state.run.exit_reason, exit_code=state.run.exit_code)
+
+
+def _is_offered(status: str | None) -> bool:
+    # A task fails only with a halt, and whoever resumes a halted run has mended what halted it.
+    return status in ("skipped", "cancelled", "failed")
+
+
+async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:
+    if options.started is not None:
+        options.started(supervisor.run)
+    if options.notice is not None:
+        supervisor.room.notice = options.notice
+    beside = options.beside
+    desk = supervisor.tools = Desk(supervisor.core)
+    try:
+        with signals_heard(supervisor, beside):
+            async with beside.attached(supervisor) if beside is not None else nullcontext():
+                return await _worked(supervisor, plan)
+    finally:
+        supervisor.tools = None
+        await desk.close()
+
+
+async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
+    core = supervisor.core
+    core.setup = plan.setup or ""
+    apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
+    if apart and core.worktrees is not None:
+        await core.worktrees.prepare()
+    for planned in plan.tasks.values():
+        supervisor.add(
+            planned.task,
+            after_skip=planned.after_skip,
+            mode=planned.mode,
+            shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
+        )
+    if supervisor.standstill is not None and not await supervisor.standstill.over():
+        supervisor.standstill.leave()
+        return await record_end(core)
+    ground = _ground(plan, supervisor, apart=apart)
+    return await Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground).run()
+
+
+def _ground(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Ground | None:
+    """Who looks at the untouched project, where there is one to look at and something to look with."""
+    core = supervisor.core
+    verify = plan.verify
+    if core.head.run.kind == "command":
+        verify = next((planned.task.verify for planned in plan.tasks.values()), None)
+    if not core.head.run.base or not (verify or (plan.setup and apart)):
+        return None
+    mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
+    return Ground(core, verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
+
+
+def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
+    planned = plan.agents[name]
+    core = supervisor.core
+    return made_agent(
+        CommandSpec(
+            command=planned.command,
+            signals=planned.signals,
+            prompt=planned.prompt,
+            freeze=planned.hold != "none",
+        ),
+        hold=planned.hold,
+        folder=core.folder,
+        environ=core.environ,
+        limit=core.settings.output_limit,
+        prompt_limit=core.settings.prompt_limit,
+        used=lambda session: used_in_session(core.head, session),
+    )
+
+
+def _settings(plan: Plan, place: Project, options: RunOptions) -> Settings:
+    overrides: dict[str, Any] = dict(plan.settings)
+    if plan.max_parallel is not None:
+        overrides["max_parallel"] = plan.max_parallel
+    overrides.update({f"budget.{kind}": limit for kind, limit in plan.budget.items()})
+    if plan.unverified is not None:
+        overrides["unverified"] = plan.unverified
+    overrides.update(options.overrides)
+    return load_settings(place.root, user_file=default_user_file(), environ=options.environ, overrides=overrides)
+
+
+def _budget(place: Project, options: RunOptions) -> dict[str, float]:
+    """The limits that the caller has given for a run that goes on; what was not given stays as it was."""
+    given = {name: value for name, value in options.overrides.items() if name.startswith("budget.")}
+    limits = load_settings(place.root, user_file=None, environ={}, overrides=given).budget.model_dump() if given else {}
+    return {kind: limit for kind, limit in limits.items() if f"budget.{kind}" in given and limit is not None}
+
+
+def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
+    rules = options.answers
+    if rules is None:
+        return None
+
+    def made(state: State) -> GatePolicy:
+        for row in state.gates.values():
+            if row.rule is not None and row.rule < len(rules.rules):
+                rules.mark_used(row.rule)
+        return rules.match
+
+    return made
+
+
+@contextmanager
+def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[None]:
+    """Ctrl+C, TERM and HUP stop the run in good order, unless our caller ignores them (nohup); it can be resumed."""
+    loop = asyncio.get_running_loop()
+    stopping: set[asyncio.Task[None]] = set()
+
+    def stop(name: str) -> None:
+        if beside is not None and beside.hears(name):
+            return
+        stopping.add(asyncio.ensure_future(supervisor.stop(name)))
+
+    caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    added = []
+    for number in caught:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            continue
+        try:
+            loop.add_signal_handler(number, stop, number.name)
+        except (NotImplementedError, RuntimeError, ValueError):
+            continue
+        added.append(number)
+    try:
+        yield
+    finally:
+        for number in added:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,69 @@
+"""Alongside: a run that attends agents which somebody else runs, through their hooks and their calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from unstuck.agents.hooks.bridge import HookBridge
+from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S
+from unstuck.agents.mcp.caller_identity import Visitors
+from unstuck.agents.mcp.tool_handlers import Desk
+from unstuck.clock import Clock
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.state import State
+from unstuck.settings.models import Settings
+from unstuck.supervision.context.context import GatePolicy
+from unstuck.supervision.run.coordinator import record_end
+from unstuck.supervision.run.supervisor import Supervisor
+from unstuck.text import one_line
+from unstuck.workspace.project import Project
+
+__all__ = ["watch"]
+
+
+@asynccontextmanager
+async def watch(
+    place: Project,
+    settings: Settings | None = None,
+    *,
+    verify: str | None = None,
+    hold_limit_s: float = HOLD_LIMIT_S,
+    policy: Callable[[State], GatePolicy] | None = None,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+    listener: Callable[[Record], None] | None = None,
+    warn: Callable[[str], None] = lambda line: None,
+) -> AsyncIterator[Supervisor]:
+    """Attend every agent session in ``place`` until left; ``verify`` is the check of each.
+
+    ``warn`` gets one line for whatever went wrong that the agent was spared. Raises what ``Supervisor.open`` does.
+    """
+    start = e.RunStarted(project=one_line(place.root.name), kind="watch")
+    async with Supervisor.open(
+        place,
+        settings,
+        start=start,
+        clock=clock,
+        policy=policy,
+        person=True,
+        environ=environ,
+        listener=listener,
+    ) as supervisor:
+        core = supervisor.core
+        bridge = HookBridge(supervisor.session, verify=verify, clock=core.clock, hold_limit_s=hold_limit_s, warn=warn)
+        supervisor.hooks = bridge
+        visitors = Visitors(core, supervisor.session, verify)
+        desk = supervisor.tools = Desk(core, sessions=bridge, visitors=visitors)
+        try:
+            yield supervisor
+        finally:
+            supervisor.hooks = supervisor.tools = None
+            await bridge.close()
+            await desk.close()
+            for row in list(core.head.tasks.values()):
+                if row.state == "running":
+                    interrupted = e.AttemptInterrupted(reason="the watch has ended")
+                    core.append(interrupted, task=row.id, attempt=row.attempt)
+            await record_end(core)

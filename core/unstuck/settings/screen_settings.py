@@ -1,0 +1,73 @@
+"""What a user may set about the screen: no matter of a run, so no run's record holds it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from unstuck.settings.messages import shown
+
+__all__ = ["SCREEN_NAMES", "ScreenSettings"]
+
+_MOST_KEYS = 500
+_MOST_WORDS = 100
+_LONGEST = 1_000
+
+
+def _switch(value: object) -> object:
+    """YAML reads ``on`` and ``off`` as yes and no."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _whether(value: object) -> bool:
+    switched = {"on": True, "true": True, "off": False, "false": False}.get(str(_switch(value)))
+    if switched is None:
+        raise ValueError(f"must be on or off, not {shown(value)}")
+    return switched
+
+
+def _command(value: object) -> tuple[str, ...]:
+    words = value if isinstance(value, list | tuple) else ()
+    if not all(isinstance(word, str) and len(word) <= _LONGEST and "\0" not in word for word in words):
+        raise ValueError("must be a list of words: the program, then its arguments")
+    if len(words) > _MOST_WORDS or not isinstance(value, list | tuple) or (words and not words[0].strip()):
+        raise ValueError(f"must be a list such as [notify-send, unstuck], not {shown(value)}")
+    return tuple(words)
+
+
+def _keys(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or len(value) > _MOST_KEYS:
+        raise ValueError(f'must be a mapping of actions to keys such as {{task.open: "o"}}, not {shown(value)}')
+    for name, keys in value.items():
+        if not isinstance(name, str) or not isinstance(keys, str | int) or isinstance(keys, bool):
+            raise ValueError(
+                f'must name a key in quotes for each action, such as {{task.open: "o"}}, not {shown(keys)}'
+            )
+    return {str(name): str(keys) for name, keys in value.items()}
+
+
+class ScreenSettings(BaseModel):
+    """Screen, keys and notifications; only the user's own settings hold for them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+
+    notify: Annotated[Literal["off", "bell", "osc9", "osc99", "osc777", "command"], BeforeValidator(_switch)] = "bell"
+    """How you are notified while the terminal has no focus."""
+    notify_command: Annotated[tuple[str, ...], BeforeValidator(_command)] = ()
+    """Program that receives a notification, and its arguments: ``[notify-send, unstuck]``."""
+    title: Annotated[bool, BeforeValidator(_whether)] = True
+    """Whether the terminal title shows what needs you."""
+    theme: Annotated[Literal["dark", "light", "ansi"], BeforeValidator(_switch)] = "dark"
+    """Colours of the screen. ``ansi`` uses only the terminal's own 16 colours."""
+    dialogs: Annotated[Literal["pop", "list"], BeforeValidator(_switch)] = "pop"
+    """``list`` keeps every question in the list until you open it."""
+    keys: Annotated[Mapping[str, str], BeforeValidator(_keys)] = Field(default_factory=dict)
+    """Other keys for actions: action id, then key."""
+
+
+SCREEN_NAMES = tuple(ScreenSettings.model_fields)
+"""The names of these settings."""

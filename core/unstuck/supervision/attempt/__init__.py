@@ -1,0 +1,1 @@
+"""One attempt: its worktree, guidance, process, observations, permissions and idle clock."""

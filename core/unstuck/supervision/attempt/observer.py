@@ -1,0 +1,380 @@
+"""Inside an attempt: what the agent does is noted, repetition is told, and an open gate holds the next step."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import FIRST_COMPLETED
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from unstuck.clock import iso
+from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import GateRow
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.budget import count_usage
+from unstuck.supervision.gates.live_questions import ask, is_asking
+from unstuck.supervision.gates.service import standing_of
+from unstuck.supervision.memory.answer_memory import answered_before, keep_rules
+from unstuck.supervision.memory.failure_memory import keep_safe
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["Holding", "permission_key"]
+
+_GO_ON = Directive(kind="go_on")
+_ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
+_NO_ROOM = Directive(
+    kind="deny", text=Clean("The supervisor's disk is full, so nothing can be recorded. Wait, then try the same again.")
+)
+_NOT_ASKED_YET = Directive(
+    kind="deny", text=Clean("Your files are being saved before a person is asked. Wait, then try the same again.")
+)
+_WORDS = {"retry": "Try again with a different approach", "deny": "This was not allowed"}
+_NAME_LIMIT = 100
+_STEP_LIMIT = 2_000
+_EVIDENCE_LIMIT = 300
+_IDS_KEPT = 1_024
+_UNKNOWN_LIMIT = 200
+_LOOP, _BLOCKED = "loop", "blocked"
+
+
+class Holding:
+    """The part of a session that lives between two steps of an attempt."""
+
+    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+        self._core, self._task, self._can = core, task, can
+        self._refused: dict[str, int] = {}
+        self._asked = ""
+        self._subagent = ""
+        self._seen: OrderedDict[tuple[bool, str, str], None] = OrderedDict()
+        self._taken: set[str] = set()
+        self._waiting: Counter[str] = Counter()
+
+    def note(self, observation: Observation) -> Verdict | None:
+        """Record an observation, show it to the detector, and open the loop gate where it is due."""
+        core = self._core
+        row = core.row(self._task)
+        if observation.kind == "usage":
+            # Counted whatever else is going on: a counter that moves while its agent is idle is the one to be told of.
+            # One beside us is heard of when it calls its next hook, however long ago it used them.
+            idle = False if core.head.run.kind == "watch" else None
+            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost, idle=idle)
+            return None
+        if row.state != "running" or self._is_repeated(observation):
+            return None
+        self._begin_anew()
+        self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
+        text = admit(observation.text, limit=_STEP_LIMIT)
+        failure = self._failure(observation, text) if observation.kind == "failure" else {}
+        identity = failure.get("identity", "")
+        verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
+        step = e.StepRecorded(
+            kind=observation.kind,
+            tool=observation.tool,
+            text=text,
+            exit_code=observation.exit_code,
+            agent_id=observation.agent_id,
+            role=observation.role or "",
+            repeats=core.detector.rounds(self._task, observation.agent_id),
+            **failure,
+        )
+        core.append(step, task=self._task, attempt=row.attempt, actor="agent")
+        looping = self._count(observation, identity)
+        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
+        signature = identity or (verdict.pattern if verdict is not None else "")
+        if (looping or verdict is not None) and self._is_dismissed(signature):
+            return None
+        if verdict is not None and verdict.nudge:
+            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
+            core.append(warned, task=self._task, attempt=row.attempt)
+        elif verdict is not None and verdict.kind == "blocked":
+            self._ask(verdict)
+        elif verdict is not None:
+            self._open(signature, verdict.repeats, verdict.evidence)
+        if looping:
+            self._open(signature, core.settings.window_size, verdict.evidence if verdict is not None else text)
+        return verdict
+
+    def _begin_anew(self) -> None:
+        """Once a person has answered, what was repeated until then counts no more."""
+        gate = self._core.head.gates.get(self._asked)
+        if gate is not None and gate.status != "open":
+            self._asked = ""
+            self._core.detector.answered(self._task)
+
+    def _is_dismissed(self, signature: str) -> bool:
+        """Whether a person has said that this, or whatever this task repeats, is no loop."""
+        for row in self._core.head.gates.values():
+            gate, answer = row.gate, row.answer
+            if (gate.task, gate.type) != (self._task, "loop_detected") or answer is None or answer.choice != "continue":
+                continue
+            same = gate.context.get("error_signature") == signature
+            if answer.scope == "task" or (answer.scope == "pattern" and same):
+                return True
+        return False
+
+    def _is_repeated(self, observation: Observation) -> bool:
+        """Whether this call, or this result, of this agent has been seen under the same id."""
+        if not observation.id:
+            return False
+        key = (observation.kind == "action", observation.agent_id, observation.id)
+        repeated = key in self._seen
+        self._seen[key] = None
+        if len(self._seen) > _IDS_KEPT:
+            self._seen.popitem(last=False)
+        return repeated
+
+    def _failure(self, observation: Observation, text: Clean) -> dict[str, Any]:
+        """What the record says of a step that failed."""
+        found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
+        if found is None:
+            return {"identity": text[:_UNKNOWN_LIMIT]}
+        return {
+            "identity": found.identity,
+            "error_type": found.signature.error_type.value,
+            "headline": one_line(found.headline, _EVIDENCE_LIMIT),
+            "location": found.signature.location or "",
+        }
+
+    def _count(self, observation: Observation, identity: str) -> bool:
+        """Feed failing commands to the detector; measured progress and a word of the person clear it."""
+        detector, agent = self._core.detector, observation.agent_id
+        if detector.progressed(self._task, agent) or (observation.kind == "message" and observation.role == "user"):
+            detector.record_success(self._task)
+        # An agent that we run ourselves is nudged first; of one beside us its failing commands are all there is to see.
+        ours = self._core.head.run.kind in ("plan", "command")
+        if ours or observation.kind != "failure" or not detector.counts(self._task, agent):
+            return False
+        return detector.record_failure(self._task, identity)
+
+    def _ask(self, verdict: Verdict) -> None:
+        """What the agent cannot cure is a question to the person, not a loop."""
+        context = {
+            "question": admit(f"Nothing the agent does gets past this: {verdict.evidence}", limit=_STEP_LIMIT),
+            "options": ["It works again: go on", "Leave it out and do what can be done without it"],
+            "error_type": "blocked",
+        }
+        self._gate("question", _BLOCKED, context)
+
+    def _open(self, signature: str, window: int, evidence: str) -> None:
+        context: dict[str, Any] = {
+            "loop_type": "execution_loop",
+            "window_size": window,
+            "error_signature": signature,
+            "problem": one_line(evidence, _EVIDENCE_LIMIT),
+            "detected_at": iso(self._core.clock.now()),
+        }
+        if learnt := answered_before(self._core, signature):
+            context["learnt"] = learnt
+        self._gate("loop_detected", _LOOP, context)
+
+    def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
+        """Ask about this attempt, unless something is asked already or nobody may be."""
+        core, row = self._core, self._core.row(self._task)
+        if row.gate or not core.may_ask or is_asking(core, row.attempt):
+            return
+        about = {"task_id": self._task, "agent_id": row.task.agent or row.task.agent_type}
+        if self._subagent:
+            about["subagent"] = self._subagent
+        question = Question(
+            type=kind,
+            key=key,
+            context=about | context,
+            task=self._task,
+            attempt=row.attempt,
+            standing=standing_of(self._can),
+            opened=self._opened,
+        )
+        ask(core, question)
+
+    def _opened(self, gate: str) -> None:
+        self._asked = gate
+
+    async def step(self, observation: Observation, *, within: float | None) -> Directive:
+        """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
+        if self._is_stopping():
+            return _ENDED
+        verdict = self.note(observation)
+        if observation.kind == "action":
+            held = await self.hold(observation, within)
+            if held is not None:
+                return held
+        elif self._is_asking():
+            # What its result has led to is asked with the files as they are now.
+            await self._until(lambda: not self._is_asking(), f"question about {self._task}", self._due(within))
+        if verdict is not None and verdict.nudge:
+            return Directive(kind="tell", text=_nudge(verdict))
+        return _GO_ON
+
+    def _is_asking(self) -> bool:
+        return is_asking(self._core, self._core.row(self._task).attempt)
+
+    def _is_stopping(self) -> bool:
+        attempt = self._core.head.attempts.get(self._core.row(self._task).attempt)
+        return self._core.head.run.state == "draining" or (attempt is not None and attempt.state == "stopping")
+
+    async def hold(self, observation: Observation, within: float | None) -> Directive | None:
+        """Wait for what is asked about this attempt; None where nothing was answered to it."""
+        agent = one_line(observation.agent_id, _NAME_LIMIT)
+        self._waiting[agent] += 1
+        try:
+            return await self._settled(agent, observation, self._due(within))
+        finally:
+            self._waiting[agent] -= 1
+            self._waiting += Counter()  # without those that are not waiting any more
+
+    def _due(self, within: float | None) -> float | None:
+        """The monotonic time by which a call has its reply, however many questions it meets until then."""
+        return None if within is None else self._core.clock.monotonic() + within
+
+    async def _settled(self, agent: str, observation: Observation, due: float | None) -> Directive | None:
+        if not await self._has_room(due):
+            return _NO_ROOM
+        while True:
+            if not await self._until(lambda: not self._is_asking(), f"question about {self._task}", due):
+                return _NOT_ASKED_YET
+            asked = self._core.row(self._task).gate or self._over()
+            if not asked:
+                break
+            if not await self._answered(asked, due):
+                return await self._refuse(asked)
+        gate = next((one for one in self._undelivered() if self._is_for(agent, one, observation)), None)
+        if gate is not None:
+            return await self.hand_over(gate, observation.id)
+        # The answer to another question may have ended the task meanwhile.
+        return _ENDED if self._is_stopping() else None
+
+    async def _has_room(self, due: float | None) -> bool:
+        """Wait until what happens can be recorded; False when it is ``due`` first."""
+        journal = self._core.journal
+        return not journal.held or await self._until(lambda: not journal.held, f"room for {self._task}", due)
+
+    async def _answered(self, gate: str, due: float | None) -> bool:
+        """Wait for the gate's answer; False when it is ``due`` first."""
+        core = self._core
+        await core.journal.committed()
+        return await self._until(lambda: core.head.gates[gate].status != "open", f"gate {gate}", due)
+
+    async def _until(self, done: Callable[[], bool], name: str, due: float | None) -> bool:
+        """Wait until ``done()``, looked at whenever the event ``name`` is set; False when it is ``due`` first."""
+        core = self._core
+        left = due - core.clock.monotonic() if due is not None else None
+        patience = asyncio.ensure_future(core.clock.sleep(left)) if left is not None else None
+        try:
+            while not done():
+                changed = core.changed(name)
+                changed.clear()
+                moved = asyncio.ensure_future(changed.wait())
+                try:
+                    await asyncio.wait([moved, *([patience] if patience else [])], return_when=FIRST_COMPLETED)
+                finally:
+                    moved.cancel()
+                if patience is not None and patience.done():
+                    break
+        finally:
+            if patience is not None:
+                patience.cancel()
+        return done()
+
+    async def _refuse(self, gate: str) -> Directive:
+        """Before the agent's own limit runs out its call is sent back; after a few times the attempt is stopped."""
+        core, row = self._core, self._core.row(self._task)
+        count = self._refused.get(gate, 0) + 1
+        self._refused[gate] = count
+        core.append(e.HoldRefused(gate=gate, count=count), task=self._task, attempt=row.attempt, actor="timer")
+        await core.journal.committed()
+        if count > core.settings.hold_limit:
+            return Directive(kind="stop", gate=gate, text=Clean("A person has to answer before this can go on."))
+        return Directive(
+            kind="deny", gate=gate, text=Clean("A question to the person is still open. Wait, then try the same again.")
+        )
+
+    def _over(self) -> str:
+        """The open question about a budget that is used up: nobody takes a step before it is answered."""
+        if not self._core.head.run.over:
+            return ""
+        return next((row.id for row in self._core.head.open_gates() if row.gate.type == "budget"), "")
+
+    async def next_answer(self) -> Directive:
+        """Wait for words that were answered to a question about the live attempt, and hand them over."""
+        while True:
+            await self._until(lambda: self._words() is not None, f"words for {self._task}", None)
+            if (gate := self._words()) is not None:
+                return await self.hand_over(gate, "")
+
+    def _words(self) -> GateRow | None:
+        """An answer for the agent; a call that waits hears it first, and whether it may be done is said to it alone."""
+        if self._waiting:
+            return None
+        told = (one for one in self._undelivered() if one.effect == "tell")
+        return next((one for one in told if one.gate.type != "permission"), None)
+
+    def _undelivered(self) -> Iterator[GateRow]:
+        row = self._core.row(self._task)
+        for gate in self._core.head.gates.values():
+            if gate.gate.attempt != row.attempt or gate.status != "answered" or gate.id in self._taken:
+                continue
+            # What a call of the agent's own waits for comes back in that one.
+            if gate.id not in self._core.calls:
+                yield gate
+
+    def _is_for(self, agent: str, gate: GateRow, observation: Observation) -> bool:
+        """Whoever has led to the question hears the answer; for a sub-agent that waits no more the main one does.
+
+        What one call is allowed, or not, is said to no other.
+        """
+        if gate.gate.type == "permission":
+            return gate.gate.key == permission_key(gate.gate.attempt or "", observation)
+        if gate.gate.key not in (_LOOP, _BLOCKED):
+            return True
+        asker = gate.gate.context.get("subagent", "")
+        return agent == asker or (not agent and not self._waiting[asker])
+
+    async def hand_over(self, gate: GateRow, call: str) -> Directive:
+        """Record that the answer is on its way in this call, then let it go."""
+        self._taken.add(gate.id)
+        core, answer = self._core, gate.answer
+        assert answer is not None
+        row = core.row(self._task)
+        core.detector.answered(self._task)
+        keep_rules(core, (gate.id,))
+        await keep_safe(core)
+        sent = e.AnswerSent(gate=gate.id, call=call, incarnation=row.attempt)
+        core.append(sent, task=self._task, attempt=row.attempt)
+        await core.journal.committed()
+        if gate.effect in ("skipped", "abandoned", "stop"):
+            return Directive(kind="stop", gate=gate.id, text=admit(f"The person chose: {answer.choice}."))
+        if gate.effect == "go_on":
+            return Directive(kind="go_on", gate=gate.id)
+        words = _WORDS.get(answer.choice, "A person says")
+        return Directive(kind="deny", gate=gate.id, text=admit(f"{words}: {answer.text}" if answer.text else words))
+
+    async def delivered(self, directive: Directive) -> None:
+        """The call that carried the answer has come back to the agent."""
+        if directive.gate is None:
+            return
+        gate = self._core.head.gates.get(directive.gate)
+        if gate is not None and gate.status == "sent":
+            self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task, attempt=gate.gate.attempt or "")
+            await self._core.journal.committed()
+
+
+def permission_key(attempt: str, call: Observation) -> str:
+    """The key of the question whether ``call`` may be made."""
+    return f"call {attempt} {call.id}"
+
+
+def _nudge(verdict: Verdict) -> Clean:
+    """What the agent is told: what it repeats, with its first error, and what would count as progress."""
+    advice = {
+        "loop": "You are going round in circles. Find out why it does not work, then take another way.",
+        "circular_fix": "You are trying the same idea in other words. Take a really different one.",
+        "blocked": "Trying again will not help: it has to be mended from outside. Wait longer, or say you are blocked.",
+        "waiting": "What you wait for does not change. Look at why, instead of waiting on.",
+    }[verdict.kind]
+    said = f"{verdict.repeats} times: {verdict.evidence}\n{advice}\nProgress would be: {verdict.resets_on}."
+    return admit(said, limit=_STEP_LIMIT)

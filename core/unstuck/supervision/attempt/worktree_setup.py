@@ -1,0 +1,78 @@
+"""What an attempt stands on: its work tree, made and set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.checkpointing import checkpoint, take_up
+from unstuck.supervision.checks.check import Check
+from unstuck.supervision.context.context import Core
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["set_up", "setup_problem", "tree_ready"]
+
+
+async def tree_ready(core: Core, row: TaskRow) -> Path:
+    """Make the task's work tree, save it as the baseline, and return where in it the agent works.
+
+    What has come to the run's branch since the tree was made is brought in before the task's first attempt, and again
+    when the ground under it was mended.
+    """
+    stale = row.attempts == 0 or row.saved_at < core.head.run.restored
+    if row.task.isolation == "worktree" and core.worktrees is not None:
+        tree = await core.worktrees.create(row.id)
+        if stale:
+            await core.worktrees.refresh(row.id, f"{row.id}: so far")
+    else:
+        tree = core.root
+    if stale:
+        await checkpoint(core, row, tree, "baseline", purpose="baseline")
+    else:
+        await take_up(core, row, tree)
+    workdir = core.workdir(tree)
+    workdir.mkdir(parents=True, exist_ok=True)
+    return workdir
+
+
+async def set_up(core: Core, row: TaskRow, workdir: Path) -> Clean:
+    """Run the plan's ``setup`` once in a fresh work tree. Why the attempt cannot start; empty where it can.
+
+    A setup that fails on the untouched base as well is nobody's fault: the run is blocked until the ground is mended.
+    """
+    trees = core.worktrees
+    if not core.setup or row.task.isolation != "worktree" or trees is None or trees.is_set_up(row.id):
+        return Clean("")
+    done = await core.verifier.check(core.setup, tree=workdir, label=f"{row.id}.{row.attempts + 1}.setup")
+    passed = done.exit_code == 0
+    if passed:
+        # What was set up is part of what every attempt starts from.
+        await checkpoint(core, row, core.tree_of(row), "baseline", purpose="baseline")
+        trees.mark_set_up(row.id)
+    core.append(
+        e.SetupFinished(
+            passed=passed,
+            seconds=round(done.seconds, 3),
+            command=core.setup,
+            exit_code=done.exit_code,
+            output=done.output,
+            evidence=Clean("") if passed else done.evidence,
+        ),
+        task=row.id,
+    )
+    if passed:
+        return Clean("")
+    if core.setup_fails is not None and await core.setup_fails():
+        if core.row(row.id).state == "ready":
+            event = e.InfrastructureBlocked(issue=setup_problem(core.setup, done), reported_by=row.id)
+            core.append(event, task=row.id)
+        return Clean("")
+    return admit(f"{setup_problem(core.setup, done)}\n{done.evidence}", limit=4_000)
+
+
+def setup_problem(setup: str, done: Check) -> Clean:
+    """What to say of a ``setup`` that did not do its work, in one line."""
+    said = next((line for line in reversed(done.text.splitlines()) if line.strip()), done.problem or "it said nothing")
+    code = "" if done.exit_code is None else f" (exit {done.exit_code})"
+    return admit(f"setup failed{code}: {one_line(setup)[:150]}: {one_line(said)}", limit=500)

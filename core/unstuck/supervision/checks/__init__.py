@@ -1,0 +1,1 @@
+"""A task's check: its command, and its result."""

@@ -1,0 +1,163 @@
+"""The check: the supervisor runs it itself, and a failure is run once more before it is believed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from unstuck.clock import Clock
+from unstuck.contract import CheckResult
+from unstuck.diagnosis.parsing.run_summary import contradiction, ran_nothing
+from unstuck.errors import AgentNotFound
+from unstuck.processes import Launch, clean_environment, run
+from unstuck.supervision.checks.check_command import is_direct
+from unstuck.text import Clean, admit
+
+__all__ = ["Check", "Verifier", "detect_check", "read_output", "settled"]
+
+READ_LIMIT = 1_000_000
+_EVIDENCE_LIMIT = 4_000
+_NOT_FOUND = (126, 127)
+# With these a runner may end that found no test: 5 is that of pytest and unittest, 1 that of most others.
+_NO_TESTS = (1, 5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Result of a check. ``text`` is its admitted output, ``output`` the raw file and ``output_at`` the bytes of it.
+
+    ``contradicted``: it ended with 0, and a runner's closing line says otherwise. ``flaked``: it failed only once.
+    """
+
+    result: CheckResult
+    command: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    output_at: tuple[int, int] = (0, 0)
+    text: Clean = Clean("")
+    problem: Clean = Clean("")
+    flaked: bool = False
+    first_exit_code: int | None = None
+
+    @property
+    def evidence(self) -> Clean:
+        """The end of the output, short enough for the log."""
+        return admit(self.text[-_EVIDENCE_LIMIT:], limit=_EVIDENCE_LIMIT)
+
+
+def settled(check: Check, rule: Literal["", "failed", "passed"]) -> Check:
+    """``check`` with the result that ``rule`` gives one whose output contradicts its exit code."""
+    return replace(check, result=rule) if rule and check.result == "contradicted" else check
+
+
+class Verifier:
+    """Runs checks. ``folder`` holds their raw output, ``timeout`` is seconds per run."""
+
+    def __init__(self, folder: Path, *, clock: Clock, timeout: float, limit: int, environ: Mapping[str, str]) -> None:
+        self._folder, self._clock, self._timeout, self._limit = folder, clock, timeout, limit
+        self._environ = environ
+
+    async def check(self, command: str | None, *, tree: Path, label: str, again: bool = True) -> Check:
+        """Run ``command`` in ``tree``; a failure is believed after the second one."""
+        if not command:
+            return Check(result="none")
+        first = await self._once(command, tree, f"{label}.check")
+        if first.result not in ("failed", "contradicted") or not again:
+            return first
+        second = await self._once(command, tree, f"{label}.check-again")
+        if second.result == "passed":
+            return Check(
+                result="passed",
+                command=command,
+                exit_code=second.exit_code,
+                seconds=first.seconds + second.seconds,
+                output=second.output,
+                output_at=second.output_at,
+                text=second.text,
+                flaked=True,
+                first_exit_code=first.exit_code,
+            )
+        return second
+
+    async def _once(self, command: str, tree: Path, name: str) -> Check:
+        output = self._folder / f"{name}.log"
+        output.unlink(missing_ok=True)
+        launch = Launch(
+            command=("sh", "-c", command),
+            cwd=tree,
+            environment=clean_environment(self._environ),
+            output=output,
+            limit=self._limit,
+        )
+        try:
+            done = await run(launch, timeout=self._timeout, clock=self._clock)
+        except TimeoutError:
+            problem = admit(f"the check took longer than {self._timeout:.0f} seconds: {command}", limit=500)
+            return Check(result="could_not_run", command=command, problem=problem, output=output.name)
+        except (AgentNotFound, OSError) as error:
+            return Check(result="could_not_run", command=command, problem=admit(str(error), limit=500))
+        text = await read_output(output)
+        code = done.code if done.code is not None else -(done.signal or 1)
+        result, problem = _judged(command, code, text)
+        return Check(
+            result=result,
+            command=command,
+            exit_code=code,
+            seconds=done.seconds,
+            output=output.name,
+            output_at=(done.start, done.end),
+            text=text,
+            problem=problem,
+        )
+
+
+def _judged(command: str, code: int, text: str) -> tuple[CheckResult, Clean]:
+    if code in _NOT_FOUND:
+        last = text.strip().splitlines()[-1:] or ["command not found"]
+        return "could_not_run", admit(f"the check does not exist or may not be run: {command} ({last[0]})", limit=500)
+    if code == 0:
+        said = contradiction(text, trusted=is_direct(command))
+        return (
+            ("contradicted", admit(f"the check exited with 0 but {said}", limit=500)) if said else ("passed", Clean(""))
+        )
+    if (code in _NO_TESTS or code > 100) and ran_nothing(text):
+        return "could_not_run", admit(f"the check ran no test at all: {command}", limit=500)
+    return "failed", Clean("")
+
+
+async def read_output(path: Path) -> Clean:
+    """The admitted text of a raw output file: all of it, or head and tail of a large one; empty when it is missing."""
+    # In one piece, so that whoever is cancelled meanwhile leaves no open file behind.
+    return admit(await asyncio.to_thread(_head_and_tail, path), limit=READ_LIMIT)
+
+
+def _head_and_tail(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            if size <= READ_LIMIT:
+                return file.read()
+            head = file.read(READ_LIMIT // 4)
+            file.seek(size - READ_LIMIT // 4 * 3)
+            return head + b"\n" + file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def detect_check(tree: Path) -> str:
+    """The check that this project most likely has, to be offered and never used unasked; empty when none is seen."""
+    candidates = (
+        ("pytest -q", ("pytest.ini", "conftest.py", "tests/conftest.py")),
+        ("cargo test", ("Cargo.toml",)),
+        ("go test ./...", ("go.mod",)),
+        ("npm test", ("package.json",)),
+        ("pytest -q", ("pyproject.toml", "setup.py", "tests")),
+        ("make test", ("Makefile",)),
+    )
+    return next((check for check, files in candidates if any((tree / file).exists() for file in files)), "")

@@ -1,0 +1,1 @@
+"""Questions to a person: opened, answered, counted down, and withdrawn."""

@@ -1,0 +1,124 @@
+"""What a run may use up: counted as it is reported, warned of, and kept to at the one place where attempts begin."""
+
+from __future__ import annotations
+
+import math
+
+from unstuck.clock.deadlines import Deadlines
+from unstuck.contract import Gate
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.gate_timers import timer_of
+from unstuck.supervision.gates.gate_types import CHOICES
+from unstuck.supervision.gates.live_questions import ask
+
+__all__ = ["Budget", "count_usage"]
+
+WARN_SHARE = 0.8
+_EPSILON = 1e-6
+KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")
+
+
+def count_usage(
+    core: Core, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
+) -> None:
+    """Record what an agent has used, whatever it was doing; a cost that is no amount is not counted.
+
+    ``idle`` is whether it should be doing nothing, where the record does not know its attempt.
+    """
+    if cost is not None and not (math.isfinite(cost) and cost >= 0):
+        # Added up it would make the run's cost no number for ever, and no budget would end it.
+        cost = None
+    if tokens <= 0 and not cost:
+        return
+    if idle is None:
+        row = core.head.attempts.get(attempt)
+        idle = row is None or row.state not in ("starting", "live")
+    core.append(
+        e.UsageCounted(tokens=max(0, tokens), cost=cost, while_idle=idle), task=task, attempt=attempt, actor="agent"
+    )
+
+
+class Budget:
+    """Watches one run's limits, by its record and one deadline for its time."""
+
+    def __init__(self, core: Core, deadlines: Deadlines) -> None:
+        self._core, self._deadlines = core, deadlines
+        core.journal.on_append(self._on_append)
+
+    def begin(self, limits: e.BudgetSet | None = None) -> None:
+        """Look once before anything begins: a limit of zero is reached, and one that was reached still is.
+
+        ``limits`` are new ones, for a run that goes on.
+        """
+        if limits is not None:
+            for row in self._core.head.open_gates():
+                if row.gate.type == "budget":
+                    self._core.append(e.GateWithdrawn(gate=row.id, reason="the budget was set anew"))
+            self._core.append(limits, actor="human")
+        over = self._core.head.run.over
+        if over and not any(row.gate.type == "budget" for row in self._core.head.open_gates()):
+            self._ask_or_end(over)
+        self.check()
+
+    def check(self, *, while_idle: bool = False) -> None:
+        """Warn of what is nearly used up and hold everything at the first that is."""
+        core = self._core
+        if core.head.run.over or core.head.run.state not in ("running", "blocked"):
+            return
+        now = core.clock.monotonic()
+        for kind in KINDS:
+            run = core.head.run
+            limit = run.limits.get(kind)
+            if limit is None:
+                continue
+            used = run.used(kind, now)
+            if used >= limit - _EPSILON:
+                core.append(
+                    e.BudgetReached(kind=kind, used=round(used, 6), limit=limit, while_idle=while_idle), actor="timer"
+                )
+                self._ask_or_end(kind)
+                return
+            if used >= WARN_SHARE * limit - _EPSILON and kind not in run.warned:
+                core.append(e.BudgetWarned(kind=kind, used=round(used, 6), limit=limit), actor="timer")
+        self._arm(now)
+
+    def _arm(self, now: float) -> None:
+        run = self._core.head.run
+        limit = run.limits.get("time")
+        if limit is None:
+            return
+        share = 1.0 if "time" in run.warned else WARN_SHARE
+        self._deadlines.at("budget", now + max(0.0, share * limit - run.used("time", now)), self.check)
+
+    def _ask_or_end(self, kind: str) -> None:
+        """Ask where somebody, a rule or a timer can answer; otherwise the run ends."""
+        core = self._core
+        run, now = core.head.run, core.clock.monotonic()
+        context = {
+            "problem": f"the budget for {kind} is used up",
+            "kind": kind,
+            "limit": run.limits.get(kind),
+            "used": round(run.used(kind, now), 6),
+            "tokens": run.tokens,
+            "cost": "not known" if run.cost is None else run.cost,
+            "seconds": round(run.used("time", now), 1),
+        }
+        preview = Gate(id="", type="budget", task="", key=kind, context=context, choices=CHOICES["budget"])
+        found = core.policy(preview) if core.may_ask else None
+        if core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None):
+            ask(core, Question(type="budget", key=kind, context=context, found=found))
+        else:
+            core.append(e.StopRequested(reason="budget"))
+
+    def _on_append(self, record: Record) -> None:
+        event = record.event
+        if isinstance(event, e.UsageCounted):
+            self.check(while_idle=event.while_idle)
+        elif isinstance(event, e.BudgetSet) or self._is_answer(event):
+            self.check()
+
+    def _is_answer(self, event: object) -> bool:
+        return isinstance(event, e.GateAnswered) and self._core.head.gates[event.gate].gate.type == "budget"

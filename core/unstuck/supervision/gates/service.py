@@ -1,0 +1,143 @@
+"""Opening a gate and closing it: one record each, the first answer wins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from unstuck.contract import ANSWER_LIMIT, CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
+from unstuck.escalation.prompts import answer_to
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.journal import Journal
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.gates.gate_timers import start_timer
+from unstuck.supervision.gates.gate_types import CHOICES, admitted, asked_by_agent, check_answer, effect_of, gate_id
+from unstuck.text import admit
+
+__all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
+
+UNATTENDED_LIMIT = 20
+"""How often in a row rules and timers answer questions of one task that an answer has only led to again."""
+_LEADS_ON = ("stuck", "loop_detected", "question", "remediation", "integration", "disk")
+_STANDING: dict[str, Standing] = {"step": "held", "freeze": "frozen", "none": "runs_on"}
+
+
+def standing_of(can: Capabilities) -> Standing:
+    """What a live agent that can do this does while a question about it is open."""
+    return _STANDING[can.hold]
+
+
+def open_gate(
+    core: Core,
+    gate_type: GateTypeName,
+    *,
+    task: str,
+    key: str,
+    context: dict[str, Any],
+    attempt: str = "",
+    standing: Standing = "",
+    report: str = "",
+    found: tuple[int, Answer] | None = None,
+    choices: tuple[str, ...] = (),
+    stood: float = 0.0,
+    actor: Actor = "policy",
+) -> str:
+    """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
+
+    ``standing`` is what the live agent does meanwhile. ``found`` is what the rules have said already: asking them uses
+    a rule up. ``choices`` are those of the gate's type unless given. ``stood`` is for how many seconds the agent has
+    stood still already. What a person has opened (``actor``) no rule and no timer answers. ``context`` says where the
+    files are safe that it is about (``checkpoint``, or ``saved`` where that is what is asked about), or why they are
+    not (``not_saved``).
+    """
+    for row in core.head.gates.values():
+        if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
+            return row.id
+    gate = gate_id(len(core.head.gates) + 1, core.run)
+    event = e.GateOpened(
+        gate=gate,
+        type=gate_type,
+        key=key,
+        context=context,
+        choices=choices or CHOICES[gate_type],
+        attempt_id=attempt,
+        report=report,
+        standing=standing,
+        stood_s=round(stood, 3),
+    )
+    core.append(event, task=task, attempt=attempt, actor=actor)
+    if actor == "human":
+        return gate
+    if not apply_policy(core, core.head.gates[gate].gate, found) and not _is_enough(core, event.type, task):
+        start_timer(core, core.head.gates[gate].gate)
+    return gate
+
+
+def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
+    """Answer ``gate`` by rule, where a rule fits."""
+    if found is None and not _is_enough(core, gate.type, gate.task):
+        found = core.policy(gate)
+    if found is None:
+        return False
+    rule, answer = found
+    try:
+        answer_gate(core.journal, gate.id, answer, actor="policy", rule=rule)
+    except AnswerRefused:
+        return False  # such as the fifth of two options: the gate waits like one that no rule answers
+    return True
+
+
+def _is_enough(core: Core, gate_type: GateTypeName, task: str) -> bool:
+    """Whether such questions of ``task`` were answered often enough with nobody there, and each led to the next one."""
+    if gate_type not in _LEADS_ON:
+        return False
+    asked = [row for row in core.head.gates.values() if (row.gate.task, row.gate.type) == (task, gate_type)]
+    given = [row.by for row in asked if row.status in ("answered", "sent", "delivered")][-UNATTENDED_LIMIT:]
+    return len(given) == UNATTENDED_LIMIT and "human" not in given
+
+
+def answer_gate(
+    journal: Journal, gate: str, answer: Answer, *, actor: Actor = "human", rule: int | None = None
+) -> Gate:
+    """Close ``gate`` with ``answer``. Raises GateUnknown, GateClosed, AnswerRefused; then nothing has changed."""
+    row = journal.head.gates.get(gate)
+    if row is None:
+        raise GateUnknown(gate)
+    if row.status != "open":
+        raise GateClosed(gate, row.by or "the supervisor", row.closed)
+    answer = replace(answer, text=admitted(answer.text))
+    check_answer(row.gate, answer)
+    effect = effect_of(row.gate, answer)
+    if answer.choice == "choose" and not answer.text:
+        options = row.gate.context.get("options") or ()
+        answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
+    task = journal.head.tasks.get(row.gate.task)
+    goes_on = task is not None and task.state == "waiting" and effect in ("prepare", "tell", "stop")
+    said = answer_to(asked_by_agent(row.gate), answer.text)
+    event = e.GateAnswered(
+        gate=gate,
+        choice=answer.choice,
+        text=answer.text,
+        number=answer.number,
+        scope=answer.scope,
+        effect=effect,
+        rule=rule,
+        climb=task.climb.answered(answer.choice, said) if task is not None and goes_on else None,
+    )
+    journal.append(event, task=row.gate.task, attempt=row.gate.attempt or "", actor=actor)
+    if row.gate.type == "question":
+        response = e.DivineResponseReceived(task_id=row.gate.task, response=answer.text or admit(answer.choice))
+        journal.append(response, task=row.gate.task, actor=actor)
+    if answer.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
+        _settle_others(journal, row.gate)
+    return journal.head.gates[gate].gate
+
+
+def _settle_others(journal: Journal, answered: Gate) -> None:
+    """Withdraw the same question of other tasks: their check is run again under the answer that was given."""
+    for row in journal.head.open_gates():
+        context = row.gate.context
+        if (context.get("error_type"), context.get("check")) == (CONTRADICTED, answered.context.get("check")):
+            reason = f"the same check was answered for {answered.task}"
+            journal.append(e.GateWithdrawn(gate=row.id, reason=reason), task=row.gate.task, actor="policy")

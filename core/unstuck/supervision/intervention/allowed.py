@@ -1,0 +1,74 @@
+"""What a person can do to a task that has asked nothing, and why not where they cannot. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from unstuck.contract import HELD
+from unstuck.eventlog.state import GateRow, State, TaskRow
+
+__all__ = ["RUNGS", "NextRung", "Wish", "why_not"]
+
+NextRung = Literal["first", "pivot", "research", "human"]
+"""What may come next by choice: the same again, another approach, research, the question."""
+RUNGS: tuple[NextRung, ...] = get_args(NextRung)
+Wish = Literal[
+    "hold", "extend", "show_me", "retry", "continue", "skip", "abandon", "first", "pivot", "research", "human"
+]
+_NOT_BEGUN = ("blocked", "ready")
+_WAITS = (*_NOT_BEGUN, "backoff", "parked")
+_DECIDES = ("judging", "undecided", "preparing", "interrupted")
+
+
+def why_not(state: State, row: TaskRow, wish: Wish) -> str:
+    """Why ``wish`` cannot be done to the task now; empty where it can."""
+    gate = state.gates.get(row.gate)
+    if row.state == "ended":
+        return "it has ended"
+    if wish in RUNGS:
+        return _why_no_rung(state, row, gate)
+    if gate is not None and gate.status == "open":
+        return _why_no_answer(gate, wish)
+    if row.state == "running":
+        attempt = state.attempts.get(row.attempt)
+        if wish == "extend" and attempt is not None and attempt.deadline is None:
+            return "no clock runs for it"
+        return "nothing holds it" if wish == "continue" else ""
+    if wish in ("skip", "abandon") and row.state in _WAITS:
+        return ""
+    if wish == "hold" and row.state in _NOT_BEGUN:
+        return ""
+    return f"no agent works at it: {_meanwhile(row)}"
+
+
+def _why_no_rung(state: State, row: TaskRow, gate: GateRow | None) -> str:
+    if state.run.kind == "watch":
+        return "its agent is not ours to begin again"
+    if row.state == "running" or row.state in ("backoff", "judging", "undecided"):
+        return ""
+    if gate is not None and gate.status == "open":
+        return "it waits for your answer, which decides what comes next"
+    return _meanwhile(row)
+
+
+def _why_no_answer(gate: GateRow, wish: Wish) -> str:
+    if wish == "hold":
+        return ""
+    if wish == "extend":
+        return "" if gate.gate.type == "timeout" else "it waits for an answer: its time stands still"
+    if wish == "continue" and gate.gate.key != HELD and "continue" not in gate.gate.choices:
+        return "it waits for another answer"
+    return "" if wish in gate.gate.choices else "it waits for another answer"
+
+
+def _meanwhile(row: TaskRow) -> str:
+    """What becomes of a task at which no agent works."""
+    if row.state in _DECIDES:
+        return "something is done for it just now, try again in a moment"
+    return {
+        "blocked": "it has not begun, and waits for what it needs",
+        "ready": "it is about to begin" if row.attempts else "it has not begun",
+        "backoff": "it goes on by itself after a wait",
+        "parked": "it waits for the ground to be mended",
+        "waiting": "it waits for an answer",
+    }.get(row.state, "")

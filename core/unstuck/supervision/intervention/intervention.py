@@ -1,0 +1,156 @@
+"""A person steps in: an agent at work stands still because somebody wants it to, and hears what they decide.
+
+It is a question like any other, only that the person has opened it: so it is recorded, shown, answered and outlives a
+kill like the others. No rule and no timer answers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+from unstuck.contract import HELD, Answer, Gate, Report
+from unstuck.errors import AnswerRefused, UsageError
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.live_questions import is_asking
+from unstuck.supervision.gates.service import answer_gate, open_gate
+from unstuck.supervision.intervention.allowed import NextRung, why_not
+from unstuck.supervision.memory.failure_memory import ways_for
+from unstuck.supervision.standalone.timeout_monitor import timeout_context
+from unstuck.text import admit
+
+__all__ = ["choose_rung", "extend", "hold", "refuse_in_hands", "step_in"]
+
+CHOICES = ("show_me", "retry", "continue", "skip", "abandon")
+BEFORE_IT_BEGINS = ("continue", "skip", "abandon")
+_NOT_BEGUN = "nothing: no agent has begun"
+
+
+async def hold(core: Core, task: str) -> str:
+    """Let the agent of ``task`` stand still; the id of the question that it then waits for, or waits for already.
+
+    Its files are saved first. One that has not begun does not begin before it is let. Raises UsageError where there is
+    nothing to hold.
+    """
+    row = core.head.tasks.get(task)
+    if row is not None and row.state in ("blocked", "ready") and not why_not(core.head, row, "hold"):
+        return _keep_from_starting(core, row)
+    return await _asked(core, task, _held_question(core, task))
+
+
+def _keep_from_starting(core: Core, row: TaskRow) -> str:
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "question": "You have kept it from starting. What now?",
+        "checkpoint": "",
+        "not_saved": _NOT_BEGUN,
+    }
+    gate = open_gate(core, "question", task=row.id, key=HELD, context=context, choices=BEFORE_IT_BEGINS, actor="human")
+    core.wake(row.id)
+    return gate
+
+
+async def step_in(core: Core, task: str, answer: Answer) -> Gate | None:
+    """Hold ``task``, if it does not stand still already, and decide about it; None where nothing had to be held.
+
+    Raises UsageError where it cannot be, AnswerRefused where what it waits for takes another answer.
+    """
+    row = core.head.tasks.get(task)
+    waits = row is not None and row.state in ("blocked", "ready", "backoff", "parked") and not row.gate
+    if waits and (answer.choice == "skip" or answer.choice == "abandon"):
+        status: Literal["skipped", "abandoned"] = "skipped" if answer.choice == "skip" else "abandoned"
+        core.append(e.TaskEnded(task_id=task, status=status, reason=admit(answer.text)), task=task, actor="human")
+        return None
+    if row is not None and waits:
+        raise UsageError(f"{task}: {why_not(core.head, row, 'show_me')}")
+    gate = await hold(core, task)
+    refuse_in_hands(core, task)
+    return answer_gate(core.journal, gate, answer)
+
+
+def refuse_in_hands(core: Core, task: str) -> None:
+    """Raise AnswerRefused while somebody works in the files of ``task``: nothing may reach its agent meanwhile."""
+    if task and any(core.head.gates[gate].gate.task == task for gate in core.taken):
+        raise AnswerRefused(f"{task}: somebody works in its files at the screen just now; answer when they are back")
+
+
+def choose_rung(core: Core, task: str, level: NextRung) -> None:
+    """Say what comes next for ``task``; its agent, if one is at work, is ended. Raises UsageError, AnswerRefused."""
+    row = core.head.tasks.get(task)
+    if row is None:
+        raise UsageError(f"there is no task {task}")
+    refuse_in_hands(core, task)
+    why = why_not(core.head, row, level)
+    if not why and level == "pivot" and row.diagnosis and not ways_for(core, row, row.report or Report()):
+        why = "no other approach is left for its failure: name one"
+    if not why and level == "human" and not core.may_ask:
+        why = "nobody may be asked in this run"
+    if why:
+        raise UsageError(f"{task}: {why}")
+    core.append(e.RungChosen(task_id=task, level=level), task=task, attempt=row.attempt, actor="human")
+
+
+async def extend(core: Core, task: str, seconds: float) -> Gate:
+    """Give the attempt at ``task`` so many seconds from now on. Raises UsageError, AnswerRefused."""
+    gate = await _asked(core, task, _time_question(core, task))
+    if core.head.gates[gate].gate.type != "timeout":
+        raise AnswerRefused(f"{task} waits for an answer: its time stands still")
+    return answer_gate(core.journal, gate, Answer(choice="extend", number=seconds))
+
+
+async def _asked(core: Core, task: str, question: Question | None) -> str:
+    row = core.head.tasks.get(task)
+    if row is None:
+        raise UsageError(f"there is no task {task}")
+    gate = core.head.gates.get(row.gate)
+    if gate is not None and gate.status == "open":
+        return gate.id
+    questioned = core.questioned.get(row.attempt)
+    if question is None or row.state != "running" or questioned is None:
+        raise UsageError(f"no agent works at {task} at the moment")
+    if not is_asking(core, row.attempt):
+        questioned(question)
+    if asking := core.asking.get(row.attempt) or core.asking.get(""):
+        await asyncio.wait([asking])
+    gate = core.head.gates.get(core.row(task).gate)
+    if gate is None or gate.status != "open":
+        raise UsageError(f"the attempt at {task} has just ended")
+    return gate.id
+
+
+def _held_question(core: Core, task: str) -> Question | None:
+    row = core.head.tasks.get(task)
+    if row is None or not row.attempt:
+        return None
+    context: dict[str, Any] = {
+        "task_id": task,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "question": "You have stopped it to have a look. What now?",
+    }
+    return Question(
+        type="question", key=HELD, context=context, task=task, attempt=row.attempt, choices=CHOICES, actor="human"
+    )
+
+
+def _time_question(core: Core, task: str) -> Question | None:
+    row = core.head.tasks.get(task)
+    attempt = core.head.attempts.get(row.attempt) if row is not None else None
+    if row is None or attempt is None:
+        return None
+    if attempt.deadline is None and row.gate == "":
+        raise UsageError(f"no clock runs for {task}")
+    now = core.clock.monotonic()
+    context = timeout_context(
+        task_id=task,
+        agent_id=row.task.agent or row.task.agent_type,
+        elapsed=now - attempt.started,
+        limit=attempt.limit,
+        started_at=core.clock.now() - (now - attempt.started),
+    )
+    return Question(
+        type="timeout", key="wall", context=context | {"clock": "wall"}, task=task, attempt=attempt.id, actor="human"
+    )

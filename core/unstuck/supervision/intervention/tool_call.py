@@ -1,0 +1,118 @@
+"""A live agent asks inside a call of its own: the call waits, and the answer is what it returns.
+
+Such an agent is held by its own call, so it is neither frozen nor stopped to be told. When the call is cut off before
+the answer is with the agent, the question stays open and everything is as for any other: the agent stands still or is
+held at its next step, and the answer reaches it there, in its next attempt, or when it asks the very same again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import GateRow
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.live_questions import ask, is_asking
+from unstuck.supervision.memory.answer_memory import keep_rules
+from unstuck.supervision.memory.failure_memory import keep_safe
+
+__all__ = ["Call"]
+
+_UNHEARD = ("open", "answered", "sent")
+
+
+class Call:
+    """One call of the agent at work in ``question.attempt``; ``id`` is its own name for it.
+
+    It has to be closed: from then on it carries the answer no more.
+    """
+
+    def __init__(self, core: Core, question: Question, id: str = "") -> None:
+        self._core, self._id = core, id
+        self._question = replace(question, standing="held", opened=self._carry)
+        self._gate = ""
+        self._over = False
+
+    def close(self) -> None:
+        """The call is over, one way or another."""
+        core, gate = self._core, self._gate
+        self._over, self._gate = True, ""
+        if gate and (left := core.calls.pop(gate) - 1):
+            core.calls[gate] = left
+        core.wake(f"attempt {self._question.attempt}")
+
+    async def answered(self) -> GateRow | None:
+        """The question once it is open no more, durable and recorded as on its way; None where nobody was asked.
+
+        That is so where the attempt has ended first.
+        """
+        core = self._core
+        while not self._gate:
+            core.journal.require()
+            if not self._is_live():
+                return None
+            if gate := self._asked_before():
+                self._carry(gate)
+            elif is_asking(core, self._question.attempt):
+                await self._until_asked()
+            else:
+                ask(core, self._question)
+        await self._until_closed()
+        row = core.head.gates[self._gate]
+        if row.status == "answered":
+            await self._send(row)
+        await core.journal.committed()
+        return row
+
+    async def delivered(self) -> None:
+        """The agent has what the call has returned."""
+        row = self._core.head.gates.get(self._gate)
+        if row is not None and row.status == "sent":
+            event = e.AnswerDelivered(gate=row.id)
+            self._core.append(event, task=row.gate.task, attempt=row.gate.attempt or "")
+            await self._core.journal.committed()
+
+    def _carry(self, gate: str) -> None:
+        if not self._over:
+            self._gate = gate
+            self._core.calls[gate] = self._core.calls.get(gate, 0) + 1
+            self._core.wake(f"attempt {self._question.attempt}")
+
+    def _is_live(self) -> bool:
+        core, question = self._core, self._question
+        row, attempt = core.row(question.task), core.head.attempts.get(question.attempt)
+        live = attempt is not None and attempt.is_live and attempt.state != "stopping"
+        at_work = row.state == "running" and row.attempt == question.attempt
+        return live and at_work and core.head.run.state != "draining"
+
+    def _asked_before(self) -> str:
+        """The same question of this attempt, open or with an answer that the agent has not had."""
+        question = self._question
+        for row in self._core.head.gates.values():
+            same = (row.gate.attempt, row.gate.type, row.gate.key) == (question.attempt, question.type, question.key)
+            if same and row.status in _UNHEARD:
+                return row.id
+        return ""
+
+    async def _until_asked(self) -> None:
+        asking = self._core.asking.get(self._question.attempt) or self._core.asking.get("")
+        if asking is not None:
+            await asyncio.wait([asking])
+
+    async def _until_closed(self) -> None:
+        core, changed = self._core, self._core.changed(f"gate {self._gate}")
+        while core.head.gates[self._gate].status == "open":
+            changed.clear()
+            core.journal.require()
+            await changed.wait()
+
+    async def _send(self, row: GateRow) -> None:
+        """Record that the answer is on its way to the agent in this call."""
+        core, gate = self._core, row.gate
+        core.detector.answered(gate.task)
+        keep_rules(core, (row.id,))
+        await keep_safe(core)
+        sent = e.AnswerSent(gate=row.id, call=self._id, incarnation=gate.attempt or "")
+        core.append(sent, task=gate.task, attempt=gate.attempt or "")

@@ -1,0 +1,1 @@
+"""Memory of the project, as supervision reads and writes it."""

@@ -1,0 +1,129 @@
+"""What the project's memory knows about a failure, and what is kept of how it ended.
+
+Memory advises and decides nothing: where it cannot be written the run goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from unstuck.contract import Report
+from unstuck.diagnosis.classification.causes import Approach
+from unstuck.errors import RecordError
+from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
+from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.precedence import LEARNT
+from unstuck.escalation.research_targets import insights_about
+from unstuck.eventlog.memory.entry import Kind, Result, learnt
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.memory.answer_memory import keep, remember_answers, told_before
+from unstuck.text import Clean, shorten
+
+if TYPE_CHECKING:
+    from unstuck.supervision.context.context import Core
+
+__all__ = [
+    "insights_before",
+    "keep_safe",
+    "learn_anew",
+    "remember_failed",
+    "remember_insights",
+    "remember_worked",
+    "ways_for",
+]
+
+_INSIGHT_LIMIT = 2_000
+
+
+def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
+    """Where a pivot of ``row`` can go, best first; never what has failed against this failure."""
+    diagnosis = row.diagnosis
+    if diagnosis is None:
+        return ()
+    failed = {*row.climb.failed_approaches, *core.memory.failed(diagnosis.identity)}
+    if row.climb.approach:
+        failed.add(row.climb.approach)
+    tried, headline = core.memory.entries("approach"), diagnosis.headline
+    return alternatives(
+        diagnosis.cause,
+        remembered=remembered_ways(tried, cause=diagnosis.cause, signature=diagnosis.identity, headline=headline),
+        patterns=(*learnt_patterns(tried, cause=diagnosis.cause), *known_ways(core.limits.patterns, headline)),
+        named=(*report.alternatives, *row.climb.named),
+        failed=failed,
+    )
+
+
+def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
+    """What has just failed is known to later runs of the project."""
+    for way in climb.failed_approaches:
+        if way not in row.climb.failed_approaches:
+            _remember_failure(core, row, "approach", approach=way, outcome="failed")
+    identity = row.diagnosis.identity if row.diagnosis else ""
+    if f"{LEARNT}\n{identity}" in row.climb.resolved and (said := told_before(core, row)):
+        # It was told and the same failure is back: it is not told by itself again.
+        keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
+
+
+def remember_worked(core: Core, row: TaskRow) -> None:
+    """What got past the last failure is preferred by later runs of the project."""
+    worked = row.climb.approach or (row.report.approach if row.report else "")
+    if worked:
+        _remember_failure(core, row, "approach", approach=worked, outcome="worked")
+    remember_answers(core, row, "worked")
+    if row.climb.told_research:
+        _remember_help(core, row)
+
+
+def remember_insights(core: Core, row: TaskRow, insights: Iterable[str]) -> None:
+    """What was found out about the failure; its headline goes along, so that one like it is recognised."""
+    headline = row.diagnosis.headline if row.diagnosis is not None else ""
+    for insight in insights:
+        found = shorten(insight, _INSIGHT_LIMIT)
+        _remember_failure(core, row, "insight", approach=headline, outcome="", note=found)
+
+
+def _remember_help(core: Core, row: TaskRow) -> None:
+    """The task got past its failure with what research had found, and nobody had to be asked since."""
+    own = [one for one in core.memory.entries("insight") if (one.run, one.task) == (core.run, row.id)]
+    helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
+    for one in reversed(own):
+        if not one.outcome and (one.signature, one.note) not in helped:
+            keep(core, replace(one, outcome="worked", when=Clean("")))
+
+
+def insights_before(core: Core, row: TaskRow) -> tuple[str, ...]:
+    """What helped against this failure, or one much like it, in another task; with when and in which."""
+    if row.diagnosis is None:
+        return ()
+    known = (one for one in core.memory.entries("insight") if (one.run, one.task) != (core.run, row.id))
+    return insights_about(known, signature=row.diagnosis.identity, headline=row.diagnosis.headline)
+
+
+async def keep_safe(core: Core) -> None:
+    """Wait until what was learnt so far survives a power cut, too."""
+    with suppress(RecordError):
+        await core.memory.synced()
+
+
+async def learn_anew(core: Core) -> None:
+    """Take in what others have learnt, forgotten or made a rule since."""
+    with suppress(RecordError):
+        await core.memory.refresh()
+
+
+def _remember_failure(core: Core, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = "") -> None:
+    if row.diagnosis is None:
+        return
+    entry = learnt(
+        kind,
+        signature=row.diagnosis.identity,
+        approach=approach,
+        outcome=outcome,
+        cause=row.diagnosis.cause.value,
+        note=note or row.diagnosis.headline,
+        task=row.id,
+    )
+    keep(core, entry)

@@ -1,0 +1,1 @@
+"""After an attempt: the decision, and what carries it out."""

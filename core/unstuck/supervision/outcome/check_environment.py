@@ -1,0 +1,61 @@
+"""A check that could not run: is it the whole environment, or only this work tree?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unstuck.errors import WorkspaceError
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.checks.check import Check
+from unstuck.supervision.context.context import Core
+from unstuck.text import Clean, admit
+from unstuck.workspace.git.refs import head
+
+__all__ = ["AVAILABLE_ELSEWHERE", "UNAVAILABLE", "explained"]
+
+UNAVAILABLE = "env_unavailable"
+AVAILABLE_ELSEWHERE = "env_disagreement"
+_RAN = ("passed", "failed", "contradicted")
+_TELLING = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH", "GOPATH", "CONDA_PREFIX")
+
+
+async def explained(core: Core, row: TaskRow, done: Check) -> tuple[str, Clean]:
+    """The kind of trouble and what to tell a person about it, after a try in the real tree and one on the base."""
+    label, tree = row.attempt or row.id, core.workdir(core.tree_of(row))
+    tried: dict[str, tuple[Path, Check]] = {}
+    if row.task.isolation == "worktree" and core.worktrees is not None:
+        real = await core.verifier.check(done.command, tree=core.workdir(core.root), label=f"{label}.real", again=False)
+        tried["your own tree"] = core.workdir(core.root), real
+    if (base := await _on_base(core, done.command, label)) is not None:
+        tried["the untouched base"] = base
+    if not tried:
+        return UNAVAILABLE, done.problem
+    ran = [name for name, (_, check) in tried.items() if check.result in _RAN]
+    if not ran:
+        nowhere = " or ".join(f"in {name}" for name in tried)
+        return UNAVAILABLE, admit(f"{done.problem}; nor could it {nowhere}", limit=800)
+    places = [f"{tree} (this task's)", *(f"{place} ({name}): {check.result}" for name, (place, check) in tried.items())]
+    surroundings = [f"{name}={core.environ[name]}" for name in _TELLING if core.environ.get(name)]
+    advice = (
+        "the task's work tree may need a `setup` in the plan"
+        if row.task.isolation == "worktree"
+        else "something that is not committed keeps it from running here"
+    )
+    told = f"{done.problem}; it does run in {' and '.join(ran)}: {advice}. Command: {done.command}. "
+    return AVAILABLE_ELSEWHERE, admit(
+        f"{told}Directories: {', '.join(places)}. Environment: {', '.join(surroundings)}", limit=3_000
+    )
+
+
+async def _on_base(core: Core, command: str, label: str) -> tuple[Path, Check] | None:
+    """Where and how the check did on the untouched base, in a tree that is set up and thrown away; None without one."""
+    if core.worktrees is None or core.repository is None or await head(core.repository) is None:
+        return None
+    try:
+        async with core.worktrees.baseline(core.head.run.base) as tree:
+            workdir = core.workdir(tree)
+            if core.setup:
+                await core.verifier.check(core.setup, tree=workdir, label=f"{label}.base.setup")
+            return workdir, await core.verifier.check(command, tree=workdir, label=f"{label}.base", again=False)
+    except (WorkspaceError, OSError) as error:
+        return core.root, Check(result="could_not_run", problem=admit(str(error), limit=500))

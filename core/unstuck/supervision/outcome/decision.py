@@ -1,0 +1,500 @@
+"""After an attempt: check it, say what went wrong, decide once, integrate what passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal
+
+from unstuck.contract import CONTRADICTED, EDIT_CHECK, QUOTA, Capabilities, Report
+from unstuck.detection import is_circular_fix
+from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
+from unstuck.diagnosis.failure_counts import extent_of
+from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.pipeline import diagnose
+from unstuck.errors import IntegrationConflict, WorkspaceError
+from unstuck.escalation.precedence import (
+    AskQuestion,
+    BackOff,
+    Block,
+    Direct,
+    Facts,
+    Finish,
+    Halt,
+    Redispatch,
+    chosen,
+    decide,
+)
+from unstuck.eventlog import events as e
+from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
+from unstuck.eventlog.state import Standing, TaskRow
+from unstuck.supervision.checkpointing import said_of, save_asked, save_good, saved_before
+from unstuck.supervision.checks.check import Check, read_output, settled
+from unstuck.supervision.checks.check_command import repaired
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.next_step import pending_answer
+from unstuck.supervision.gates.gate_types import CHOICES
+from unstuck.supervision.gates.service import open_gate
+from unstuck.supervision.memory.answer_memory import told_before
+from unstuck.supervision.memory.failure_memory import learn_anew, remember_failed, remember_worked, ways_for
+from unstuck.supervision.outcome.check_environment import explained
+from unstuck.supervision.outcome.halt import halt
+from unstuck.supervision.outcome.quota_reset import seconds_until
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "integrate"]
+
+_NO_REPORT = Report()
+
+
+async def check(core: Core, row: TaskRow) -> None:
+    """Run the task's check and record what it said, with its diagnosis."""
+    tree = core.workdir(core.tree_of(row))
+    label = row.attempt or row.id
+    rules = core.head.run.check_rules
+    done = settled(
+        await core.verifier.check(row.task.verify, tree=tree, label=label),
+        rules.get(row.task.verify or "", "" if core.may_ask else "failed"),
+    )
+    if done.flaked:
+        core.append(
+            e.CheckFlaked(command=done.command, exit_code=done.first_exit_code), task=row.id, attempt=row.attempt
+        )
+    trouble, problem = "", done.problem
+    if done.result == "could_not_run":
+        trouble, problem = await explained(core, row, done)
+    if done.result == "passed":
+        await save_good(core, row)
+    report = row.report or _NO_REPORT
+    diagnosis = await _diagnosis(core, row, done, report)
+    # Where the agent's own trouble explains it, the output says nothing of the files.
+    told = done.result == "failed" and diagnosis is not None and not _explains(diagnosis)
+    stated = row.climb.approach or report.approach or ""
+    circular = bool(
+        diagnosis and stated and diagnosis.identity in row.climb.seen and is_circular_fix(stated, _history(row, stated))
+    )
+    core.append(
+        e.CheckFinished(
+            result=done.result,
+            command=done.command,
+            exit_code=done.exit_code,
+            seconds=round(done.seconds, 3),
+            output=done.output,
+            output_at=done.output_at,
+            problem=problem,
+            trouble=trouble,
+            diagnosis=diagnosis.as_dict() if diagnosis else None,
+            evidence=done.evidence,
+            circular=circular,
+            extent=extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT,
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+    if done.result != "passed":
+        _say_how_it_failed(core, row, report)
+
+
+def _say_how_it_failed(core: Core, row: TaskRow, report: Report) -> None:
+    """An agent that failed itself is on record, whatever is decided about it."""
+    agent = row.task.agent or row.task.agent_type
+    event: e.AgentCrashed | e.SignalParseFailure
+    if report.how in ("crashed", "not_started"):
+        message = report.error or Clean("it said nothing")
+        event = e.AgentCrashed(agent_id=agent, task_id=row.id, error_message=message)
+    elif report.how in ("no_signal", "bad_signal"):
+        event = e.SignalParseFailure(agent_id=agent, task_id=row.id, raw_output_sample=report.sample or Clean(""))
+    else:
+        return
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
+    """The approaches before this one; retries of the very same approach are one attempt."""
+    history = row.climb.approaches
+    return history[:-1] if history and history[-1] == stated else history
+
+
+async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
+    """What went wrong: the agent's own trouble where it explains the failure, else what the check says."""
+    if done.result == "passed":
+        return None
+    own = await _own_trouble(core, row, report)
+    if own is not None and _explains(own):
+        return own
+    if done.result in ("failed", "contradicted"):
+        return _failed_check(core, row, done)
+    return own
+
+
+def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
+    """What the check says, in the light of the failures that retries of this approach have answered.
+
+    The very same failure goes on up the ladder by using up its rung; only a type's rule counts it. Other failures at
+    its place say that the approach is wrong.
+    """
+
+    def found(history: Iterable[Diagnosis] = ()) -> Diagnosis | None:
+        return diagnose(
+            done.text,
+            exit_code=done.exit_code or 1,
+            root=str(core.tree_of(row)),
+            task_id=row.id,
+            agent_id=row.task.agent,
+            phase="test",
+            history=history,
+        )
+
+    now = found()
+    if now is None or not row.failures:
+        return now
+    counts_itself = now.error_type is ErrorType.TYPE_ERROR
+    return found(one for one in row.failures if counts_itself or one.identity != now.identity)
+
+
+async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | None:
+    failed = bool(report.exit_code) or report.error is not None or report.how in ("crashed", "timed_out")
+    if not failed:
+        return None
+    text = report.error
+    if text is None and report.output:
+        text = await read_output(core.folder / report.output)
+
+    def found(said: str) -> Diagnosis | None:
+        return diagnose(
+            said,
+            exit_code=report.exit_code if report.exit_code else None,
+            root=str(core.tree_of(row)),
+            task_id=row.id,
+            agent_id=row.task.agent,
+        )
+
+    own = found(text) if text else None
+    # What an agent had printed before its time was up is seldom the reason.
+    nothing_known = own is None or (report.how == "timed_out" and own.signature.error_type is ErrorType.UNKNOWN)
+    return found(_how_it_ended(core, row, report)) if nothing_known else own
+
+
+def _how_it_ended(core: Core, row: TaskRow, report: Report) -> str:
+    if report.how == "timed_out":
+        attempt = core.head.attempts.get(row.attempt)
+        silent = attempt is not None and attempt.timed_out == "idle"
+        return "the agent showed no sign of life any more" if silent else "the agent used up its time"
+    return f"the agent ended with exit code {report.exit_code}" if report.exit_code else "the agent crashed"
+
+
+def _explains(own: Diagnosis) -> bool:
+    return own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
+
+
+async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
+    """Take the one decision that is due and record it. There is no await between the facts and the record."""
+    infrastructure = await _is_infrastructure(core, row)
+    await learn_anew(core)
+    row = core.row(row.id)
+    if row.state != "undecided":
+        return
+    if row.diagnosis is None or row.diagnosis.category is not ErrorCategory.TRANSIENT:
+        _note_passed(core, row)
+        row = core.row(row.id)
+    if answered := pending_answer(core.head, row):
+        follow_answer(core, row, answered)
+        return
+    facts = _facts(core, row, infrastructure)
+    if row.chosen == "first":
+        _begin_again(core, row)
+        return
+    decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
+    match decision:
+        case Direct() | Redispatch() | Halt() if _does_not_pass(core, row):
+            _escalate_transient(core, row)
+        case Finish(status=status):
+            if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
+                await integrate(core, row)
+            else:
+                _end(core, row, status)
+        case AskQuestion() if not row.saved:
+            # Saved first and decided again: a question never waits with files that nothing keeps.
+            await save_asked(core, row)
+        case AskQuestion():
+            _ask_question(core, row, decision)
+        case BackOff():
+            _back_off(core, row, decision)
+        case Direct():
+            _direct(core, row, decision)
+        case Redispatch():
+            _redispatch(core, row, decision)
+        case Block(issue=issue):
+            core.append(e.InfrastructureBlocked(issue=admit(issue, limit=500), reported_by=row.id), task=row.id)
+        case Halt(reason=reason, details=details):
+            halt(core, row, reason, details)
+
+
+def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
+    report = row.report or _NO_REPORT
+    return Facts(
+        check=row.check.result if row.check else "none",
+        check_problem=row.check.problem if row.check else "",
+        check_trouble=row.check.trouble if row.check else "",
+        report=report,
+        diagnosis=row.diagnosis,
+        climb=row.climb,
+        alternatives=ways_for(core, row, report),
+        circular=bool(row.check and row.check.circular),
+        infrastructure=infrastructure,
+        direct=row.mode == "direct",
+        may_ask=core.may_ask,
+        resets_in=_resets_in(core, row),
+        learnt=told_before(core, row),
+        before=_extent(core, row, row.before),
+        now=row.files.extent,
+        back=_back(core, row),
+    )
+
+
+def _back(core: Core, row: TaskRow) -> Literal["", "loads", "passes"]:
+    """What is known of the checkpoint that a broken build could go back to."""
+    if row.loads:
+        return "passes" if row.loads == row.good else "loads"
+    at_baseline = row.good == row.baseline and _extent_of_baseline(core, row).stage == "run"
+    return "loads" if at_baseline else ""
+
+
+def _extent(core: Core, row: TaskRow, files: Standing) -> Extent:
+    """How far the check comes with ``files``, as far as the record says."""
+    if not files.checkpoint:
+        return files.extent
+    if files.checkpoint == row.loads:
+        return Extent(stage="run")
+    return _extent_of_baseline(core, row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
+
+
+def _extent_of_baseline(core: Core, row: TaskRow) -> Extent:
+    """How far the plan's check comes before the task: known while no other result can be in its tree."""
+    run = core.head.run
+    alone = row.shared_verify and row.task.isolation == "worktree" and core.worktrees is not None
+    if not alone or any(other.integrated for other in core.head.tasks.values()):
+        return UNKNOWN_EXTENT
+    return Extent(stage="run") if run.baseline == "passed" else run.baseline_extent
+
+
+def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:
+    event = e.TransientErrorRetry(
+        error_type=decision.error_type,
+        retry=decision.retry,
+        delay_seconds=decision.delay,
+        climb=decision.climb,
+        quota=decision.quota,
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _resets_in(core: Core, row: TaskRow) -> float:
+    said = row.diagnosis.signature.metadata.get("resets_at", "") if row.diagnosis else ""
+    return seconds_until(said, core.clock.now()) if said else 0.0
+
+
+async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
+    """Whether the plan's shared check fails on the base with the very same signature.
+
+    The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
+    """
+    failed = row.check is not None and row.check.result == "failed"
+    if not (failed and row.shared_verify and row.diagnosis and core.baseline_check is not None):
+        return False
+    identity = row.diagnosis.identity
+    met = any(
+        other.id != row.id and other.shared_verify and other.state != "ended" and other.climb.signature == identity
+        for other in core.head.tasks.values()
+    )
+    await core.baseline_check(identity if met else "")
+    run = core.head.run
+    return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
+
+
+def follow_answer(core: Core, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
+    """An answer given while the attempt ran goes into the next one, with those that an interrupted one was told.
+
+    ``with_gate`` is another question whose answer is used up by this.
+    """
+    answer = core.head.gates[gate].answer
+    assert answer is not None
+    told_before = row.prepared.answers if row.prepared is not None else ()
+    core.append(
+        e.DirectiveIssued(
+            level="human",
+            line=0,
+            climb=row.climb.answered(answer.choice, answer.text),
+            answer=answer.text,
+            approach=answer.text if answer.choice == "retry" else Clean(""),
+            answers=(*told_before, gate, *([with_gate] if with_gate else [])),
+            fresh=answer.choice == "retry",
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
+    agent = row.task.agent or row.task.agent_type
+    question = admit(decision.question, limit=4_000)
+    report = row.report or _NO_REPORT
+    core.append(e.ConfigurationError(task_id=row.id, error_type=decision.error_type), task=row.id)
+    if decision.key == "needs_guidance":
+        core.append(e.AgentSeeksGuidance(agent_id=agent, task_id=row.id, question=question), task=row.id, actor="agent")
+    context = {
+        "task_id": row.id,
+        "agent_id": agent,
+        "question": question,
+        "options": list(decision.options),
+        "context": report.context or "",
+        "phase": report.phase or "",
+        "error_type": decision.error_type,
+        **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),
+        **said_of(row.saved),
+    }
+    choices = tuple(choice for choice in CHOICES["question"] if choice != "choose" or decision.options)
+    open_gate(core, "question", task=row.id, key=decision.key, context=context, choices=choices)
+
+
+def _about_check(command: str) -> dict[str, Any]:
+    """What a person needs to decide about a contradicted check: ``text_for`` is the option that takes a command."""
+    return {"check": command, "text_for": EDIT_CHECK, "suggested": repaired(command)}
+
+
+async def ask_to_go_on(core: Core, row: TaskRow) -> None:
+    """After a long wait for a quota nothing starts by itself: whoever set the limits may be asleep."""
+    saved = await saved_before(core, row)
+    if core.row(row.id).state != "backoff":
+        return
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "question": admit("The wait for the quota is over. Go on?", limit=500),
+        "options": ["Go on"],
+        "context": row.diagnosis.headline if row.diagnosis else "",
+        "error_type": "rate_limit",
+        **saved,
+    }
+    open_gate(core, "question", task=row.id, key=QUOTA, context=context)
+
+
+def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
+    remember_failed(core, row, decision.climb)
+    core.append(
+        e.DirectiveIssued(
+            level=decision.level,
+            line=decision.line,
+            climb=decision.climb,
+            hint=admit(decision.hint, limit=2_000),
+            command=admit(decision.command, limit=2_000),
+            approach=admit(decision.approach, limit=2_000),
+            fresh=decision.fresh,
+            restore=decision.restore,
+            checkpoint=decision.checkpoint,
+            reason=admit(decision.reason, limit=500),
+            limit=_limit(core, decision),
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+def _begin_again(core: Core, row: TaskRow) -> None:
+    """A person wants the same once more: no rung is used up."""
+    event = e.DirectiveIssued(level="first", line=0, climb=row.climb, reason=admit("you wanted it again"))
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _limit(core: Core, decision: Direct) -> int:
+    """How often this rung may be used, for people to read beside its number."""
+    limits = core.limits
+    of = {"retry": limits.max_retries, "pivot": limits.max_pivots, "research": limits.max_research}
+    return of.get(decision.level, 0) if decision.line == 10 else 0
+
+
+def _does_not_pass(core: Core, row: TaskRow) -> bool:
+    """Whether a trouble that should have passed is still there after its last retry, and nobody has said so yet."""
+    transient = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
+    return transient and not row.climb.transient_over and row.climb.transient >= core.limits.transient_retries
+
+
+def _escalate_transient(core: Core, row: TaskRow) -> None:
+    event = e.TransientErrorEscalated(
+        error_type=row.diagnosis.signature.error_type.value if row.diagnosis else "UNKNOWN",
+        reason=f"still there after {row.climb.transient} retries",
+        climb=replace(row.climb, transient_over=True, waited=0),
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _note_passed(core: Core, row: TaskRow) -> None:
+    """The trouble that was waited for is gone, whatever else there may be."""
+    if row.climb.waited:
+        event = e.TransientErrorResolved(error_type=row.climb.waited_for, total_retries=row.climb.waited)
+        core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
+    core.append(
+        e.AgentFailure(
+            task_id=row.id,
+            agent_type=row.task.agent_type,
+            error_type=decision.error_type,
+            attempt=decision.failures,
+            climb=decision.climb,
+        ),
+        task=row.id,
+        attempt=row.attempt,
+    )
+
+
+async def integrate(core: Core, row: TaskRow) -> None:
+    """Bring the task's files into the run's branch; two results that touch the same lines are a gate."""
+    if core.worktrees is None:
+        core.append(e.ResultIntegrated(task_id=row.id, commit="none"), task=row.id)
+        return
+    try:
+        commit = await core.worktrees.integrate(
+            row.id, f"{row.id}: {row.task.prompt.splitlines()[0][:60] if row.task.prompt else ''}"
+        )
+        left = tuple(one_line(path) for path in (await core.worktrees.left_behind(row.id))[:MAX_PATHS_IN_EVENT])
+    except IntegrationConflict as conflict:
+        paths = [one_line(path) for path in conflict.paths]
+        context: dict[str, Any] = {"paths": paths, "problem": admit(str(conflict), limit=2_000)}
+    except WorkspaceError as error:
+        context = {"paths": [], "problem": admit(str(error), limit=500)}
+    else:
+        core.append(e.ResultIntegrated(task_id=row.id, commit=commit or "unchanged", left=left), task=row.id)
+        return
+    if core.may_ask:
+        context |= await saved_before(core, row)
+        if core.row(row.id).state != "judging":
+            return
+        # Where the person can resolve it, and what has to go in there.
+        tree, branch = str(core.tree_of(row)), core.worktrees.branch
+        context |= {"task_id": row.id, "tree": tree, "branch": branch, "answers": _what_answers_do(row.id, branch)}
+        open_gate(core, "integration", task=row.id, key="integration", context=context)
+    else:
+        halt(core, row, "integration_conflict", str(context["problem"]))
+
+
+def _what_answers_do(task: str, branch: str) -> dict[str, str]:
+    return {
+        "retry": f"it is checked and brought to {branch} again: once you have merged that in the task's tree "
+        f"(git merge {branch})",
+        "skip": "the result is left out; the task is offered again on resume",
+        "abandon": f"the result is left out for good; it stays on {branch.removesuffix('_run')}{task}",
+    }
+
+
+async def finish(core: Core, row: TaskRow) -> None:
+    """The check passed and the result is where it belongs."""
+    _note_passed(core, row)
+    remember_worked(core, row)
+    _end(core, row, "unverified" if row.check is not None and row.check.result == "none" else "succeeded")
+
+
+def _end(core: Core, row: TaskRow, status: str) -> None:
+    core.append(e.TaskEnded(task_id=row.id, status=status), task=row.id, attempt=row.attempt)  # type: ignore[arg-type]

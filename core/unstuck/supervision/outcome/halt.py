@@ -1,0 +1,62 @@
+"""The end of a run that nothing can mend without a person: its record, and the message that a person reads."""
+
+from __future__ import annotations
+
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.context.context import Core
+from unstuck.text import Clean, admit
+
+__all__ = ["halt", "halt_remediation"]
+
+UNRECOVERABLE = """WORKFLOW FAILED - {reason}
+
+{details}
+
+State preserved: {state}
+Event log: {log}
+
+Review event log for failure history.
+Human intervention required to proceed."""
+REMEDIATION = """WORKFLOW FAILED - REMEDIATION LIMIT EXCEEDED
+
+Infrastructure could not be restored after {attempts} attempts.
+
+Last issue: {issue}
+State preserved: {state}
+Event log: {log}
+
+Human intervention required."""
+_LIMIT = 2_000
+
+
+def halt(core: Core, row: TaskRow | None, reason: str, details: str) -> None:
+    """End the run: nobody may be asked and nothing is left to try."""
+    said = admit(details, limit=_LIMIT)
+    event = e.WorkflowFailed(
+        reason=reason,
+        details=said,
+        last_state=row.state if row else "",
+        message=_message(core, UNRECOVERABLE, reason=reason.upper(), details=said),
+    )
+    core.append(event, task=row.id if row else "")
+
+
+def halt_remediation(core: Core, attempts: int, issue: str) -> None:
+    """End the run: the ground stays broken after the last attempt to mend it."""
+    message = _message(core, REMEDIATION, attempts=attempts, issue=issue)
+    event = e.WorkflowFailed(
+        reason="remediation_limit_exceeded",
+        details=message,
+        attempts=attempts,
+        last_issue=admit(issue, limit=500),
+        last_state="blocked",
+        message=message,
+    )
+    core.append(event)
+
+
+def _message(core: Core, template: str, **parts: object) -> Clean:
+    """The message with where the state and the log of this run lie."""
+    said = template.format(**parts, state=core.folder / "state.json", log=core.journal.path)
+    return admit(said, limit=2 * _LIMIT)

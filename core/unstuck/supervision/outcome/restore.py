@@ -1,0 +1,119 @@
+"""Setting a task's tree back to a checkpoint: what the task wrote, and much of a tree only with a yes."""
+
+from __future__ import annotations
+
+from unstuck.contract import Capabilities
+from unstuck.errors import WorkspaceError
+from unstuck.escalation.prompts import changes_said, set_back
+from unstuck.eventlog import events as e
+from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.checkpointing import INTERRUPTED
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.gates.service import open_gate
+from unstuck.text import admit, one_line
+from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan
+
+__all__ = ["restore"]
+
+
+async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
+    """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
+    directive = row.directive
+    assert directive is not None
+    target = (row.loads or row.good) if directive.restore == "good" else row.baseline
+    why = ""
+    if not can.may_restore:
+        why = "they are not set back without a yes."
+    elif not target or target == "none" or directive.saved == "none":
+        why = "there is no checkpoint to go back to."
+    elif core.repository is None:
+        why = "without git nothing is set back."
+    if not why:
+        try:
+            why = await _set_back(core, row, target)
+        except WorkspaceError as error:
+            why = str(error)
+    if why:
+        note = admit(f"The files are as you left them: {why}", limit=500)
+        core.append(e.RestoreDone(target="", note=note), task=row.id, attempt=row.attempt)
+
+
+async def _set_back(core: Core, row: TaskRow, target: str) -> str:
+    """Restore and record it, or ask first; returns why it may not be."""
+    store = core.checkpoints(core.tree_of(row))
+    own = await store.written_by(row.id, target)
+    nothing_own = own is not None and not own
+    if nothing_own and (await store.plan(target)).changes:
+        return "what differs in them is not this task's own work."
+    paths = own or ()
+    plan = await store.plan(target, paths=paths)
+    if not plan.is_within(core.settings.restore_share):
+        said = _permission(core, row, plan)
+        if said != "allow":
+            return "setting them back was not allowed." if said else ""
+    before = store.last_restore()
+    done = None if nothing_own else await store.restore(target, run=core.run, paths=paths)
+    if done is not None and done.changes and (before is None or before.done):
+        safety, changes = done.safety.id, done.changes
+    else:
+        safety, changes = await _done_before(core, row, store, target)
+    _record(core, row, target, safety, changes_said([(change.status, change.path) for change in changes]), own)
+    return ""
+
+
+async def _done_before(core: Core, row: TaskRow, store: CheckpointStore, target: str) -> tuple[str, tuple[Change, ...]]:
+    """What this directive had set back before a kill came between that and its record: what was there, and the changes.
+
+    Both are empty where there was nothing to set back.
+    """
+    last = store.last_restore()
+    if last is None or not last.done or (last.target, last.run) != (target, core.run) or row.directive is None:
+        return "", ()
+    if (await store.get(last.safety)).number < (await store.get(row.directive.saved)).number:
+        return "", ()  # that was for another directive
+    return last.safety, await store.changed(last.safety, target, paths=last.paths)
+
+
+def _record(core: Core, row: TaskRow, target: str, safety: str, changes: list[str], own: frozenset[str] | None) -> None:
+    """Record what was set back, and what the agent is told of it: nothing where nothing was."""
+    broken = row.directive is not None and row.directive.restore == "good"
+    again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
+    said = set_back(changes, broken=broken, again=again, saved=safety) if changes else ""
+    if own is not None and changes:
+        said += "\nWhat others wrote in this tree stays."
+    event = e.RestoreDone(
+        target=target,
+        safety=safety,
+        changed=len(changes),
+        note=admit(said, limit=2_000),
+        changes=tuple(changes[:MAX_PATHS_IN_EVENT]),
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
+    """What was answered to the question whether so much may be set back; empty where it has only now been asked."""
+    key = f"restore {row.attempt}"
+    for asked in core.head.gates.values():
+        if (asked.gate.type, asked.gate.task, asked.gate.key) == ("permission", row.id, key) and asked.gate.answer:
+            return asked.gate.answer.choice
+    if not core.may_ask:
+        return "deny"
+    lost = [one_line(change.path) for change in plan.changes if change.status != "return"]
+    problem = f"{len(lost)} of {plan.files} files would be overwritten or removed to set the tree back"
+    context = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "problem": problem,
+        "checkpoint": plan.checkpoint,
+        "saved": row.directive.saved if row.directive is not None else "",
+        "paths": lost[:MAX_PATHS_IN_EVENT],
+        "paths_in_all": len(lost),
+        "answers": {
+            "allow": "the files are set back; what is there now is saved first",
+            "deny": "the files stay as they are, and the agent goes on with them and is told so",
+        },
+    }
+    open_gate(core, "permission", task=row.id, key=key, context=context)
+    return ""

@@ -1,0 +1,93 @@
+"""The question of a task that is stuck: its report and its gate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aiofiles
+
+from unstuck.escalation.stuck_report import StuckReport, format_stuck_question, stuck_report
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.checkpointing import changed, said_of
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.gates.service import open_gate
+from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
+from unstuck.supervision.outcome.consequences import consequences, dependents, used_by_rung
+
+__all__ = ["ask", "described", "reported"]
+
+
+async def ask(core: Core, row: TaskRow) -> None:
+    """Write the stuck report and open the stuck gate."""
+    directive = row.directive
+    assert directive is not None
+    saved = directive.saved if directive.saved != "none" else ""
+    before = await _before(core, row)
+    report = await reported(core, row, reason=directive.reason, saved=saved)
+    name = f"reports/{row.attempt or row.id}.md"
+    path = core.folder / name
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    async with aiofiles.open(path, "w", encoding="utf-8") as file:
+        await file.write(report.markdown())
+    if row.diagnosis is not None and row.diagnosis.identity:
+        remember_answers(core, row, "failed", about=row.diagnosis.identity)
+    context = described(core, row, report) | said_of(saved) | {"baseline": before}
+    open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
+
+
+async def reported(core: Core, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:
+    """What a person should know who is asked about ``row``; ``saved`` is the checkpoint of its files."""
+    return stuck_report(
+        row.id,
+        row.climb,
+        row.diagnosis,
+        reason=reason,
+        checkpoint=saved,
+        touches=dependents(core.head, row.id),
+        files=await changed(core, row),
+        tokens=used_by_rung(core.head, row.id),
+        consequences=consequences(core.head, row),
+    )
+
+
+def described(core: Core, row: TaskRow, report: StuckReport) -> dict[str, Any]:
+    """The context of the question, but for where the files are safe."""
+    signature = row.diagnosis.identity if row.diagnosis else ""
+    context: dict[str, Any] = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "problem": report.summary,
+        "location": report.location,
+        "attempts": report.attempts,
+        "analysis": report.analysis,
+        "insights": [insight.splitlines()[0] for insight in report.insights if insight],
+        "approaches": list(report.approaches),
+        "touches": list(report.touches),
+        "files": list(report.files),
+        "tokens": dict(report.tokens),
+        "consequences": list(report.consequences),
+        "question": format_stuck_question(report),
+        "signature": signature,
+    }
+    if learnt := answered_before(core, signature):
+        context["learnt"] = learnt
+    return context
+
+
+async def _before(core: Core, row: TaskRow) -> str:
+    """Whether what fails failed before the agent came, for the one task of a command; empty where nobody can say.
+
+    Its check is its goal and may fail beforehand, so this decides nothing: it is for the person who is asked.
+    """
+    failed = row.check is not None and row.check.result == "failed"
+    if core.head.run.kind != "command" or not failed or core.baseline_check is None:
+        return ""
+    if not core.head.run.baseline:
+        await core.baseline_check()
+    run = core.head.run
+    if run.baseline == "passed":
+        return "passes on the last commit: it came with this work, or with changes that are not committed"
+    if run.baseline != "failed" or row.diagnosis is None:
+        return ""
+    same = run.baseline_identity == row.diagnosis.identity
+    return f"fails on the last commit {'in the same way' if same else 'in another way'}: it did before this work"

@@ -1,0 +1,1 @@
+"""A run that is opened again: what is left of its attempts, and how each continues."""

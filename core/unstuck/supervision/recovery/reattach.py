@@ -1,0 +1,193 @@
+"""When a run is opened again: what its dead supervisor has left is ended or taken over, and on record either way.
+
+An agent dies with its supervisor where the platform allows, so what is found here is an agent or a child of one that
+has freed itself of that. Whoever takes it over is not its parent: how it exits cannot be learnt, what it prints has
+nobody to go to, and its end is judged by the check alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstuck.clock import iso
+from unstuck.contract import Actor, Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import AttemptRow
+from unstuck.processes import Remains, account_of, end_survivors, helpers_done, works_elsewhere
+from unstuck.supervision.checkpointing import saved_before
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.gates.gate_timers import timer_of
+from unstuck.supervision.gates.gate_types import SURVIVOR_CHOICES
+from unstuck.supervision.gates.service import open_gate, standing_of
+from unstuck.supervision.recovery.interrupted_attempt import chosen_for
+from unstuck.text import admit
+
+__all__ = ["Survivor", "interrupt_running", "take_over"]
+
+_SHOWN = 20
+
+
+class Survivor:
+    """What is left of an attempt as an agent; :meth:`attempt` waits for its end."""
+
+    can = Capabilities(hold="freeze", stop=True)
+
+    def __init__(self, remains: Remains, output: Path) -> None:
+        self._remains, self._output = remains, output
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        """Wait until nothing of it is at work any more."""
+        await self._remains.over()
+        if not self._output.exists():
+            return Report()
+        size = self._output.stat().st_size
+        return Report(output=admit(f"{self._output.parent.name}/{self._output.name}"), output_at=(0, size))
+
+    async def stop(self, attempt: str) -> Receipt:
+        """End all of it."""
+        return await self._remains.end()
+
+    def freeze(self, attempt: str) -> None:
+        """Let it stand still while a question about it is open."""
+        self._remains.hold(True)
+
+    def thaw(self, attempt: str) -> None:
+        """Let it go on."""
+        self._remains.hold(False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """An attempt that has survived, and what a rule says about it; ``asked``: somebody or something is to decide."""
+
+    attempt: str
+    survivor: Survivor
+    context: dict[str, object]
+    asked: bool
+    found: tuple[int, Answer] | None = None
+
+
+async def interrupt_running(core: Core) -> tuple[Left, ...]:
+    """End what survived of a dead supervisor's agents and record each running attempt as interrupted.
+
+    Returns those that are kept, because somebody is to decide about them or the settings take them over.
+    """
+    until = core.head.mono
+    attempts = [attempt for attempt in core.head.attempts.values() if attempt.is_live]
+    identities = await asyncio.to_thread(_identities, core, attempts)
+    if identities:
+        await helpers_done(identities.values())
+    kept = [left for attempt in attempts if attempt.id in identities and (left := await _left(core, attempt))]
+    staying = {left.attempt for left in kept}
+    over = [attempt for attempt in attempts if attempt.id not in staying]
+    receipt = await end_survivors([identities[attempt.id] for attempt in over if attempt.id in identities])
+    if receipt.ended or receipt.alive:
+        core.append(e.StopReceipt(ended=receipt.ended, alive=receipt.alive))
+    for attempt in over:
+        _record_end(core, attempt, until)
+    return tuple(kept)
+
+
+def _identities(core: Core, attempts: Iterable[AttemptRow]) -> dict[str, tuple[int, float]]:
+    """The processes of these attempts; where this record is a copy, not those of the run it was copied from."""
+    found = {attempt.id: (attempt.pid, attempt.spawned) for attempt in attempts if attempt.pid}
+    return {id: who for id, who in found.items() if not works_elsewhere(*who, core.folder)}
+
+
+async def take_over(core: Core, kept: tuple[Left, ...]) -> None:
+    """Ask about each attempt that has survived, or let it go on as the settings say."""
+    for left in kept:
+        attempt = core.head.attempts[left.attempt]
+        gate = ""
+        if left.asked:
+            left.survivor.freeze(attempt.id)
+            saved = await saved_before(core, core.row(attempt.task))
+            gate = open_gate(
+                core,
+                "recovery",
+                task=attempt.task,
+                key="survivors",
+                context=left.context | saved,
+                attempt=attempt.id,
+                standing=standing_of(left.survivor.can),
+                found=left.found,
+                choices=SURVIVOR_CHOICES,
+            )
+        else:
+            event = e.RecoveryDecided(choice="adopt")
+            by: Actor = "human" if chosen_for(core.chosen, attempt.task) else "policy"
+            core.append(event, task=attempt.task, attempt=attempt.id, actor=by)
+        core.survivors[attempt.id] = left.survivor, gate
+        _withdraw(core, attempt, but=gate)
+
+
+async def _left(core: Core, attempt: AttemptRow) -> Left | None:
+    """What is left of ``attempt`` to be decided about; None where nothing is, or it has to end."""
+    run, row = core.head.run, core.row(attempt.task)
+    if run.state == "draining" or attempt.state == "stopping":
+        return None  # somebody has said already that it is to end
+    if not attempt.pid or row.attempt != attempt.id or row.state != "running":
+        return None
+    remains = Remains(attempt.pid, attempt.spawned)
+    processes = await asyncio.to_thread(remains.identities)
+    # Only what works through agents of a plan comes back to this task by itself.
+    if not processes or run.kind not in ("plan", "command"):
+        return None
+    context: dict[str, object] = {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "problem": f"the supervisor was killed, and {_at_work(len(processes))}",
+        "processes": [f"{pid} (since {iso(start)})" for pid, start in processes[:_SHOWN]],
+    }
+    survivor = Survivor(remains, core.folder / "output" / f"{attempt.id}.log")
+    preview = Gate(id="", type="recovery", task=row.id, key="survivors", context=context, choices=SURVIVOR_CHOICES)
+    if chosen := chosen_for(core.chosen, row.id):
+        return Left(attempt=attempt.id, survivor=survivor, context=context, asked=False) if chosen == "adopt" else None
+    found = core.policy(preview) if core.may_ask else None
+    asked = core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None)
+    if not asked and core.settings.survivors == "stop":
+        return None
+    return Left(attempt=attempt.id, survivor=survivor, context=context, asked=asked, found=found)
+
+
+def _at_work(count: int) -> str:
+    one = "a process of this attempt is still at work"
+    return one if count == 1 else f"{count} processes of this attempt are still at work"
+
+
+def _record_end(core: Core, attempt: AttemptRow, until: float) -> None:
+    _withdraw(core, attempt)
+    account = account_of(core.folder / "output" / f"{attempt.id}.log")
+    if account is not None:
+        event = e.StopReceipt(ended=account.receipt.ended, alive=account.receipt.alive)
+        core.append(event, task=attempt.task, attempt=attempt.id)
+    used = core.row(attempt.task).used + _used(core, attempt, until, account.seconds if account is not None else 0.0)
+    interrupted = e.AttemptInterrupted(reason="the supervisor ended", used_s=round(used, 3))
+    core.append(interrupted, task=attempt.task, attempt=attempt.id)
+
+
+def _used(core: Core, attempt: AttemptRow, until: float, ran: float) -> float:
+    """Seconds of its time that it has used: up to its last record, and what else is known of it since.
+
+    That is how long its helper says it ``ran``, and when its output was last written to. It is never more than the
+    limit of the attempt, so that a clock that was set anew does no harm.
+    """
+    used = attempt.used(until)
+    if attempt.held_since is not None or not attempt.spawned:
+        return used
+    try:
+        written = (core.folder / "output" / f"{attempt.id}.log").stat().st_mtime - attempt.spawned
+    except OSError:
+        written = 0.0
+    known = max(used, ran - attempt.held, written - attempt.held)
+    return max(used, min(known, attempt.limit)) if attempt.limit else known
+
+
+def _withdraw(core: Core, attempt: AttemptRow, *, but: str = "") -> None:
+    for row in core.head.open_gates():
+        if row.gate.attempt == attempt.id and row.id != but:
+            event = e.GateWithdrawn(gate=row.id, reason="its supervisor has ended" if but else "the attempt has ended")
+            core.append(event, task=attempt.task, attempt=attempt.id)

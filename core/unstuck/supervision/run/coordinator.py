@@ -1,0 +1,99 @@
+"""The coordinator: tasks in the order of their needs, several at once, and the end of the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from unstuck.contract import Agent, Outcome, Task
+from unstuck.supervision.context.next_step import can_progress
+from unstuck.supervision.run.delivery import deliver
+from unstuck.supervision.run.finish import RunResult, record_end, result_of
+from unstuck.supervision.run.remediation import Ground
+from unstuck.supervision.run.supervisor import Supervisor
+
+__all__ = ["Coordinator", "RunResult", "record_end", "result_of"]
+
+
+class Coordinator:
+    """Works all tasks of a run. ``agents`` gives each task its agent; ``ground`` mends the shared check's base."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        agents: Mapping[str, Agent] | Callable[[Task], Agent],
+        *,
+        ground: Ground | None = None,
+    ) -> None:
+        self._supervisor = supervisor
+        self._agent_for = agents if callable(agents) else lambda task: agents[task.id]
+        self._ground = ground
+        # With a blank, like no task's name: whoever wakes everything wakes the coordinator, too.
+        self._moved = supervisor.core.changed("the coordinator")
+        supervisor.core.journal.on_append(lambda record: self._moved.set())
+
+    @property
+    def available_tasks(self) -> tuple[str, ...]:
+        """The tasks that are ready to be dispatched, in the order of the plan."""
+        return tuple(row.id for row in self._supervisor.core.head.tasks.values() if row.state == "ready")
+
+    async def run(self) -> RunResult:
+        """Dispatch until nothing can go on, then record how the run ended or that it is parked."""
+        core = self._supervisor.core
+        workers: dict[asyncio.Future[Outcome], str] = {}
+        for row in list(core.head.tasks.values()):
+            if row.state != "ended" or row.attempt in core.survivors:
+                work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
+                workers[work] = row.id
+        ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None
+        try:
+            await self._until_quiet(workers, ground)
+            await deliver(core)
+        finally:
+            everything: list[asyncio.Future[Any]] = [*workers, *([ground] if ground else [])]
+            for future in everything:
+                future.cancel()
+            await asyncio.gather(*everything, return_exceptions=True)
+        return await record_end(self._supervisor.core)
+
+    async def _until_quiet(
+        self, workers: dict[asyncio.Future[Outcome], str], ground: asyncio.Future[None] | None
+    ) -> None:
+        core = self._supervisor.core
+        while True:
+            self._moved.clear()
+            core.journal.require()
+            for work in [work for work in workers if work.done()]:
+                del workers[work]
+                work.result()
+            if ground is not None and ground.done():
+                ground.result()
+            if not core.journal.held and (not workers or self._is_quiet()):
+                return
+            moved = asyncio.ensure_future(self._moved.wait())
+            waits: list[asyncio.Future[Any]] = [
+                *workers,
+                moved,
+                *([ground] if ground is not None and not ground.done() else []),
+            ]
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                moved.cancel()
+
+    def _is_quiet(self) -> bool:
+        """Nothing can go on by itself, and nobody watches who could answer."""
+        core = self._supervisor.core
+        head = core.head
+        if head.run.state == "draining" or core.asking:
+            return False
+        if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
+            return False
+        if head.run.state == "blocked" and not self._ground_waits():
+            return False
+        accept = core.accept_unverified
+        return not any(can_progress(head, row, accept_unverified=accept) for row in head.tasks.values())
+
+    def _ground_waits(self) -> bool:
+        return any(row.gate.type == "remediation" for row in self._supervisor.core.head.open_gates())

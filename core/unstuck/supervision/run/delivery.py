@@ -1,0 +1,120 @@
+"""What becomes of a run's results when it is over: they are left on the run's branch, or go on to the person's own.
+
+Every step may be done again after a kill: what has arrived is not brought in twice.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unstuck.errors import DeliveryRefused, WorkspaceError
+from unstuck.eventlog import events as e
+from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
+from unstuck.eventlog.state import GateRow, State
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.gates.service import open_gate
+from unstuck.text import admit, one_line
+from unstuck.workspace.worktrees.delivery import Delivery
+from unstuck.workspace.worktrees.worktrees import Worktrees
+
+__all__ = ["REFUSED", "deliver"]
+
+REFUSED = "delivery_refused"
+"""Why a run was halted whose results did not fit where nobody may be asked: to go on with it tries again."""
+
+_KEY = "delivery"
+_GONE = "gone"
+
+
+async def deliver(core: Core) -> None:
+    """Bring the results to the branch that was checked out, as the setting ``results`` has it.
+
+    Where it cannot be done as things are, a person is asked and, where one is there, waited for; the results stay whole
+    on the run's branch meanwhile.
+    """
+    trees = core.worktrees
+    if core.settings.results == "branch" or trees is None or not core.head.run.branch:
+        return
+    changed = core.changed("the delivery")
+    while True:
+        changed.clear()  # before looking: what happens while git is asked is not to be missed
+        if not (await _is_due(core, trees) and _is_over(core.head)):
+            return
+        gate = _last_gate(core.head)
+        if gate is not None and gate.status == "open":
+            if not core.person and gate.gate.acts_at is None:
+                return
+            await changed.wait()
+        elif gate is not None and gate.status == "answered" and gate.effect != "integrate":
+            tip = await _tip(trees)
+            core.append(e.ResultsDelivered(tip=tip, branch=one_line(core.head.run.branch)), actor=gate.by or "human")
+            core.append(e.AnswerDelivered(gate=gate.id))
+        else:
+            await _try(core, trees, gate)
+
+
+async def _save(core: Core, tree: Path) -> list[str]:
+    """Save the files of a person's tree before results go over them; the paths that could not be."""
+    saved = await core.checkpoints(tree).create("before the results", run=core.run)
+    return [entry.path for entry in saved.left_out]
+
+
+def _is_over(state: State) -> bool:
+    """Whether nothing but the delivery is left to do or to decide."""
+    others = [row for row in state.open_gates() if row.gate.key != _KEY]
+    return state.run.state == "running" and not state.run.stopping and not others
+
+
+async def _is_due(core: Core, trees: Worktrees) -> bool:
+    """Whether there are results that have not gone anywhere yet."""
+    arrived = any(row.integrated not in ("", "none", "unchanged") for row in core.head.tasks.values())
+    return arrived and core.head.run.delivered != await _tip(trees)
+
+
+async def _tip(trees: Worktrees) -> str:
+    try:
+        return await trees.tip()
+    except WorkspaceError:
+        return _GONE
+
+
+def _last_gate(state: State) -> GateRow | None:
+    rows = [row for row in state.gates.values() if (row.gate.type, row.gate.key) == ("integration", _KEY)]
+    return rows[-1] if rows else None
+
+
+async def _try(core: Core, trees: Worktrees, gate: GateRow | None) -> None:
+    branch = core.head.run.branch
+    context: dict[str, Any]
+    try:
+        assert core.repository is not None
+        delivery = Delivery(core.repository, trees, core.run, branch, save=partial(_save, core))
+        tip = await trees.tip()
+        commit = await delivery.deliver("merge" if core.settings.results == "merge" else "fast_forward")
+    except (WorkspaceError, OSError) as error:
+        paths = error.paths[:MAX_PATHS_IN_EVENT] if isinstance(error, DeliveryRefused) else ()
+        context = {"paths": [one_line(path) for path in paths], "problem": admit(str(error), limit=2_000)}
+    else:
+        core.append(e.ResultsDelivered(tip=tip, branch=one_line(branch), commit=commit))
+        if gate is not None and gate.status == "answered":
+            core.append(e.AnswerDelivered(gate=gate.id))
+        return
+    if gate is not None and gate.status == "answered":
+        core.append(e.AnswerDelivered(gate=gate.id))
+    if not core.may_ask:
+        core.append(e.WorkflowFailed(reason=REFUSED, details=admit(str(context["problem"]), limit=2_000)))
+        return
+    left = f"the results stay on {trees.branch}"
+    context |= {
+        "not_saved": "no file was changed: the results are whole on their branch",
+        "target": one_line(branch),
+        "branch": trees.branch,
+        "answers": {
+            "retry": f"they are brought to {one_line(branch)} again: once what is in the way has gone",
+            "skip": left,
+            "abandon": left,
+        },
+    }
+    open_gate(core, "integration", task="", key=_KEY, context=context)

@@ -1,0 +1,287 @@
+"""The one mechanism: a task from its first attempt to its outcome. ``supervise()`` and the hook bridge both drive it.
+
+The session looks at what the state's next step is, does it, records the result and looks again; it holds nothing that
+the log does not know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
+from unstuck.errors import WorkspaceError
+from unstuck.eventlog import events as e
+from unstuck.eventlog.state import TaskRow
+from unstuck.supervision import checkpointing
+from unstuck.supervision.attempt import preparation, worktree_setup
+from unstuck.supervision.attempt.observer import Holding
+from unstuck.supervision.attempt.permissions import Permitting
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.next_step import Step, next_step
+from unstuck.supervision.gates.budget import count_usage
+from unstuck.supervision.gates.disk_space import ask_for_room, has_no_room
+from unstuck.supervision.memory.answer_memory import remember_end
+from unstuck.supervision.memory.failure_memory import keep_safe
+from unstuck.supervision.outcome import decision, restore, stuck_question
+from unstuck.supervision.recovery import interrupted_attempt
+from unstuck.text import Clean, admit, one_line
+
+__all__ = ["Session"]
+
+_APPROACH_LIMIT, _OPTION_LIMIT = 500, 4_000
+_Result = TypeVar("_Result")
+
+
+class Session:
+    """Implements :class:`unstuck.contract.TaskSession` for one task of one run."""
+
+    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+        self._core, self._task, self.can = core, task, can
+        self._holding = Holding(core, task, can)
+        self._permitting = Permitting(core, task, can, self._holding)
+
+    @property
+    def row(self) -> TaskRow:
+        """The task as decided so far."""
+        return self._core.row(self._task)
+
+    async def begin(self) -> Directive:
+        """Drive until an attempt has to start or the task has ended."""
+        return await self._drive()
+
+    async def end(self, attempt: str, report: Report) -> Directive:
+        """The attempt is over: check, diagnose, decide, prepare. A stale attempt id changes nothing."""
+        live = self._core.head.attempts.get(attempt)
+        if live is not None and live.is_live and live.task == self._task:
+            count_usage(self._core, self._task, attempt, report.tokens, report.cost)
+            self._permitting.withdraw(attempt)
+            seconds = round(self._core.clock.monotonic() - live.started, 3)
+            ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
+            self._core.append(ended, task=self._task, attempt=attempt, actor="agent")
+        else:
+            self._core.append(e.StaleReport(attempt_id=attempt, how=report.how), task=self._task, actor="agent")
+        return await self._drive()
+
+    def see(self, observation: Observation) -> None:
+        """Take note of something in a stream that cannot be held."""
+        self._holding.note(observation)
+
+    async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
+        """Take note of a step inside the attempt; hold it while a gate of this task is open."""
+        return await self._holding.step(observation, within=within)
+
+    async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
+        """Ask a person whether the agent may do this."""
+        return await self._permitting.permit(observation, why=why)
+
+    async def next_answer(self) -> Directive:
+        """Wait for what a person has to say to the live attempt."""
+        return await self._holding.next_answer()
+
+    async def delivered(self, directive: Directive) -> None:
+        """The agent has what ``directive`` says."""
+        await self._holding.delivered(directive)
+
+    async def spawned(self, pid: int, start: float) -> None:
+        """The attempt's process exists; it may act once this has returned."""
+        self._core.append(e.AgentSpawned(pid=pid, start=start), task=self._task, attempt=self.row.attempt)
+        await self._core.journal.committed()
+
+    async def interrupt(self, attempt: str, reason: str) -> Directive:
+        """The attempt was ended by us, not by its own: it can be gone on with later."""
+        self.abandon(attempt, reason)
+        return await self._drive()
+
+    def abandon(self, attempt: str, reason: str) -> None:
+        """Record that the attempt was ended by us; a stale attempt id changes nothing."""
+        live = self._core.head.attempts.get(attempt)
+        if live is not None and live.is_live and live.task == self._task:
+            used = self.row.used + live.used(self._core.clock.monotonic())
+            event = e.AttemptInterrupted(reason=reason, used_s=round(used, 3))
+            self._core.append(event, task=self._task, attempt=attempt)
+
+    async def _drive(self) -> Directive:
+        while True:
+            changed = self._core.changed(self._task)
+            changed.clear()
+            self._core.journal.require()
+            if self._core.journal.held:
+                await changed.wait()
+                continue
+            step = self._next()
+            if step.kind == "done":
+                remember_end(self._core, self.row)
+                await keep_safe(self._core)
+                await self._core.journal.committed()
+                return Directive(kind="end", outcome=self.outcome())
+            if step.kind == "halted":
+                await self._core.journal.committed()
+                return Directive(kind="stop", text=admit(step.about, limit=500), outcome=self._cancelled())
+            if step.kind == "start":
+                directive = await self._start()
+                if directive is not None:
+                    return directive
+                continue
+            if step.kind == "wait_backoff":
+                await self._back_off()
+            elif step.kind.startswith("wait_"):
+                await changed.wait()
+            else:
+                await self.unless_stopped(self._perform(step))
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
+        """The result of ``work``; None where the run was stopped first: then it is left, and done again on resume.
+
+        A check may take minutes, and whoever stops a run does not wait for it.
+        """
+        changed = self._core.changed(self._task)
+        working = asyncio.ensure_future(work)
+        try:
+            while not working.done() and self._core.head.run.state != "draining":
+                changed.clear()
+                moved = asyncio.ensure_future(changed.wait())
+                try:
+                    await asyncio.wait((working, moved), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    moved.cancel()
+        finally:
+            if not working.done():
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+        return None if working.cancelled() else working.result()
+
+    def _next(self) -> Step:
+        row = self.row
+        return next_step(
+            self._core.head,
+            row,
+            max_parallel=self._core.settings.max_parallel,
+            tree=str(self._core.workdir(self._core.tree_of(row))),
+            accept_unverified=self._core.accept_unverified,
+            busy=self._core.busy(),
+        )
+
+    async def _perform(self, step: Step) -> None:
+        core, task = self._core, self._task
+        match step.kind:
+            case "unblock":
+                core.append(e.TaskUnblocked(task_id=task), task=task)
+            case "skip":
+                reason = admit(f"{step.about} was not done", limit=200)
+                core.append(e.TaskEnded(task_id=task, status="skipped", reason=reason), task=task)
+            case "recover":
+                await interrupted_attempt.recover(core, self.row)
+            case "check":
+                await decision.check(core, self.row)
+            case "decide":
+                await decision.decide_next(core, self.row, self.can)
+            case "integrate":
+                await decision.integrate(core, self.row)
+            case "finish":
+                await decision.finish(core, self.row)
+            case "checkpoint":
+                await checkpointing.save(core, self.row, step.about)
+            case "restore":
+                await restore.restore(core, self.row, self.can)
+            case "run":
+                await preparation.run_command(core, self.row, step.about)
+            case "research":
+                await preparation.research(core, self.row)
+            case "ask":
+                await stuck_question.ask(core, self.row)
+            case _:
+                preparation.prepare(core, self.row, self.can)
+
+    async def _start(self) -> Directive | None:
+        """Record the next attempt, unless something came between while its tree was made ready."""
+        core = self._core
+        async with core.making_ready:
+            if self._next().kind != "start":
+                return None
+            row, problem = self.row, ""
+            try:
+                workdir = await worktree_setup.tree_ready(core, row)
+                problem = await self.unless_stopped(worktree_setup.set_up(core, self.row, workdir)) or ""
+            except (WorkspaceError, OSError) as error:
+                if has_no_room(error):
+                    if self._next().kind == "start":
+                        ask_for_room(core, row, error)
+                    return None
+                workdir, problem = core.workdir(core.tree_of(row)), f"no work tree: {error}"
+            row = self.row
+            if self._next().kind != "start":
+                return None
+            attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
+            said, note = self._guidance(row), preparation.note_for(core, row)
+            guidance = replace(said, attempt=attempt, number=number, workdir=workdir, text=Clean(said.text + note))
+            limit = core.time_left(row) if self.can.stop else 0.0
+            event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note)
+            core.append(event, task=row.id, attempt=attempt)
+            core.detector.started(row.id, row.task.prompt)
+        if problem:
+            report = Report(how="not_started", error=admit(problem, limit=4_000))
+            core.append(e.AttemptEnded(report=report), task=row.id, attempt=attempt)
+            return None
+        await keep_safe(core)
+        await core.journal.committed()
+        return Directive(kind="start", guidance=guidance, text=guidance.text)
+
+    def _guidance(self, row: TaskRow) -> Guidance:
+        return row.prepared or preparation.first_guidance(self._core, row, self.can)
+
+    async def _back_off(self) -> None:
+        """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
+        core, row = self._core, self.row
+        left = row.backoff_until - core.clock.monotonic()
+        sleeping = asyncio.ensure_future(core.clock.sleep(min(max(0.0, left), row.backoff_delay)))
+        changed = asyncio.ensure_future(core.changed(self._task).wait())
+        try:
+            await asyncio.wait((sleeping, changed), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            due = sleeping.done()
+            sleeping.cancel()
+            changed.cancel()
+            await asyncio.gather(sleeping, changed, return_exceptions=True)
+        if due and self.row.state == "backoff" and self._next().kind == "wait_backoff":
+            if self.row.backoff_quota and not core.limits.resume_after_quota:
+                await decision.ask_to_go_on(core, self.row)
+            else:
+                core.append(e.BackoffOver(task_id=self._task), task=self._task, actor="timer")
+
+    def outcome(self) -> Outcome:
+        """How the task ended."""
+        row = self.row
+        return Outcome(
+            task=row.id, status=row.status or "cancelled", attempts=row.attempts, level=row.level, last=row.diagnosis
+        )
+
+    def _cancelled(self) -> Outcome:
+        return replace(self.outcome(), status="cancelled")
+
+
+def _admitted(report: Report) -> Report:
+    """The report of an adapter that may not have admitted what its agent said; one that has stays as it is."""
+
+    def clean(text: str | None) -> Clean | None:
+        return None if text is None else admit(text)
+
+    def line(text: str | None) -> Clean | None:
+        return None if text is None else one_line(text, _APPROACH_LIMIT)
+
+    return replace(
+        report,
+        session=None if report.session is None else one_line(report.session),
+        error=clean(report.error),
+        approach=line(report.approach),
+        question=clean(report.question),
+        context=clean(report.context),
+        phase=line(report.phase),
+        sample=clean(report.sample),
+        output=admit(report.output, limit=4_096),
+        output_lost=admit(report.output_lost, limit=200),
+        options=tuple(one_line(option, _OPTION_LIMIT) for option in report.options),
+        alternatives=tuple(one_line(way, _APPROACH_LIMIT) for way in report.alternatives),
+    )

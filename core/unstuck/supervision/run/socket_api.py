@@ -1,0 +1,156 @@
+"""What may be said to a live run over its socket."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from unstuck.contract import Answer, Gate
+from unstuck.errors import UnstuckError, UsageError
+from unstuck.eventlog.state import State
+from unstuck.processes import is_ours
+from unstuck.supervision.context.context import Core
+from unstuck.supervision.gates.gate_types import admitted
+from unstuck.supervision.intervention.allowed import RUNGS, NextRung
+from unstuck.text import admit
+
+__all__ = ["Answers", "Hooks", "RunControl", "Tools"]
+
+
+class Hooks(Protocol):
+    """A bridge that agents running elsewhere talk to through their hooks."""
+
+    async def handle(self, payload: dict[str, Any], peer: Any, agent: str) -> dict[str, Any]: ...
+
+    async def acknowledged(self, ack: str) -> None: ...
+
+
+class Tools(Protocol):
+    """What agents may call by themselves, over a protocol of theirs."""
+
+    async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]: ...
+
+    async def stay(self, message: dict[str, Any], peer: Any) -> dict[str, Any]: ...
+
+    async def acknowledged(self, ack: str) -> None: ...
+
+
+class RunControl(Protocol):
+    """A live run, as far as its socket may steer it."""
+
+    core: Core
+    hooks: Hooks | None
+    tools: Tools | None
+
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def state(self) -> State: ...
+
+    async def answer(self, gate: str, answer: Answer) -> Gate: ...
+
+    async def keep_open(self, gate: str) -> None: ...
+
+    async def hold(self, task: str) -> str: ...
+
+    async def step_in(self, task: str, answer: Answer) -> Gate | None: ...
+
+    async def choose_rung(self, task: str, level: NextRung) -> None: ...
+
+
+_FOR_PEOPLE = {
+    # Silence is never consent, and neither is what an agent says in the person's name.
+    "answer": "an agent may not answer: this question is for a person",
+    "keep": "an agent may not stop the clock of a question",
+    "hold": "an agent may not hold another one",
+    "step": "an agent may not decide about a task",
+    "rung": "an agent may not choose what comes next",
+}
+
+
+class Answers:
+    """The handler of the run's socket: what only a person may say, ``state``, ``hook``, ``tool`` and ``stay``."""
+
+    def __init__(self, supervisor: RunControl) -> None:
+        self._supervisor = supervisor
+
+    async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
+        """One reply to one message; what is wrong with it comes back as ``error``."""
+        do = message.get("do")
+        if isinstance(do, str) and do in _FOR_PEOPLE:
+            if is_ours(getattr(peer, "pid", 0)):
+                return {"error": _FOR_PEOPLE[do], "code": 2}
+            try:
+                return {"ok": True, **await self._said(do, message)}
+            except (UnstuckError, TypeError, ValueError) as error:
+                return {"error": str(error), "code": getattr(error, "exit_code", 2)}
+        match do:
+            case "state":
+                supervisor = self._supervisor
+                held = supervisor.core.journal.held
+                return {"ok": True, "run": supervisor.run, "seq": supervisor.state.seq, "held": held}
+            case "hook":
+                return await self._hook(message, peer)
+            case "tool" if (tools := self._supervisor.tools) is not None:
+                return await tools.handle(message, peer)
+            case "stay" if (tools := self._supervisor.tools) is not None:
+                return await tools.stay(message, peer)
+            case other:
+                return {"error": f"unknown request {admit(str(other), limit=60)}"}
+
+    async def _said(self, do: str, message: dict[str, Any]) -> dict[str, Any]:
+        """What a person has said, done. Raises UnstuckError, TypeError, ValueError."""
+        supervisor, task = self._supervisor, str(message.get("task", ""))
+        match do:
+            case "answer":
+                gate = await supervisor.answer(str(message.get("gate", "")), _answer_in(message))
+                return {"gate": gate.id, "run": supervisor.run}
+            case "keep":
+                await supervisor.keep_open(str(message.get("gate", "")))
+            case "hold":
+                if not supervisor.core.person:
+                    raise UsageError("nobody watches this run where it is worked: it would be parked; decide at once")
+                return {"gate": await supervisor.hold(task)}
+            case "step":
+                await self._step_in(task, _answer_in(message))
+            case _:
+                level = next((rung for rung in RUNGS if rung == message.get("level")), None)
+                if level is None:
+                    raise ValueError(f"what comes next is one of: {', '.join(RUNGS)}")
+                await supervisor.choose_rung(task, level)
+        return {}
+
+    async def _step_in(self, task: str, answer: Answer) -> None:
+        """Whoever decides is there for that moment: a run without a screen is not parked for a question in between."""
+        core = self._supervisor.core
+        before, core.person = core.person, True
+        try:
+            await self._supervisor.step_in(task, answer)
+        finally:
+            core.person = before
+            core.wake()
+
+    async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
+        hooks, payload = self._supervisor.hooks, message.get("payload")
+        if hooks is None or not isinstance(payload, dict):
+            return {"ok": True}
+        return await hooks.handle(payload, peer, str(message.get("agent", "")))
+
+    async def acknowledged(self, ack: str) -> None:
+        """What was given to a forwarder is with its agent."""
+        for heard in (self._supervisor.hooks, self._supervisor.tools):
+            if heard is not None:
+                await heard.acknowledged(ack)
+
+
+def _answer_in(message: dict[str, Any]) -> Answer:
+    """The answer in ``message``. Raises AnswerRefused, TypeError, ValueError."""
+    number, said = message.get("number"), message.get("text", "")
+    if not isinstance(said, str):
+        raise TypeError("the text of an answer is a string")
+    return Answer(
+        choice=message.get("choice", ""),
+        text=admitted(said),
+        number=float(number) if number is not None else None,
+        scope=message.get("scope", "once"),
+    )

@@ -1,0 +1,465 @@
+"""The supervisor of one run in one project: opens it, works tasks, takes answers, gives out what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unstuck.channel import ChannelServer, socket_path
+from unstuck.clock import Clock, SystemClock
+from unstuck.clock.deadlines import Deadlines
+from unstuck.contract import HELD, Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
+from unstuck.detection import LoopDetector
+from unstuck.errors import ChannelError, RecordError, RecordWriteFailed
+from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.memory.store import Memory, memory_file
+from unstuck.eventlog.state import State
+from unstuck.eventlog.storage.lock import ProjectLock
+from unstuck.eventlog.storage.network_fs import shared_risk
+from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove, run_names
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import Settings
+from unstuck.settings.paths import runtime_dir, state_dir
+from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
+from unstuck.supervision.checks.check import Verifier
+from unstuck.supervision.context.context import Core, GatePolicy, limits_of
+from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.gates.budget import Budget
+from unstuck.supervision.gates.disk_space import RoomKeeper, withdraw_old
+from unstuck.supervision.gates.gate_timers import Timers, keep_open, start_timer
+from unstuck.supervision.gates.live_questions import stop_asking
+from unstuck.supervision.gates.service import answer_gate, apply_policy
+from unstuck.supervision.intervention import intervention, takeover
+from unstuck.supervision.intervention.allowed import NextRung
+from unstuck.supervision.intervention.live_changes import changes_of
+from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
+from unstuck.supervision.recovery.reattach import interrupt_running, take_over
+from unstuck.supervision.recovery.review import Standstill
+from unstuck.supervision.run.finish import record_end
+from unstuck.supervision.run.session import Session
+from unstuck.supervision.run.socket_api import Answers, Hooks, Tools
+from unstuck.supervision.run.worktree_cleanup import clean_old
+from unstuck.supervision.standalone.checkpoint_manager import bounds_of
+from unstuck.text import Clean, one_line, secret_values, set_secret_values
+from unstuck.workspace.checkpoints.manager import CheckpointStore
+from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.project import Project, locate
+from unstuck.workspace.worktrees.worktrees import Worktrees
+
+__all__ = ["Project", "Supervisor", "locate"]
+
+_RELEASING = (
+    e.AttemptEnded,
+    e.AttemptInterrupted,
+    e.TaskEnded,
+    e.TaskAdded,
+    e.GateOpened,
+    e.GateAnswered,
+    e.InfrastructureBlocked,
+    e.InfrastructureRestored,
+    e.StopRequested,
+    e.WorkflowFailed,
+    e.TransientErrorRetry,
+    e.BudgetReached,
+    e.BudgetSet,
+    e.TimerStarted,
+    e.TimerCancelled,
+)
+
+_SLEPT_S = 1.0
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+    except OSError as problem:
+        raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
+
+
+class Supervisor:
+    """One run. Use :meth:`open`."""
+
+    def __init__(self, core: Core, project: Project, deadlines: Deadlines) -> None:
+        self.core, self.project = core, project
+        self._deadlines = deadlines
+        self._asleep = core.clock.asleep()
+        deadlines.on_wake = self._note_sleep
+        self._budget = Budget(core, deadlines)
+        Timers(core, deadlines, answer=partial(answer_gate, core.journal, actor="timer"))
+        self.hooks: Hooks | None = None
+        self.tools: Tools | None = None
+        self.socket: Path | None = None
+        self.standstill: Standstill | None = None
+        self.room = RoomKeeper(core)
+        core.journal.on_append(self._on_append)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        project: Path | Project,
+        settings: Settings | None = None,
+        *,
+        resume: str | None = None,
+        start: e.RunStarted | None = None,
+        clock: Clock | None = None,
+        policy: Callable[[State], GatePolicy] | None = None,
+        person: bool = False,
+        environ: Mapping[str, str] | None = None,
+        listener: Callable[[Record], None] | None = None,
+        limits: e.BudgetSet | None = None,
+        chosen: Mapping[str, str] | None = None,
+    ) -> AsyncIterator[Supervisor]:
+        """Open a new run in ``project``, or the run ``resume`` again.
+
+        ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
+        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on; ``limits`` are
+        new budgets for a run that goes on; ``chosen`` says by task or pattern what becomes of an attempt that was cut
+        off. Raises ProjectLocked, ProjectError, RecordError, SettingsError.
+        """
+        environ = os.environ if environ is None else environ
+        set_secret_values(secret_values(environ))
+        clock = clock or SystemClock()
+        place = project if isinstance(project, Project) else await locate(project)
+        if settings is None:
+            settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
+        project_home(place.root, place.repository)
+        run = resume or new_run(
+            place.runs, clock.now(), (run for home in place.others for run in run_names(home / "runs"))
+        )
+        lock = ProjectLock(place.home / "lock", run=run)
+        lock.acquire()
+        async with AsyncExitStack() as stack:
+            stack.callback(lock.release)
+            journal = await Journal.open(place.runs / run, run=run, clock=clock)
+            stack.push_async_callback(journal.close)
+            if listener is not None:
+                journal.on_durable(listener)
+            supervisor = cls._assembled(place, journal, settings, clock, environ, person)
+            supervisor.core.chosen = chosen or {}
+            stack.push_async_callback(supervisor.room.stop)
+            stack.push_async_callback(stop_asking, supervisor.core)
+            stack.push_async_callback(supervisor._end_survivors)
+            await supervisor._begin(start, policy, limits)
+            stack.push_async_callback(supervisor._deadlines.stop)
+            await stack.enter_async_context(supervisor._serving(environ))
+            yield supervisor
+            await supervisor._leave()
+
+    @classmethod
+    def _assembled(
+        cls,
+        place: Project,
+        journal: Journal,
+        settings: Settings,
+        clock: Clock,
+        environ: Mapping[str, str],
+        person: bool,
+    ) -> Supervisor:
+        run, folder = journal.run, journal.folder
+        if journal.head.run.settings:
+            settings = Settings.thaw(journal.head.run.settings)
+        _make(folder / "output")
+        stores: dict[Path, CheckpointStore] = {}
+        bounds = bounds_of(settings)
+
+        def checkpoints(tree: Path) -> CheckpointStore:
+            if tree not in stores:
+                stores[tree] = CheckpointStore(tree, place.home, place.repository, clock=clock, bounds=bounds)
+            return stores[tree]
+
+        worktrees = None
+        if place.repository is not None:
+            worktrees = Worktrees(place.repository, state_dir(environ) / "worktrees", run)
+        core = Core(
+            root=place.root,
+            home=place.home,
+            folder=folder,
+            journal=journal,
+            settings=settings,
+            limits=limits_of(settings),
+            clock=clock,
+            verifier=Verifier(
+                folder / "output",
+                clock=clock,
+                timeout=settings.verify_timeout,
+                limit=settings.output_limit,
+                environ=environ,
+            ),
+            detector=LoopDetector(window_size=settings.window_size),
+            memory=Memory(memory_file(place.home)),
+            repository=place.repository,
+            checkpoints=checkpoints,
+            worktrees=worktrees,
+            person=person,
+            environ=environ,
+            subdirectory=place.directory.relative_to(place.root),
+        )
+        return cls(core, place, Deadlines(clock))
+
+    async def _begin(
+        self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None, limits: e.BudgetSet | None
+    ) -> None:
+        from unstuck import __version__
+
+        core = self.core
+        await asyncio.to_thread(core.memory.load)
+        with suppress(RecordError):
+            await asyncio.to_thread(core.memory.compact, core.clock.now())
+        if policy is not None:
+            core.policy = policy(core.head)
+        if core.head.run.state == "new":
+            event = start or e.RunStarted(project=one_line(self.project.root.name), kind="embedded")
+            risk = shared_risk(self.project.home)
+            warnings = (*event.warnings, one_line(risk, 500)) if risk else event.warnings
+            update = {"settings": core.settings.frozen(), "version": __version__, "pid": os.getpid()}
+            core.append(event.model_copy(update=update | {"warnings": warnings}))
+        else:
+            kept = await interrupt_running(core)
+            if core.head.run.kind in ("plan", "command"):
+                rows = core.head.tasks.values()
+                core.cut_off = frozenset(row.attempt for row in rows if row.state == "interrupted")
+            core.append(e.RunResumed(pid=os.getpid(), version=__version__))
+            withdraw_old(core)
+            before = core.head.open_gates()
+            await take_over(core, kept)
+            for row in before:
+                # An answer to another may have closed it.
+                if core.head.gates[row.id].status != "open" or answer_chosen(core, row.gate):
+                    continue
+                if row.gate.key == HELD:  # what a person has opened no rule and no timer answers
+                    continue
+                if not apply_policy(core, row.gate):
+                    start_timer(core, row.gate)
+        self._budget.begin(limits)
+        await core.journal.committed()
+        self.room.patient = True
+        await self._remove_old_runs()
+        await self._deadlines.start()
+
+    async def _end_survivors(self) -> None:
+        """Nobody has taken them up, and nobody is left who would."""
+        for attempt, (survivor, _) in self.core.survivors.items():
+            await survivor.stop(attempt)
+
+    def _note_sleep(self) -> None:
+        """The machine has slept when the time without its sleep has fallen behind."""
+        asleep = self.core.clock.asleep()
+        if asleep - self._asleep >= _SLEPT_S:
+            self.core.append(e.Suspended(seconds=round(asleep - self._asleep, 3)), actor="timer")
+            self._asleep = asleep
+
+    async def _remove_old_runs(self) -> None:
+        """What nobody can go on with and is beyond the bounds; what has not ended stays."""
+        core, runs = self.core, self.project.runs
+        settings = core.settings
+
+        def removed() -> list[tuple[str, int]]:
+            found = [run for name in run_names(runs) if name != self.run and (run := ended(runs, name))]
+            bounds = {"count": settings.keep_runs, "days": settings.keep_days, "size": settings.keep_bytes}
+            old = outdated(found, **bounds, now=core.clock.now())
+            return [(run.run, run.size) for run in old if remove(runs, run.run)]
+
+        gone = await asyncio.to_thread(removed)
+        if gone:
+            core.append(e.RunsRemoved(runs=tuple(name for name, _ in gone), bytes=sum(size for _, size in gone)))
+        await clean_old(core, runs, (name for name, _ in gone))
+
+    async def _leave(self) -> None:
+        """An embedded run has nobody else to say that it is over; with work left it stays open to be gone on with."""
+        head = self.core.head
+        over = all(row.state == "ended" for row in head.tasks.values())
+        if head.run.kind == "embedded" and head.run.state == "running" and over:
+            await record_end(self.core)
+
+    @asynccontextmanager
+    async def _serving(self, environ: Mapping[str, str]) -> AsyncIterator[None]:
+        """Listen on the project's socket; a run works without one where the platform has no place for it."""
+        answers = Answers(self)
+        try:
+            path = socket_path(runtime_dir(environ), self.project.home)
+            # An answer may end the run; whoever gave it hears that it was taken.
+            finished, waiting = frozenset({"answer"}), frozenset({"tool", "stay"})
+            server = ChannelServer(
+                path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
+            )
+            await server.start()
+        except ChannelError:
+            yield
+            return
+        self.socket = path
+        try:
+            yield
+        finally:
+            await server.close()
+
+    def _on_append(self, record: Record) -> None:
+        core = self.core
+        if isinstance(record.event, (e.GateAnswered, e.GateWithdrawn)):
+            core.wake(f"gate {record.event.gate}")
+        if isinstance(record.event, _RELEASING):
+            core.wake()
+            return
+        if record.attempt:
+            core.wake(f"attempt {record.attempt}")
+        if record.task:
+            core.wake(record.task)
+
+    # --- the public face --------------------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> str:
+        """The id of this run."""
+        return self.core.run
+
+    @property
+    def state(self) -> State:
+        """The durable state; read it, never write it."""
+        return self.core.journal.durable
+
+    def add(self, task: Task, **options: Any) -> None:
+        """Make ``task`` known; a task that is known already stays as it is. Options are those of ``TaskAdded``."""
+        if task.id not in self.core.head.tasks:
+            self.core.append(e.TaskAdded(work=task, **options), task=task.id)
+
+    def session(self, task: Task, can: Capabilities) -> Session:
+        """The mechanism for one task, for adapters that drive it themselves."""
+        self.add(task)
+        return Session(self.core, task.id, can)
+
+    async def supervise(self, task: Task, attempt: Agent | Callable[[Guidance], Awaitable[Report | None]]) -> Outcome:
+        """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure."""
+        agent: Agent = attempt if isinstance(attempt, Agent) else CallableAgent(attempt)
+        session = self.session(task, agent.can)
+        directive = await self._taken_over(session) or await session.begin()
+        while directive.kind == "start" and directive.guidance is not None:
+            guidance = directive.guidance
+            try:
+                report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
+                await takeover.left_alone(self.core, task.id)
+            except asyncio.CancelledError:
+                session.abandon(guidance.attempt, "the caller was cancelled")
+                raise
+            if self.core.head.run.state == "draining":
+                directive = await session.interrupt(guidance.attempt, self.core.head.run.stopping)
+            else:
+                directive = await session.end(guidance.attempt, report)
+        assert directive.outcome is not None
+        return directive.outcome
+
+    async def _taken_over(self, session: Session) -> Directive | None:
+        """Work on with an attempt that has outlived its supervisor; None where none has."""
+        row, core = session.row, self.core
+        if row.attempt not in core.survivors:
+            return None
+        survivor, gate = core.survivors.pop(row.attempt)
+        attempt = core.head.attempts[row.attempt]
+        try:
+            report = await run_attempt(core, self._deadlines, survivor, row.task, attempt.guidance, session, asked=gate)
+            await takeover.left_alone(core, row.id)
+        except asyncio.CancelledError:
+            session.abandon(attempt.id, "the caller was cancelled")
+            raise
+        if core.head.run.state == "draining" or (report.how == "stopped" and session.row.state != "ended"):
+            return await session.interrupt(attempt.id, core.head.run.stopping or "the supervisor ended")
+        return await session.end(attempt.id, report)
+
+    async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
+        """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also while a person has its files."""
+        if (row := self.core.head.gates.get(gate)) is not None:
+            intervention.refuse_in_hands(self.core, row.gate.task)
+        closed = answer_gate(self.core.journal, gate, answer, actor=actor)
+        self.core.wake()
+        if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
+            await self.core.journal.committed()
+        return closed
+
+    def events(self, after: int | None = None) -> AsyncIterator[Record]:
+        """Durable records after sequence number ``after`` (by default all), without gaps, then live ones."""
+        return self.core.journal.follow(after or 0)
+
+    def unwatched(self) -> None:
+        """Nobody watches any more: what only waits for a person is parked from now on."""
+        self.core.person = False
+        self.core.wake()
+
+    async def hold(self, task: str) -> str:
+        """Let the agent of ``task`` stand still; the id of the question it waits for. Raises UsageError."""
+        gate = await intervention.hold(self.core, task)
+        await self.core.journal.committed()
+        return gate
+
+    async def step_in(self, task: str, answer: Answer) -> Gate | None:
+        """Hold ``task`` and decide about it: what can be answered to the question that it then waits for.
+
+        One that has not begun can be skipped and abandoned at once; ``extend`` gives it so many seconds from now on.
+        Raises UsageError where it cannot be held, AnswerRefused, GateClosed.
+        """
+        if answer.choice == "extend":
+            return await self.extend(task, answer.number or 0.0)
+        closed = await intervention.step_in(self.core, task, answer)
+        self.core.wake()
+        await self.core.journal.committed()
+        return closed
+
+    async def extend(self, task: str, seconds: float) -> Gate:
+        """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
+        closed = await intervention.extend(self.core, task, seconds)
+        self.core.wake()
+        await self.core.journal.committed()
+        return closed
+
+    async def choose_rung(self, task: str, level: NextRung) -> None:
+        """Say what comes next for ``task``: the same again, another approach, research, or the question.
+
+        Raises UsageError where nothing can be chosen for it.
+        """
+        intervention.choose_rung(self.core, task, level)
+        await self.core.journal.committed()
+
+    async def hand_over(self, task: str) -> Handed:
+        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`give_back`.
+
+        Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
+        """
+        handed = await takeover.hand_over(self.core, task)
+        try:
+            await self.core.journal.committed()
+        except BaseException:  # such as a screen that is left: nobody is there who would give it back
+            takeover.let_go(self.core, handed)
+            raise
+        return handed
+
+    async def give_back(self, handed: Handed) -> Back:
+        """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
+
+        Durable with whatever is answered then: somebody who has filled the disk is not kept from making room.
+        """
+        return await takeover.give_back(self.core, handed)
+
+    async def changes(self, task: str) -> tuple[str, Clean]:
+        """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
+        return await changes_of(self.core, task)
+
+    async def keep_open(self, gate: str) -> None:
+        """Somebody is there: ``gate`` is not answered by itself any more."""
+        keep_open(self.core, gate)
+        await self.core.journal.committed()
+
+    async def stop(self, reason: str, actor: Actor = "human") -> None:
+        """Stop the run: every live attempt is ended; the run can be resumed.
+
+        Where the disk is full nothing can be recorded about it: the run then ends as a killed one does.
+        """
+        if self.core.journal.held:
+            self.core.journal.give_up()
+        elif self.core.head.run.state in ("running", "blocked"):
+            self.core.append(e.StopRequested(reason=reason), actor=actor)
+            await self.core.journal.committed()

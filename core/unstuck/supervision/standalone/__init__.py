@@ -1,0 +1,1 @@
+"""Classes of the library that work without a run: FailureHandler, TimeoutMonitor, CheckpointManager."""

@@ -1,0 +1,69 @@
+"""The checkpoint manager: a tree's checkpoints for callers of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from unstuck.clock import Clock, SystemClock
+from unstuck.text import Clean
+from unstuck.workspace.checkpoints.manager import Bounds, Checkpoint, CheckpointStore, Plan, Restored
+from unstuck.workspace.git.repository import find_repository, project_home
+
+if TYPE_CHECKING:
+    from unstuck.settings.models import Settings
+
+__all__ = ["CheckpointManager", "bounds_of"]
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """What the user wants to keep of checkpoints."""
+    return Bounds(
+        count=settings.keep_checkpoints,
+        days=settings.keep_checkpoint_days,
+        size=settings.keep_checkpoint_bytes,
+        file_limit=settings.checkpoint_file_limit,
+    )
+
+
+class CheckpointManager:
+    """Saves and restores one work tree. Use :meth:`open`; methods raise WorkspaceError."""
+
+    def __init__(self, store: CheckpointStore, run: str) -> None:
+        self._store, self._run = store, run
+
+    @classmethod
+    async def open(
+        cls, tree: Path, *, run: str = "manual", clock: Clock | None = None, bounds: Bounds | None = None
+    ) -> Self:
+        """The manager of the tree round ``tree``: its repository's, or the directory's own without git."""
+        tree = tree.resolve()
+        repository = await find_repository(tree)
+        root = repository.root if repository is not None else tree
+        home = project_home(root, repository)
+        return cls(CheckpointStore(root, home, repository, clock=clock or SystemClock(), bounds=bounds), run)
+
+    async def create(self, reason: str = "on request", *, task: str = "", yes: bool = False) -> Checkpoint:
+        """Save the tree; where nothing has changed, the last checkpoint again. Raises TreeTooLarge without a yes."""
+        return await self._store.create(reason, run=self._run, task=task, yes=yes)
+
+    async def list(self) -> tuple[Checkpoint, ...]:
+        """All checkpoints of this tree, oldest first."""
+        return await self._store.list()
+
+    async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> Clean:
+        """The unified diff from ``a`` to ``b``, or to the files as they are. Raises CheckpointUnknown."""
+        return await self._store.diff(a, b, paths=paths)
+
+    async def plan(self, id: str, *, paths: Collection[str] = ()) -> Plan:
+        """What :meth:`restore` would change. Raises CheckpointUnknown."""
+        return await self._store.plan(id, paths=paths)
+
+    async def restore(self, id: str, *, paths: Collection[str] = ()) -> Restored:
+        """Set the tree back, or only ``paths``, after saving it as it is. Raises CheckpointUnknown."""
+        return await self._store.restore(id, run=self._run, paths=paths)
+
+    async def undo(self) -> Restored:
+        """Take the last restore back. Raises WorkspaceError where there was none."""
+        return await self._store.undo(run=self._run)

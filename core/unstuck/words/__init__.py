@@ -1,0 +1,1 @@
+"""Words shown to people: amounts and suggestions. A leaf that knows nothing of the product."""

@@ -1,0 +1,1 @@
+"""Checkpoints of a tree: saved, listed, compared and restored."""

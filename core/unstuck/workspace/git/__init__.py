@@ -1,0 +1,1 @@
+"""Git as a program, and what can be read of a repository."""

@@ -1,0 +1,291 @@
+"""Git as a program: one way to run it that no user setting, hook or prompt can disturb, and what a repository is.
+
+Paths cross this module as ``os.fsdecode`` gives them, so any byte in a name survives; admit them before showing them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from unstuck.errors import GitError, RecordError, WorkspaceError
+from unstuck.text import one_line
+from unstuck.workspace.git.short_process import Brief
+
+__all__ = [
+    "Repository",
+    "Result",
+    "above",
+    "dirty",
+    "find_repository",
+    "git_directory_round",
+    "is_git_directory",
+    "join_paths",
+    "path_hash",
+    "project_home",
+    "record_home",
+    "require_git",
+    "run_git",
+    "split_paths",
+    "version_of_git",
+]
+
+OLDEST = (2, 36)
+"""The first git that lists work trees with any name."""
+
+_ALWAYS = {
+    b"GIT_AUTHOR_NAME": b"unstuck",
+    b"GIT_AUTHOR_EMAIL": b"unstuck@localhost",
+    b"GIT_COMMITTER_NAME": b"unstuck",
+    b"GIT_COMMITTER_EMAIL": b"unstuck@localhost",
+    b"GIT_TERMINAL_PROMPT": b"0",
+    b"GIT_OPTIONAL_LOCKS": b"0",
+    b"GIT_EDITOR": b"true",
+    b"LC_ALL": b"C",
+    # Else glibc gives the memory for each object back and asks for it again: most of the time of saving many files.
+    b"MALLOC_TRIM_THRESHOLD_": b"%d" % (64 * 2**20),
+}
+_NO_USER_CONFIG = {b"GIT_CONFIG_GLOBAL": os.devnull.encode(), b"GIT_CONFIG_SYSTEM": os.devnull.encode()}
+_SETTINGS = (
+    f"core.hooksPath={os.devnull}",
+    "core.fsmonitor=false",
+    "core.fsyncMethod=batch",
+    "core.logAllRefUpdates=false",
+    "log.showSignature=false",
+    "commit.gpgSign=false",
+    "color.ui=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "rerere.enabled=false",
+    "submodule.recurse=false",
+    "worktree.useRelativePaths=false",
+)
+_NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
+_versions: dict[str | None, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a git command did: its exit code, its output as bytes and its complaints as text."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def line(self) -> str:
+        """The output without its last newline, as ``os.fsdecode`` gives it."""
+        return os.fsdecode(self.out.removesuffix(b"\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A work tree and its git directories, all absolute. ``git_dir`` differs from ``common`` in a linked work tree."""
+
+    root: Path
+    common: Path
+    git_dir: Path
+
+
+async def run_git(
+    cwd: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    check: bool = True,
+    user_config: bool = False,
+    most: int | None = None,
+    take: Callable[[bytes], bool] | None = None,
+    inherit: tuple[int, ...] = (),
+) -> Result:
+    """Run git in ``cwd`` under our own identity, without hooks, prompts, signatures or background work.
+
+    ``user_config`` keeps the user's global configuration (filters, ignore rules) where files are read or written as
+    the user's own git would. After ``most`` bytes of output, or once ``take``, which then gets the output in pieces
+    instead, says that it wants no more, git is stopped and the code is 0. ``inherit`` are descriptors that git holds
+    too, so that a lock on one of them lasts until git has ended even if we are killed.
+
+    Raises GitError for a non-zero exit (unless ``check`` is off) or where git was killed, which is no answer to any
+    question, and WorkspaceError where git cannot be started.
+    """
+    options = _options(user_config)
+    out, err = _Kept(most), _Kept()
+    try:
+        process = Brief(
+            ("git", *options, *arguments),
+            cwd=cwd,
+            environment=_environment(environment, user_config),
+            stdin=stdin,
+            inherit=inherit,
+            out=take or out,
+            err=err,
+        )
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise _cannot_start(cwd, error) from None
+    try:
+        code = await process.over()
+    except ChildProcessError:
+        raise WorkspaceError(_NO_CODE) from None
+    except BaseException:
+        await process.end()  # which lets it remove its own lock files
+        raise
+    finally:
+        process.leave()
+    result = Result(0 if process.was_enough else code, bytes(out.bytes), err.bytes.decode("utf-8", "replace"))
+    if result.code < 0 or (check and result.code):
+        raise GitError(arguments, code, _complaint(result.err))
+    return result
+
+
+def _options(user_config: bool) -> tuple[str, ...]:
+    """Our settings; whose repository this is was asked of the user's own configuration when it was found."""
+    settings = _SETTINGS if user_config else (*_SETTINGS, "safe.directory=*")
+    return tuple(part for setting in settings for part in ("-c", setting))
+
+
+def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
+    if cwd.is_dir() and not isinstance(error, PermissionError):
+        return WorkspaceError("git was not found: install it, or put it on PATH")
+    return WorkspaceError(f"git cannot work in {cwd}: {error.strerror}")
+
+
+def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[bytes, bytes]:
+    """In bytes, as they are handed on: there are many, for each git."""
+    kept = b"GIT_CONFIG_" if user_config else b"\0"
+    inherited = os.environb.items()
+    return {
+        **{key: value for key, value in inherited if not key.startswith(b"GIT_") or key.startswith(kept)},
+        **_ALWAYS,
+        **({} if user_config else _NO_USER_CONFIG),
+        **{os.fsencode(key): os.fsencode(value) for key, value in (extra or {}).items()},
+    }
+
+
+class _Kept:
+    """Output that is kept, up to ``most`` bytes of it."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most if most is not None else sys.maxsize
+        self.bytes = bytearray()
+
+    def __call__(self, chunk: bytes) -> bool:
+        self.bytes += chunk[: self._most - len(self.bytes)]
+        return len(self.bytes) < self._most
+
+
+def _complaint(err: str) -> str:
+    lines = [line for line in err.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return one_line((telling or lines or ["it said nothing"])[0])
+
+
+async def version_of_git(place: Path) -> tuple[str, tuple[int, int] | None]:
+    """What git says of its version, asked in ``place`` once for each program of that name, and its first two numbers.
+
+    Raises WorkspaceError where git cannot be started.
+    """
+    program = shutil.which("git")
+    if program not in _versions:
+        _versions[program] = (await run_git(place, "version")).line
+    found = re.search(r"(\d+)\.(\d+)", said := _versions[program])
+    return said, (int(found[1]), int(found[2])) if found else None
+
+
+async def require_git() -> None:
+    """Raise WorkspaceError where git is older than what work trees need, or not there at all."""
+    said, version = await version_of_git(Path.cwd())
+    if version and version < OLDEST:
+        raise WorkspaceError(f"{one_line(said)} is too old: work trees need git {OLDEST[0]}.{OLDEST[1]} or newer")
+
+
+def split_paths(out: bytes) -> list[str]:
+    """Paths out of git's NUL-separated output."""
+    return [os.fsdecode(path) for path in out.split(b"\0") if path]
+
+
+def join_paths(paths: Iterable[str]) -> bytes:
+    """Paths as the NUL-terminated input git takes."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def above(path: str) -> list[str]:
+    """Every folder above a relative path, the top one first."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def path_hash(path: Path) -> str:
+    """A short name for a place on this machine: 16 hex digits, the same for every way to spell the path."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+
+
+async def find_repository(path: Path) -> Repository | None:
+    """The repository whose work tree holds ``path``; None without git, in a bare repository or inside ``.git``.
+
+    Raises GitError where there is one that git refuses to read (a foreign owner, a damaged file).
+    """
+    if shutil.which("git") is None and not any((place / ".git").exists() for place in (path, *path.resolve().parents)):
+        return None  # where there is no repository nobody needs git
+    inside, questions = "--is-inside-work-tree", ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
+    found = await run_git(path, "rev-parse", inside, *questions, check=False, user_config=True)
+    said = found.line.split("\n")
+    if found.code and "not a git repository" not in found.err and said[0] != "false":
+        raise GitError(("rev-parse",), found.code, _complaint(found.err))
+    if found.code or said[0] != "true":
+        return None
+    answers = said[1:]
+    if len(answers) > len(questions):  # a line end in a path: ask one by one
+        answers = [(await run_git(path, "rev-parse", question, user_config=True)).line for question in questions]
+    return _repository(path, answers)
+
+
+def _repository(path: Path, answers: list[str]) -> Repository:
+    root, common, git_dir = ((path / answer).resolve() for answer in answers)
+    return Repository(root, common, git_dir)
+
+
+def is_git_directory(place: Path) -> bool:
+    """Whether a folder is what git keeps a repository in: ``.git``, or a bare repository of any name."""
+    return (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir()
+
+
+def git_directory_round(place: Path) -> Path | None:
+    """The git directory that ``place`` is, or lies in, by any name; None elsewhere."""
+    return next((folder for folder in (place, *place.parents) if is_git_directory(folder)), None)
+
+
+async def dirty(repo: Repository) -> tuple[str, ...]:
+    """What differs from the last commit, or is neither committed nor ignored; sorted, relative to the root."""
+    result = await run_git(repo.root, "status", "--porcelain=v1", "-z", "--no-renames", user_config=True)
+    return tuple(sorted(row[3:] for row in split_paths(result.out)))
+
+
+def record_home(path: Path, repo: Repository | None) -> Path:
+    """Where a project's record and checkpoints lie, whether or not there are any yet.
+
+    Inside the git directory where there is one (a linked work tree has its own), because ``git clean -fdx`` would
+    take anything in the tree with it; otherwise ``.unstuck`` in the project, which ignores itself.
+    """
+    if repo is None:
+        return path.resolve() / ".unstuck"
+    home = repo.common / "unstuck"
+    return home if repo.git_dir == repo.common else home / "worktrees" / path_hash(repo.root)
+
+
+def project_home(path: Path, repo: Repository | None) -> Path:
+    """The folder that :func:`record_home` names, created on first use. Raises RecordError."""
+    home = record_home(path, repo)
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if repo is None and not (ignore := home / ".gitignore").exists():
+            ignore.write_text("*\n")
+    except OSError as problem:
+        said = problem.strerror or problem
+        raise RecordError(f"{home}: the record cannot be kept here: {said}; make it a writable directory") from problem
+    return home

@@ -1,0 +1,1 @@
+"""Research without a model: the code around a failure, and installed packages."""

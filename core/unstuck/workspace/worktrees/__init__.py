@@ -1,0 +1,1 @@
+"""Worktrees of tasks, and the delivery of their results."""

@@ -1,0 +1,89 @@
+"""What a work tree holds that is nowhere else: while it does, it is kept."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from unstuck.text import one_line
+from unstuck.workspace.git.repo_status import under_way
+from unstuck.workspace.git.repository import split_paths
+from unstuck.workspace.storage.staging import Scan
+from unstuck.workspace.worktrees.worktree import TreePlace
+
+__all__ = ["Cleaned", "Kept", "held_in", "without"]
+
+_NAMED = 3
+_GITLINK = b"160000"
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A tree or branch that stayed, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a clean-up took away, by the names of the tasks, and what it kept."""
+
+    removed: tuple[str, ...]
+    kept: tuple[Kept, ...]
+
+
+async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
+    """Why a tree has to stay: what is in it, but not in ``tip``, the end of ``branch``; empty where there is nothing.
+
+    Ignored files, and what lies in the folder ``own`` at the top, do not count.
+    """
+    if place.lock is not None:
+        return f"somebody has locked it: {one_line(place.lock) or 'no reason given'}"
+    if place.git_dir is not None and (what := under_way(place.git_dir)):
+        return f"in the middle of {what}"
+    commit = await place.commit()
+    if commit is None or not (commit == tip or await _has(place, tip, commit)):
+        return f"commits that are not on {branch}"
+    listed = split_paths((await place.git(*_STATUS)).out)
+    found = [row for row in listed if row[0] not in " ?" or row[3:].split("/")[0] != own]
+    if strangers := [row[3:] for row in found if row.startswith("?")]:
+        return f"untracked files: {_some(strangers)}"
+    if found:
+        return f"uncommitted changes: {_some([row[3:] for row in found])}"
+    return await _submodules(place)
+
+
+async def _has(place: TreePlace, tip: str, commit: str) -> bool:
+    return (await place.git("merge-base", "--is-ancestor", commit, tip, check=False)).code == 0
+
+
+async def _submodules(place: TreePlace) -> str:
+    """The commits of a submodule that was filled in this tree lie in the tree's own git directory."""
+    if place.git_dir is None or not (place.git_dir / "modules").is_dir():
+        return ""
+    changed = await place.git("diff-tree", "-r", "-z", "--raw", "--no-renames", place.start or "HEAD", "HEAD")
+    fields = changed.out.split(b"\0")
+    moved = [os.fsdecode(path) for row, path in zip(fields[::2], fields[1::2], strict=False) if _GITLINK in row]
+    return f"a submodule with commits of its own: {_some(moved)}" if moved else ""
+
+
+def without(found: Scan, own: str) -> Scan:
+    """``found`` without what lies in the folder ``own``."""
+
+    def others(paths: frozenset[str]) -> frozenset[str]:
+        return frozenset(path for path in paths if path.split("/")[0] != own)
+
+    return replace(
+        found,
+        removed=others(found.removed),
+        changed=others(found.changed),
+        untracked=others(found.untracked),
+        nested=others(found.nested),
+    )
+
+
+def _some(paths: list[str]) -> str:
+    named = sorted(paths)
+    return ", ".join(map(one_line, named[:_NAMED])) + (f" and {len(named) - _NAMED} more" if named[_NAMED:] else "")

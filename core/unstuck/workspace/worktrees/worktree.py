@@ -1,0 +1,179 @@
+"""Linked work trees on disk: made whole or made again, taken away without leaving half of them behind."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from unstuck.errors import WorkspaceError
+from unstuck.workspace.git.refs import checked_out
+from unstuck.workspace.git.repository import Repository, Result, run_git
+
+__all__ = ["MARKER", "TRASH", "TreePlace", "belongs_elsewhere", "registered_tree", "safe_name", "sweep"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+TRASH = ".trash-"
+MARKER = "unstuck-start"
+_SET_UP = "unstuck-set-up"
+
+
+def safe_name(name: str) -> str:
+    """A task or run id as part of a branch and a directory name; different ids give different names.
+
+    Raises WorkspaceError for what is no id.
+    """
+    if not _NAME.fullmatch(name):
+        raise WorkspaceError(f"not a usable id: {name[:40]!r} (letters, digits, dot, hyphen, underscore)")
+    if ".." in name or name.endswith((".", ".lock")):
+        return name.replace(".", "%2E")
+    return name
+
+
+def registered_tree(git_dir: Path) -> Path | None:
+    """The work tree that ``git_dir``, where git keeps a tree's own state, is for; None where it says nothing."""
+    try:
+        said = (git_dir / "gitdir").read_text(errors="surrogateescape").rstrip("\n")
+    except FileNotFoundError:
+        return None
+    return (git_dir / said).parent.resolve()
+
+
+def belongs_elsewhere(path: Path, repo: Repository) -> bool:
+    """Whether the tree at ``path`` is another repository's, as all are that ``repo`` knows where it was copied."""
+    try:
+        said = (path / ".git").read_text(errors="surrogateescape").removeprefix("gitdir: ").rstrip("\n")
+    except OSError:
+        return False
+    other = path / said
+    if not other.is_dir() or other.parent.parent.samefile(repo.common):
+        return False
+    return registered_tree(other) == path.resolve()
+
+
+async def sweep(directory: Path) -> None:
+    """Finish what a kill interrupted: remove the trees that were already on their way out."""
+    for leftover in await asyncio.to_thread(lambda: list(directory.glob(TRASH + "*"))):
+        await asyncio.to_thread(shutil.rmtree, leftover, True)
+
+
+class TreePlace:
+    """The place of one linked work tree.
+
+    The tree counts once the commit it started from is written into its git directory, which happens last: anything
+    less was never handed to anybody.
+    """
+
+    def __init__(self, repo: Repository, path: Path) -> None:
+        self.path = path
+        self._repo = repo
+
+    async def git(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> Result:
+        """Run git in the tree as its user would: with their filters and ignore rules."""
+        return await run_git(self.path, *arguments, stdin=stdin, check=check, user_config=True)
+
+    async def commit(self) -> str | None:
+        """The commit that is checked out here; None where there is none, or where it is damaged."""
+        return await checked_out(self._repo, self.path, self.git_dir)
+
+    @property
+    def start(self) -> str | None:
+        """The commit the tree started from; None where there is no complete tree."""
+        return self._read(MARKER) or None
+
+    @property
+    def git_dir(self) -> Path | None:
+        """Where git keeps this tree's own state; None where it is no linked work tree of this repository."""
+        try:
+            target = (self.path / ".git").read_text().removeprefix("gitdir: ").rstrip("\n")
+        except (OSError, UnicodeDecodeError):
+            return None
+        git_dir = Path(target)
+        return git_dir if git_dir.parent == self._repo.common / "worktrees" and git_dir.is_dir() else None
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether git knows this tree."""
+        return self.git_dir is not None
+
+    @property
+    def merges(self) -> bool:
+        """Whether a merge has begun here that is not committed."""
+        return (git_dir := self.git_dir) is None or (git_dir / "MERGE_HEAD").exists()
+
+    def is_on(self, branch: str) -> bool:
+        """Whether the branch of this full name is checked out."""
+        return self._read("HEAD") == f"ref: {branch}"
+
+    @property
+    def lock(self) -> str | None:
+        """The reason with which somebody has locked the tree (``git worktree lock``); None where nobody has."""
+        return self._read("locked")
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether the plan's setup has run here."""
+        return self._read(_SET_UP) is not None
+
+    def mark_set_up(self) -> None:
+        """Remember that the plan's setup has run here, for as long as the tree is there."""
+        if git_dir := self.git_dir:
+            (git_dir / _SET_UP).touch()
+
+    async def add(self, start: str, *what: str) -> None:
+        """Check out ``what`` (a branch, or ``--detach`` and a commit) here, instead of any half-made tree."""
+        await self._clear()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        *flags, commit = what
+        # Twice by force: over the registration, and its lock, that a killed attempt may have left behind.
+        command = ("worktree", "add", "--quiet", "--force", "--force", *flags, str(self.path), commit)
+        await run_git(self._repo.root, *command, user_config=True)
+        git_dir = self.git_dir
+        if git_dir is None:
+            raise WorkspaceError(f"git made no work tree at {self.path}")
+        (git_dir / MARKER).write_text(start + "\n")
+
+    async def unlock(self) -> None:
+        """Remove the locks of a git that was killed, or died with its agent: on the index and on HEAD."""
+        if git_dir := self.git_dir:
+            for name in ("index", "HEAD", "ORIG_HEAD"):
+                (git_dir / f"{name}.lock").unlink(missing_ok=True)
+
+    async def dispose(self) -> None:
+        """Take the tree away, whatever is in it, also where only git still knows it. One rename decides."""
+        git_dir = self.git_dir
+        is_anothers = git_dir is not None and self._is_anothers(git_dir)
+        trash = self.path.with_name(TRASH + secrets.token_hex(4))
+        if self.path.exists():
+            self.path.rename(trash)
+        if git_dir is not None and not is_anothers:
+            await asyncio.to_thread(shutil.rmtree, git_dir, True)
+            with suppress(OSError):
+                git_dir.parent.rmdir()  # as git does with the last one
+        else:
+            await run_git(self._repo.root, "worktree", "remove", "--force", "--force", str(self.path), check=False)
+        await asyncio.to_thread(shutil.rmtree, trash, True)
+
+    def _is_anothers(self, git_dir: Path) -> bool:
+        """Whether it is for another tree that is there: whose own file was copied over that of this one."""
+        tree = registered_tree(git_dir)
+        return tree is not None and tree != self.path.resolve() and (tree / ".git").exists()
+
+    async def _clear(self) -> None:
+        if not self.path.exists():
+            return
+        if self.git_dir and self.start is None:
+            await self.dispose()
+            return
+        # No tree of ours, or one whose registration was pruned: there may be work in it.
+        self.path.rename(self.path.with_name(f"{self.path.name}.aside-{secrets.token_hex(4)}"))
+
+    def _read(self, name: str) -> str | None:
+        git_dir = self.git_dir
+        try:
+            return (git_dir / name).read_text(errors="replace").strip() if git_dir else None
+        except OSError:
+            return None
