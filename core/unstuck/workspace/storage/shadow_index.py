@@ -214,10 +214,17 @@ class SideRepository:
             await self.reading("read-tree", "-m", "-u", now, goal)
         except GitError as error:
             raise WorkspaceError(f"{_CUT_OFF}: {error.said}; {_AGAIN}") from error
-        odd = split_paths((await self.reading("diff-files", "-z", "--name-only")).out)
+        odd = await self._touched()
+        if odd:  # or only another name of a file that was set back, which has fewer names now
+            await self.reading("update-index", "-q", "--refresh", check=False)
+            odd = await self._touched()
         if odd or (await self._write_tree())[0] != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
             raise WorkspaceError(f"{_CUT_OFF}: {what} not as it was; {_AGAIN}")
+
+    async def _touched(self) -> list[str]:
+        """The files that are not, or may not be, as the index has them."""
+        return split_paths((await self.reading("diff-files", "-z", "--name-only")).out)
 
     @property
     def _allowed(self) -> bool:
