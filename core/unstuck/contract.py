@@ -15,6 +15,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.text import Clean
 
 __all__ = [
+    "ACCEPT_CHANGES",
     "ANSWER_LIMIT",
     "BELIEVE_CHECK",
     "CHECK",
@@ -23,6 +24,8 @@ __all__ = [
     "EDIT_CHECK",
     "HELD",
     "QUOTA",
+    "REFUSE_CHANGES",
+    "WEAKENED",
     "Actor",
     "Agent",
     "Answer",
@@ -70,6 +73,10 @@ CONTRADICTED = "check_contradicted"
 """The ``error_type`` in the context of a question about a contradicted check."""
 DISTRUST_CHECK, BELIEVE_CHECK, EDIT_CHECK = 1, 2, 3
 """The options of a question about a contradicted check: it failed, it passed, or another command takes its place."""
+WEAKENED = "check_weakened"
+"""The ``error_type`` of a question about a check that passed after protected files were changed."""
+ACCEPT_CHANGES, REFUSE_CHANGES = 1, 2
+"""The options of a question about changed protected files."""
 HELD = "held"
 """The key of a question that a person has opened: their task stands still, or does not begin."""
 QUOTA = "quota"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unstuck.contract import CHECK, CONTRADICTED, CheckResult, Report
+from unstuck.contract import CHECK, CONTRADICTED, WEAKENED, CheckResult, Report
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
@@ -38,6 +38,7 @@ __all__ = [
 LEARNT = "what a person said"
 """The rule that stands for a person's own answer, among those that were used."""
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
+_WEAKENED_OPTIONS = ("accept these changes", "no: they have to be taken back")
 _AGENT_FAILED = {
     "crashed": "agent_crash",
     "timed_out": "agent_timeout",
@@ -200,6 +201,9 @@ def _contradicted(facts: Facts) -> Decision | None:
     """A question, once; where nobody may be asked the check counts as failed, and the lines below decide."""
     if not facts.may_ask:
         return None
+    if facts.check_trouble == WEAKENED:
+        question = f"{facts.check_problem}. May the task succeed with these changes?"
+        return AskQuestion(key=CHECK, error_type=WEAKENED, question=question, options=_WEAKENED_OPTIONS, line=2)
     doubt = "does a pipe or `|| true` hide its exit code" if "printed" in facts.check_problem else "is it the right one"
     return AskQuestion(
         key=CHECK,

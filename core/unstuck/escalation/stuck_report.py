@@ -26,7 +26,8 @@ class StuckReport:
     ``attempts`` counts every directive since the last question: always by rung, and what happened beside the ladder
     where it did; ``touches`` are the tasks that fall with this one; ``checkpoint`` is an id or empty. ``files`` is what
     the task has changed so far, ``tokens`` what each rung has used as the agents report it, and ``consequences`` says
-    for each of the four options what it would touch.
+    for each of the four options what it would touch. ``weakened`` lists
+    changes to the tests or to what decides about them.
     """
 
     task: str
@@ -42,6 +43,7 @@ class StuckReport:
     files: tuple[str, ...] = ()
     tokens: Mapping[str, int] = field(default_factory=dict)
     consequences: tuple[str, ...] = ()
+    weakened: tuple[str, ...] = ()
 
     def markdown(self) -> str:
         """The report as a file for people."""
@@ -58,6 +60,9 @@ class StuckReport:
             lines += ["", f"- {source}", "", *(f"      {line}" for line in text.splitlines())]
         if self.files:
             lines += ["", "## Changed so far", "", *(f"- {one_line(change)}" for change in self.files)]
+        if self.weakened:
+            lines += ["", "## Changed in the tests or in the settings of the check", ""]
+            lines += [f"- {one_line(finding)}" for finding in self.weakened]
         if self.tokens:
             lines += ["", "## Used", "", *(f"- {rung}: {count:,} tokens" for rung, count in self.tokens.items())]
         if self.checkpoint:
@@ -83,6 +88,7 @@ def stuck_report(
     files: tuple[str, ...] = (),
     tokens: Mapping[str, int] | None = None,
     consequences: tuple[str, ...] = (),
+    weakened: tuple[str, ...] = (),
 ) -> StuckReport:
     """The report for a task whose climb has ended."""
     return StuckReport(
@@ -99,6 +105,7 @@ def stuck_report(
         files=files,
         tokens=tokens or {},
         consequences=consequences,
+        weakened=weakened,
     )
 
 

@@ -53,6 +53,8 @@ class CheckRow:
     trouble: str = ""
     evidence: str = ""
     circular: bool = False
+    weakened: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +146,8 @@ class TaskRow:
     is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
     in seconds, ``left`` what the last of them has left in the tree, a file a line. ``failures`` are those of the
     present approach that retries have answered, the oldest first. ``chosen`` is the rung that a person wants next.
+
+    ``accepted`` are protected paths that the task may change, as a person has said; ``refused``: it may not.
     ``loads`` is the last checkpoint of which a check has shown that it loads: its tests ran, or it passed. ``files`` is
     what is known of the files as they are, ``before`` of those that the last judged attempt began with.
     """
@@ -182,6 +186,8 @@ class TaskRow:
     used: float = 0.0
     left: tuple[str, ...] = ()
     chosen: str = ""
+    accepted: tuple[str, ...] = ()
+    refused: bool = False
     changed: int = 0
 
     @property

@@ -22,12 +22,12 @@ _PREFIX = "UNSTUCK_"
 # What the supervisor tells its agents, where its own places lie, and how many rounds the project's tests run.
 _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
-_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys")
-_LISTS = ("skip_to_ask", "auto_resolve", "patterns")
+_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys", "check_policy")
+_LISTS = ("skip_to_ask", "auto_resolve", "patterns", "protected")
 # What is kept of the record and of saved files, what reaches the user's branch, and who judges a run that was cut off
 # is not for the one whose doings they are.
 USERS_ONLY = (
-    "keep_runs", "keep_days", "keep_bytes", "results", "evaluator",
+    "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
 

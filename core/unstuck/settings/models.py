@@ -19,6 +19,7 @@ __all__ = [
     "TIMER_ANSWERS",
     "AutoResolve",
     "BudgetSettings",
+    "CheckPolicySettings",
     "EvaluatorSettings",
     "FailureHandlerSettings",
     "KnownWay",
@@ -136,6 +137,7 @@ GateName = Literal[
 ]  # fmt: skip
 Seconds = Annotated[float, BeforeValidator(parse_duration)]
 Text = Annotated[str, BeforeValidator(_text)]
+Glob = Annotated[str, BeforeValidator(_text)]
 Pattern = Annotated[str, BeforeValidator(_pattern)]
 Rungs = Annotated[int, BeforeValidator(_whole(0, 100))]
 Count = Annotated[int, BeforeValidator(_whole(1, 1_000))]
@@ -248,6 +250,15 @@ class BudgetSettings(_Frozen):
     """Time a run may work."""
 
 
+class CheckPolicySettings(_Frozen):
+    """Rules for believing a check that passed."""
+
+    protected: tuple[Glob, ...] = ()
+    """Patterns of paths that decide whether a task is done, such as ``tests/*``. A task that changes one of them
+    becomes a question before it succeeds. ``*`` also matches ``/``.
+    """
+
+
 class EvaluatorSettings(_Frozen):
     """An agent that is asked what it would do with a run that was cut off: its command, and how long it may take.
 
@@ -309,6 +320,7 @@ class Settings(ScreenSettings):
     """
     unverified: Literal["reject", "accept"] = "reject"
     """``accept`` counts a task without a check as done."""
+    check_policy: CheckPolicySettings = Field(default_factory=CheckPolicySettings)
     results: Annotated[Literal["branch", "fast_forward", "merge"], BeforeValidator(_plain_word)] = "branch"
     """How results reach your branch at the end of a run."""
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20

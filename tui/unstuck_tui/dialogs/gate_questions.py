@@ -112,6 +112,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Analysis", _said(context.get("analysis"))
         yield "Found", "; ".join(found.rstrip(":") for found in _each(context.get("insights")))
         yield "Changed", "; ".join(_each(context.get("files")))
+        yield "Weakened", "\n".join(_each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
         return
@@ -130,6 +131,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Attempts", _said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
     yield "Check", _said(context.get("check"))
     yield "Suggested", _said(context.get("suggested"))
+    yield "Weakened", "\n".join(_each(context.get("weakened")))
     yield "Files", ", ".join(_each(context.get("paths"))) + _more(context)
     yield "Tree", _said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else "")
     yield "Branch", _said(context.get("branch"))

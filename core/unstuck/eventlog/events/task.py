@@ -175,7 +175,8 @@ class CheckFinished(Event):
     """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error.
 
     ``output`` names the file below the run's ``output/``, ``output_at`` the bytes of it (start, end). ``extent`` says
-    how far a failed check came.
+    how far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of the check,
+    ``protected`` the protected files that it changed.
     """
 
     result: CheckResult
@@ -189,6 +190,8 @@ class CheckFinished(Event):
     diagnosis: Object | None = None
     evidence: Clean = Clean("")
     circular: bool = False
+    weakened: tuple[Clean, ...] = ()
+    protected: tuple[Clean, ...] = ()
     extent: Extent = UNKNOWN_EXTENT
 
 

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Literal
 
 from unstuck.contract import (
+    ACCEPT_CHANGES,
     BELIEVE_CHECK,
     CONTRADICTED,
     DISTRUST_CHECK,
     EDIT_CHECK,
     HELD,
     QUOTA,
+    WEAKENED,
     Answer,
     Gate,
 )
@@ -74,6 +76,11 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     if event.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
         _check_settled(state, record, event, str(row.gate.context.get("check", "")))
     task = state.tasks.get(row.gate.task)
+    if task is not None and event.choice == "choose" and row.gate.context.get("error_type") == WEAKENED:
+        paths = tuple(map(str, row.gate.context.get("paths") or ()))
+        accepts = event.number == ACCEPT_CHANGES
+        task = replace(task, accepted=(*task.accepted, *paths) if accepts else task.accepted, refused=not accepts)
+        state.tasks[task.id] = task
     if task is not None and task.state != "ended" and task.gate:
         state.tasks[task.id] = _after_answer(state, task, record, event)
     if row.gate.type == "timeout" and row.gate.key == "wall" and event.effect == "go_on" and row.gate.attempt:

@@ -212,6 +212,8 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         trouble=event.trouble,
         evidence=event.evidence,
         circular=event.circular,
+        weakened=event.weakened,
+        protected=event.protected,
     )
     diagnosis = _diagnosis(event)
     done = event.result == "passed"

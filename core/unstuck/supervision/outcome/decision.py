@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
-from unstuck.contract import CONTRADICTED, EDIT_CHECK, QUOTA, Capabilities, Report
+from unstuck.contract import CONTRADICTED, EDIT_CHECK, QUOTA, WEAKENED, Capabilities, Report
 from unstuck.detection import is_circular_fix
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
@@ -41,6 +41,7 @@ from unstuck.supervision.memory.failure_memory import learn_anew, remember_faile
 from unstuck.supervision.outcome.check_environment import explained
 from unstuck.supervision.outcome.halt import halt
 from unstuck.supervision.outcome.quota_reset import seconds_until
+from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "integrate"]
@@ -64,6 +65,11 @@ async def check(core: Core, row: TaskRow) -> None:
     trouble, problem = "", done.problem
     if done.result == "could_not_run":
         trouble, problem = await explained(core, row, done)
+    weakened = Weakened()
+    if done.result == "passed":
+        weakened = await weakened_by(core, row)
+        done, trouble = decided_on(done, weakened, row, may_ask=core.may_ask)
+        problem = done.problem
     if done.result == "passed":
         await save_good(core, row)
     report = row.report or _NO_REPORT
@@ -87,6 +93,8 @@ async def check(core: Core, row: TaskRow) -> None:
             diagnosis=diagnosis.as_dict() if diagnosis else None,
             evidence=done.evidence,
             circular=circular,
+            weakened=weakened.lines,
+            protected=tuple(map(one_line, weakened.protected)),
             extent=extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT,
         ),
         task=row.id,
@@ -351,11 +359,20 @@ def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
         "context": report.context or "",
         "phase": report.phase or "",
         "error_type": decision.error_type,
+        **({"weakened": list(row.check.weakened)} if row.check and row.check.weakened else {}),
         **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),
+        **(_about_changes(row) if decision.error_type == WEAKENED else {}),
         **said_of(row.saved),
     }
     choices = tuple(choice for choice in CHOICES["question"] if choice != "choose" or decision.options)
     open_gate(core, "question", task=row.id, key=decision.key, context=context, choices=choices)
+
+
+def _about_changes(row: TaskRow) -> dict[str, Any]:
+    """Facts for the decision about changed protected files."""
+    check = row.check
+    paths = [path for path in check.protected if path not in row.accepted] if check else []
+    return {"check": row.task.verify or "", "paths": paths}
 
 
 def _about_check(command: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from unstuck.supervision.context.context import Core
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
 from unstuck.supervision.outcome.consequences import consequences, dependents, used_by_rung
+from unstuck.supervision.outcome.weakened_checks import weakened_by
 
 __all__ = ["ask", "described", "reported"]
 
@@ -47,6 +48,7 @@ async def reported(core: Core, row: TaskRow, *, reason: str, saved: str = "") ->
         files=await changed(core, row),
         tokens=used_by_rung(core.head, row.id),
         consequences=consequences(core.head, row),
+        weakened=(await weakened_by(core, row)).lines,
     )
 
 
@@ -64,6 +66,7 @@ def described(core: Core, row: TaskRow, report: StuckReport) -> dict[str, Any]:
         "approaches": list(report.approaches),
         "touches": list(report.touches),
         "files": list(report.files),
+        **({"weakened": list(report.weakened)} if report.weakened else {}),
         "tokens": dict(report.tokens),
         "consequences": list(report.consequences),
         "question": format_stuck_question(report),

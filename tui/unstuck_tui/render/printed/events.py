@@ -169,7 +169,9 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
 
 def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
-        return f"  ✓ {event.command}" + (f" (you believe it: {event.problem})" if event.problem else "")
+        believed = f" (you believe it: {event.problem})" if event.problem else ""
+        changed = [f"  ! the task changed what decides: {finding}" for finding in event.weakened]
+        return [f"  ✓ {event.command}{believed}", *changed]
     if event.result in ("could_not_run", "contradicted"):
         return f"  ! {event.problem or 'the check could not run'}"
     diagnosis = event.diagnosis or {}
@@ -246,6 +248,7 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
     lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
     lines += _before(context)
+    lines += _weakened(context)
     if before := context.get("baseline"):
         lines.append(f"    the check {before}")
     if checkpoint := context.get("checkpoint"):
@@ -253,6 +256,10 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     if touches := context.get("touches"):
         lines.append(f"    waiting for this task: {', '.join(map(str, touches))}")
     return lines
+
+
+def _weakened(context: Mapping[str, Any]) -> list[str]:
+    return [f"    the task changed what decides: {finding}" for finding in context.get("weakened") or ()]
 
 
 def _before(context: Mapping[str, Any]) -> list[str]:
@@ -284,6 +291,7 @@ def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     for number, option in enumerate(context.get("options") or (), 1):
         takes = f" (choose {number} COMMAND)" if number == context.get("text_for") else ""
         lines.append(f"    {number}. {option}{takes}")
+    lines += _weakened(context)
     suggested = context.get("suggested")
     return [*lines, f"    suggested: {suggested}"] if suggested else lines
 
