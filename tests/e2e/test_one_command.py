@@ -85,7 +85,10 @@ def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Unstuck, repo: Path
     (repo / "check.sh").write_text("test -f once && exit 0\ntouch once\nexit 1\n", encoding="utf-8")
     done = unstuck.inside("run", "--json", "--verify", "sh check.sh", "--", "true")
     assert done.code == 0
-    assert done.data("check_flaked") == [{"command": "sh check.sh", "exit_code": 1}]
+    (flaked,) = done.data("check_flaked")
+    assert flaked["command"] == "sh check.sh"
+    assert flaked["exit_code"] == 1
+    assert flaked["seen"] == 1
     assert len(done.data("attempt_started")) == 1
 
 

@@ -148,6 +148,7 @@ class TaskRow:
     present approach that retries have answered, the oldest first. ``chosen`` is the rung that a person wants next.
 
     ``accepted`` are protected paths that the task may change, as a person has said; ``refused``: it may not.
+    ``flaky`` is the test that last failed and then passed without a change.
     ``loads`` is the last checkpoint of which a check has shown that it loads: its tests ran, or it passed. ``files`` is
     what is known of the files as they are, ``before`` of those that the last judged attempt began with.
     """
@@ -188,6 +189,7 @@ class TaskRow:
     chosen: str = ""
     accepted: tuple[str, ...] = ()
     refused: bool = False
+    flaky: str = ""
     changed: int = 0
 
     @property

@@ -232,7 +232,7 @@ class History:
         self._add(record, "silence", "◷", "quiet", f"ended by {event.sign}", seconds=event.seconds)
 
     def _flaked(self, record: Record, event: e.CheckFlaked) -> None:
-        self._add(record, "flaky", "~", "wait", "the check failed once, then passed")
+        self._add(record, "flaky", "~", "wait", _joined(event.test, "failed, then passed without a change"))
 
     def _blocked(self, record: Record, event: e.InfrastructureBlocked) -> None:
         self._add(record, "parked", "‖", "wait", event.issue)

@@ -196,7 +196,13 @@ class CheckFinished(Event):
 
 
 class CheckFlaked(Event):
-    """The check failed once and passed when it was run again."""
+    """The check failed once and passed when it was run again without a change.
+
+    ``test`` names the test that failed, or else its place or message; ``seen`` counts how often it was flaky in this
+    project, this time included.
+    """
 
     command: str
     exit_code: int | None = None
+    test: Clean = Clean("")
+    seen: int = 1

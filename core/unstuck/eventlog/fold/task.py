@@ -199,6 +199,11 @@ def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
         return None
 
 
+@_on(e.CheckFlaked)
+def _check_flaked(state: State, record: Record, event: e.CheckFlaked) -> None:
+    change_task(state, record, flaky=event.test or event.command)
+
+
 @_on(e.CheckFinished)
 def _check_finished(state: State, record: Record, event: e.CheckFinished) -> None:
     row = state.tasks.get(record.task)

@@ -30,7 +30,7 @@ __all__ = [
     "worth_keeping",
 ]
 
-Kind = Literal["approach", "insight", "answer", "rule"]
+Kind = Literal["approach", "insight", "answer", "rule", "flaky"]
 Result = Literal["worked", "failed", ""]
 
 ENTRIES_LIMIT = 5_000
@@ -52,6 +52,7 @@ class Remembered:
     An answer's choice is its ``approach`` and its text the ``note``; ``when`` it was given is in ISO 8601. A ``rule``
     is an answer that a person wants to be told from now on; one that ``failed`` holds no more. The ``approach`` of an
     insight is the headline of the failure that it is about; once it helped it is kept again, as one that ``worked``.
+    The ``approach`` of a ``flaky`` entry is the name of the test, and there is one entry for each time.
     """
 
     kind: Kind

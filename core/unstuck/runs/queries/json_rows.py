@@ -69,6 +69,7 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "location": (diagnosis.signature.location or "") if diagnosis else "",
         "error_type": diagnosis.signature.error_type.value if diagnosis else "",
         "reason": row.reason,
+        "flaky": row.flaky,
         "weakened": list(row.check.weakened) if row.check else [],
         "baseline": row.baseline,
         "checkpoint": row.good,

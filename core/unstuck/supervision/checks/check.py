@@ -30,7 +30,8 @@ _NO_TESTS = (1, 5)
 class Check:
     """Result of a check. ``text`` is its admitted output, ``output`` the raw file and ``output_at`` the bytes of it.
 
-    ``contradicted``: it ended with 0, and a runner's closing line says otherwise. ``flaked``: it failed only once.
+    ``contradicted``: it ended with 0, and a runner's closing line says otherwise. ``flaked``: it failed, with
+    ``first_text`` as its output, and passed when it was run again without a change.
     """
 
     result: CheckResult
@@ -43,6 +44,7 @@ class Check:
     problem: Clean = Clean("")
     flaked: bool = False
     first_exit_code: int | None = None
+    first_text: Clean = Clean("")
 
     @property
     def evidence(self) -> Clean:
@@ -71,16 +73,12 @@ class Verifier:
             return first
         second = await self._once(command, tree, f"{label}.check-again")
         if second.result == "passed":
-            return Check(
-                result="passed",
-                command=command,
-                exit_code=second.exit_code,
+            return replace(
+                second,
                 seconds=first.seconds + second.seconds,
-                output=second.output,
-                output_at=second.output_at,
-                text=second.text,
                 flaked=True,
                 first_exit_code=first.exit_code,
+                first_text=first.text,
             )
         return second
 

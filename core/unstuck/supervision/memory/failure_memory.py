@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from unstuck.contract import Report
 from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import RecordError
 from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
 from unstuck.escalation.ladder_state import Climb
@@ -75,6 +76,16 @@ def remember_worked(core: Core, row: TaskRow) -> None:
     remember_answers(core, row, "worked")
     if row.climb.told_research:
         _remember_help(core, row)
+
+
+def remember_flaky(core: Core, row: TaskRow, failure: Diagnosis) -> tuple[str, int]:
+    """Remember that ``failure`` went away without a change; its test, and how often that was so in this project."""
+    known = failure.signature
+    test = known.metadata.get("test", "") or known.location or failure.headline
+    before = len(core.memory.entries("flaky", signature=failure.identity))
+    note = f"{core.run} {row.attempt or row.id} {before}"
+    keep(core, learnt("flaky", signature=failure.identity, approach=test, note=note, task=row.id))
+    return test, before + 1
 
 
 def remember_insights(core: Core, row: TaskRow, insights: Iterable[str]) -> None:

@@ -37,7 +37,13 @@ from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import told_before
-from unstuck.supervision.memory.failure_memory import learn_anew, remember_failed, remember_worked, ways_for
+from unstuck.supervision.memory.failure_memory import (
+    learn_anew,
+    remember_failed,
+    remember_flaky,
+    remember_worked,
+    ways_for,
+)
 from unstuck.supervision.outcome.check_environment import explained
 from unstuck.supervision.outcome.halt import halt
 from unstuck.supervision.outcome.quota_reset import seconds_until
@@ -59,9 +65,7 @@ async def check(core: Core, row: TaskRow) -> None:
         rules.get(row.task.verify or "", "" if core.may_ask else "failed"),
     )
     if done.flaked:
-        core.append(
-            e.CheckFlaked(command=done.command, exit_code=done.first_exit_code), task=row.id, attempt=row.attempt
-        )
+        _note_flaky(core, row, done)
     trouble, problem = "", done.problem
     if done.result == "could_not_run":
         trouble, problem = await explained(core, row, done)
@@ -102,6 +106,16 @@ async def check(core: Core, row: TaskRow) -> None:
     )
     if done.result != "passed":
         _say_how_it_failed(core, row, report)
+
+
+def _note_flaky(core: Core, row: TaskRow, done: Check) -> None:
+    """Record that the check failed and then passed without a change, with the test that did."""
+    failure = diagnose(done.first_text, exit_code=done.first_exit_code or 1, root=str(core.tree_of(row)), phase="test")
+    test, seen = remember_flaky(core, row, failure) if failure is not None else ("", 1)
+    event = e.CheckFlaked(
+        command=done.command, exit_code=done.first_exit_code, test=one_line(test or done.command, 200), seen=seen
+    )
+    core.append(event, task=row.id, attempt=row.attempt)
 
 
 def _say_how_it_failed(core: Core, row: TaskRow, report: Report) -> None:

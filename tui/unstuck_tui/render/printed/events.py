@@ -422,7 +422,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RecoveryDecided: _recovered,
     e.SetupFinished: _set_up,
     e.CheckFinished: _check,
-    e.CheckFlaked: lambda event, record: f"  ~ flaky: failed once, then passed: {event.command}",
+    e.CheckFlaked: lambda event, record: (
+        f"  ~ flaky: {event.test or event.command} failed, then passed without a change"
+        + (f" ({event.seen} times in this project)" if event.seen > 1 else "")
+    ),
     e.DirectiveIssued: _directive,
     e.TransientErrorRetry: _waits,
     e.CommandRan: lambda event, record: (

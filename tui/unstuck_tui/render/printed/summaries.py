@@ -83,6 +83,7 @@ def _task(row: Row) -> list[str]:
     return [
         f"  {row['task']:<20} {word:<11} {row['level']:<9} {row['attempts']} attempts{problem}",
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
+        *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
         *(_moment(moment) for moment in row["timeline"][-_MOST:]),
