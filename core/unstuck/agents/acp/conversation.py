@@ -64,8 +64,8 @@ class Client(Protocol):
     async def permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a request for permission."""
 
-    def is_still(self) -> bool:
-        """Whether it stands still, so that no time passes for it."""
+    def is_suspended(self) -> bool:
+        """Return whether the agent is suspended, so that no time passes for it."""
 
 
 class Conversation:
@@ -209,7 +209,7 @@ class Conversation:
                     await asyncio.wait((working, limit), return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     limit.cancel()
-                if not working.done() and not self._client.is_still():
+                if not working.done() and not self._client.is_suspended():
                     raise Broken(f"it did not {what} within {seconds:g} s")
             return working.result()
         finally:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS, see
 from unstuck.contract import Directive, Observation, Observer
 from unstuck.errors import RecordError
 
@@ -33,7 +33,7 @@ class Ears:
                 continue  # what is used is counted to the end: it costs
             is_result = observation.kind in ("success", "failure")
             if not (is_result or self._waiting) or len(self._waiting) >= _MOST_WAITING:
-                self._see(observation)
+                see(self._observer, observation)
                 continue
             self._waiting.append(observation)
             if self._working is None:
@@ -49,11 +49,6 @@ class Ears:
         if self._working is not None:
             self._working.cancel()
 
-    def _see(self, observation: Observation) -> None:
-        # Where nothing can be recorded any more the attempt itself ends for that reason.
-        with suppress(RecordError):
-            self._observer.see(observation)
-
     async def _work(self) -> None:
         try:
             while self._waiting:
@@ -64,7 +59,7 @@ class Ears:
                         if directive.kind in ("tell", "deny"):
                             self._nudged(directive)
                 else:
-                    self._see(observation)
+                    see(self._observer, observation)
                 self._waiting.popleft()
         finally:
             self._working = None

@@ -6,7 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from unstuck.agents.acp.conversation import Broken, Conversation
@@ -15,13 +14,15 @@ from unstuck.agents.acp.permission import CANCELLED, outcome
 from unstuck.agents.acp.transport import Wire
 from unstuck.agents.acp.updates import Updates
 from unstuck.agents.acp_agents import Quirks
+from unstuck.agents.command.agent_output import own
+from unstuck.agents.command.conversation_agent import Outcome
 from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean
 
-__all__ = ["Attempt"]
+__all__ = ["Turns"]
 
 _MOST_ASKED = 32
 _MOST_REFUSALS = 3
@@ -32,28 +33,29 @@ _WHY = {
 }
 
 
-class Attempt:
+class Turns:
     """Drives one conversation to the end of its last turn.
 
-    ``updates`` is what it has told of, ``problem`` why it says that it failed, empty where it does not.
+    ``updates`` holds the agent's reported work. ``is_suspended`` returns whether its process is suspended.
     """
 
     def __init__(
         self,
-        wire: Wire,
         guidance: Guidance,
         observer: Observer,
         *,
         clock: Clock,
         quirks: Quirks,
         before: int,
-        is_still: Callable[[], bool],
+        is_suspended: Callable[[], bool],
     ) -> None:
         self._guidance, self._observer = guidance, observer
         self.updates = Updates(quirks, before=before)
-        self.conversation = Conversation(wire, self, clock=clock, quirks=quirks)
-        self.problem = ""
-        self.is_still = is_still
+        self._wire = Wire()
+        self.hear, self.ended = self._wire.heard, self._wire.end
+        self._conversation = Conversation(self._wire, self, clock=clock, quirks=quirks)
+        self._problem = ""
+        self.is_suspended = is_suspended
         self._ears = Ears(observer, self._say_to_it)
         self._to_say: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
         self._in_turn = self._stopped = self._cut_off = False
@@ -64,27 +66,33 @@ class Attempt:
         self._unheard: list[Directive] = []
         self._beside: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> None:
-        """From the introduction to the end of the last turn. Raises Broken."""
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome so far."""
+        return Outcome(self.updates.said, self._conversation.session, failed=self._problem)
+
+    async def work(self, say: Callable[[bytes], None]) -> None:
+        """Run from the introduction to the end of the last turn; ``say`` writes to the agent. Raises Broken."""
+        self._wire.connect(say)
         try:
-            await self.conversation.introduce()
-            await self.conversation.open(self._guidance.workdir, self._guidance.session)
+            await self._conversation.introduce()
+            await self._conversation.open(self._guidance.workdir, self._guidance.session)
             self._start(self._hear_answers())
             await self._take_turns()
         except Broken as problem:
-            if not (problem.refused and self.conversation.session):
+            if not (problem.refused and self._conversation.session):
                 raise
-            self.problem = str(problem)
+            self._problem = str(problem)
         finally:
             self._over.set()
 
-    async def cancel(self) -> None:
+    async def interrupt(self) -> None:
         """Ask the agent to end its turn, the last one, and wait until it has; at once where it is in none."""
         self._stopped = True
         self._to_say.clear()
         if self._in_turn:
             self._cut_off = True
-            await self.conversation.cancel()
+            await self._conversation.cancel()
             await self._over.wait()
 
     async def close(self) -> None:
@@ -92,7 +100,7 @@ class Attempt:
         for task in self._beside:
             task.cancel()
         self._ears.close()
-        await self.conversation.close()
+        await self._conversation.close()
         await asyncio.gather(*self._beside, return_exceptions=True)
 
     # --- what the agent does -----------------------------------------------------------------------------------------
@@ -150,10 +158,7 @@ class Attempt:
         self._ears.hear(own)
 
     def _own(self, observation: Observation) -> Observation:
-        """With an id that is the attempt's own: some agents count theirs anew in every process."""
-        if not observation.id:
-            return observation
-        return replace(observation, id=Clean(f"{self._guidance.attempt}:{observation.id}"))
+        return own(observation, self._guidance.attempt)
 
     # --- what it is told ---------------------------------------------------------------------------------------------
 
@@ -164,7 +169,7 @@ class Attempt:
             if directive is not None:
                 self._unheard.append(directive)
             try:
-                result = await self.conversation.prompt(words)
+                result = await self._conversation.prompt(words)
             except Broken as problem:
                 if not (problem.refused and self._cut_off):
                     raise
@@ -176,7 +181,7 @@ class Attempt:
             refusal = self._refusal
             self._hear(self.updates.turn_over(result))
             await self._ears.rest()
-            self.problem = _WHY.get(text(result, "stopReason"), "")
+            self._problem = _WHY.get(text(result, "stopReason"), "")
             if refusal is not None and not self._to_say and self._refusals < _MOST_REFUSALS:
                 self._refusals += 1
                 self._refusal = None
@@ -196,7 +201,7 @@ class Attempt:
         if self._stopped or (directive.gate is None and not self._in_turn):
             return  # a nudge for what is over
         with suppress(Broken):
-            if self._in_turn and self.conversation.steers and await self.conversation.steer(directive.text):
+            if self._in_turn and self._conversation.steers and await self._conversation.steer(directive.text):
                 await self._delivered(directive)
                 return
         await self._next_turn(directive)
@@ -206,7 +211,7 @@ class Attempt:
         if self._in_turn:
             self._cut_off = True
             self._turn += 1
-            await self.conversation.cancel()
+            await self._conversation.cancel()
 
     def _has_heard(self) -> None:
         """It has done something since it was told, so it was told."""

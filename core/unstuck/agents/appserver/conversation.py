@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from unstuck.agents.appserver.approvals import Approval, approval
 from unstuck.agents.appserver.jsonrpc import Refused, Wire
 from unstuck.agents.appserver.stream import AppServerStream
-from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS, own
+from unstuck.agents.command.conversation_agent import Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.streams.stream import mapping, text
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
-from unstuck.text import Clean, one_line
+from unstuck.text import one_line
 
-__all__ = ["Conversation"]
+__all__ = ["AppServerConversation"]
 
 _OPEN_S = 120.0
 """Seconds until it has to be ready: a busy machine makes programs start slowly."""
@@ -28,7 +28,7 @@ _UNHEARD = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoni
             "item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta")  # fmt: skip
 
 
-class Conversation:
+class AppServerConversation:
     """Works in one thread until its turn is over. Give what the app-server says to ``hear``.
 
     With ``every`` it waits before each action, which goes on unless something is asked; else only where Codex itself
@@ -39,7 +39,7 @@ class Conversation:
         self._guidance, self._observer, self._every = guidance, observer, every
         self._say: Callable[[bytes], None] = lambda words: None
         self._wire = Wire(lambda words: self._say(words), told=self._told, asked=self._asked, broken=self._fail)
-        self._stream = AppServerStream()
+        self.stream = AppServerStream()
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._steps: asyncio.Queue[Observation | None] = asyncio.Queue()
@@ -47,11 +47,6 @@ class Conversation:
         self._untold: list[str] = []
         self._beside: set[asyncio.Task[None]] = set()
         self.hear = self._wire.hear
-
-    @property
-    def stream(self) -> AppServerStream:
-        """What it has told of its work."""
-        return self._stream
 
     async def work(self, say: Callable[[bytes], None]) -> None:
         """From the first word to the end of the turn; ``say`` takes bytes for the app-server.
@@ -79,7 +74,7 @@ class Conversation:
 
     async def interrupt(self) -> None:
         """End the turn that is under way; returns when it is over."""
-        if turn := self._stream.turn:
+        if turn := self.stream.turn:
             with suppress(ProtocolProblem):
                 await self._wire.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
                 await asyncio.wait([self._over])
@@ -96,6 +91,17 @@ class Conversation:
         await asyncio.gather(*beside, return_exceptions=True)
         if self._over.done() and not self._over.cancelled():
             self._over.exception()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome so far."""
+        stream = self.stream
+        return Outcome(
+            stream.said,
+            stream.session,
+            failed=stream.error if stream.failed else "",
+            interrupted="its turn was interrupted, not by unstuck" if stream.interrupted else "",
+        )
 
     async def _open(self) -> None:
         about = {"name": "unstuck", "title": "unstuck", "version": _version()}
@@ -115,24 +121,24 @@ class Conversation:
         self._thread = text(mapping(said, "thread"), "id")
         if not self._thread:
             raise ProtocolProblem(f"it names no thread: {self._server} speaks another version of its protocol")
-        self._stream.begin(self._thread)
+        self.stream.begin(self._thread)
 
     async def _turn(self, told: str) -> None:
         if self._over.done():
             self._over.result()
             self._over = asyncio.get_running_loop().create_future()
-        self._stream.ended = False
+        self.stream.ended = False
         await self._wire.ask("turn/start", {"threadId": self._thread, "input": _words(told)})
         await self._over
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
     def _told(self, method: str, params: Mapping[str, Any]) -> None:
-        for observation in self._stream.take({"method": method, "params": params}):
+        for observation in self.stream.take({"method": method, "params": params}):
             if observation.kind == "usage" or self._count < MOST_STEPS:
                 self._count += 1
                 self._steps.put_nowait(self._own(observation))
-        if method == "turn/completed" and self._stream.ended and not self._over.done():
+        if method == "turn/completed" and self.stream.ended and not self._over.done():
             self._over.set_result(None)
             self._wire.forgo("turn/steer")
 
@@ -146,9 +152,7 @@ class Conversation:
                     await self._pass_on(directive)
 
     def _own(self, observation: Observation) -> Observation:
-        """With an id that is the attempt's own, as that of every agent."""
-        id = Clean(f"{self._guidance.attempt}:{observation.id}") if observation.id else observation.id
-        return replace(observation, id=id)
+        return own(observation, self._guidance.attempt)
 
     # --- what is said to it ------------------------------------------------------------------------------------------
 
@@ -162,7 +166,7 @@ class Conversation:
 
     async def _steer(self, told: str, *, later: bool = True) -> None:
         """Say it in the turn that is under way; where none is, it is the next one, unless it is not for ``later``."""
-        if turn := self._stream.turn:
+        if turn := self.stream.turn:
             with suppress(Refused):
                 said = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
                 await self._wire.ask("turn/steer", said)
@@ -173,7 +177,7 @@ class Conversation:
     # --- what it asks ------------------------------------------------------------------------------------------------
 
     def _asked(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
-        wanted = approval(self._stream, method, params)
+        wanted = approval(self.stream, method, params)
         if wanted is None:
             self._wire.refuse(id, method)
         elif self._waiting < _MOST_ASKED:

@@ -1,20 +1,35 @@
-"""What one attempt of a command tells while it works and at its end, as JSON of a known agent or in lines of ours."""
+"""Output of one attempt: observations and closing text, from the JSON of a known agent or from signal lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from unstuck.agents.command.signal_line import read_step
 from unstuck.agents.streams import STREAMS, Stream
-from unstuck.contract import Observation
+from unstuck.contract import Observation, Observer
+from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["MOST_STEPS", "Speech"]
+__all__ = ["MOST_STEPS", "Speech", "own", "see"]
 
 MOST_STEPS = 20_000
-"""Of one attempt; an agent that tells of more would fill the disk with its record."""
+"""Most observations of one attempt: more would fill the disk with the event log."""
 _ERROR_LIMIT = 4_000
+
+
+def see(observer: Observer, observation: Observation) -> None:
+    """Pass on ``observation``. An event log that cannot be written ends the attempt elsewhere, so it is no error."""
+    with suppress(RecordError):
+        observer.see(observation)
+
+
+def own(observation: Observation, attempt: str) -> Observation:
+    """Return ``observation`` with an id unique across attempts: some agents count from the start in every process."""
+    if not observation.id:
+        return observation
+    return replace(observation, id=Clean(f"{attempt}:{observation.id}"))
 
 
 class Speech:
@@ -44,7 +59,7 @@ class Speech:
             step = read_step(line)
             found = [step] if step is not None else []
         else:
-            found = [self._own(observation) for observation in self._stream.read(line)]
+            found = [own(observation, self._attempt) for observation in self._stream.read(line)]
         for observation in found:
             # What is used is counted to the end: it costs.
             if observation.kind == "usage" or self._told < MOST_STEPS:
@@ -66,9 +81,3 @@ class Speech:
     def broke_off(self, code: int | None) -> bool:
         """Whether it ended without having said that it was done, and with an exit code that says so, too."""
         return self._stream is not None and not self._stream.ended and bool(code)
-
-    def _own(self, observation: Observation) -> Observation:
-        """With an id that is the attempt's own: some agents count theirs anew in every process."""
-        if not observation.id:
-            return observation
-        return replace(observation, id=Clean(f"{self._attempt}:{observation.id}"))

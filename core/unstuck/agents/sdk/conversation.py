@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
-from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS, own, see
+from unstuck.agents.command.conversation_agent import Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.hooks.claude_hooks import observation, output
 from unstuck.agents.sdk.transport import Transport
@@ -18,7 +18,7 @@ from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["Conversation"]
+__all__ = ["SdkConversation"]
 
 _HELD_S = 24 * 3600.0
 """Seconds for which a hook may wait: over its limit the program would go on by itself, and be told nothing."""
@@ -28,7 +28,7 @@ _EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 _TOLD_BY_HOOKS = ("action", "success", "failure")
 
 
-class Conversation:
+class SdkConversation:
     """Works in one session until its turn is over. Give what the program says to ``hear``."""
 
     def __init__(self, sdk: Any, guidance: Guidance, observer: Observer) -> None:
@@ -87,6 +87,14 @@ class Conversation:
         """The program has gone."""
         self._transport.end(ProtocolProblem(why))
 
+    async def close(self) -> None:
+        """Do nothing: the end of ``work`` has closed the client."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome so far."""
+        return Outcome(self.stream.said, self.stream.session, failed=self.stream.error)
+
     # --- what it says ------------------------------------------------------------------------------------------------
 
     def _seen(self, message: Mapping[str, Any]) -> None:
@@ -100,12 +108,10 @@ class Conversation:
             if found.kind in _TOLD_BY_HOOKS or (found.kind != "usage" and self._count >= MOST_STEPS):
                 continue
             self._count += 1
-            # Where nothing can be recorded any more the attempt itself ends for that reason.
-            with suppress(RecordError):
-                self._observer.see(self._own(found))
+            see(self._observer, self._own(found))
 
     def _own(self, found: Observation) -> Observation:
-        return replace(found, id=Clean(f"{self._guidance.attempt}:{found.id}")) if found.id else found
+        return own(found, self._guidance.attempt)
 
     # --- what it asks ------------------------------------------------------------------------------------------------
 
