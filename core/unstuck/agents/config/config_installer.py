@@ -29,13 +29,13 @@ _FILE_LIMIT = 2**24
 
 
 class Editor(Protocol):
-    """What is ours in one kind of settings. Its methods raise ValueError where a text cannot be understood."""
+    """Editor of the entries of unstuck in one kind of settings. Raises ValueError for a text it cannot parse."""
 
-    def holds(self, text: str) -> bool:
-        """Whether anything of ours is in ``text``."""
+    def find(self, text: str) -> Mapping[str, Any] | None:
+        """Return the entries in ``text``; None or empty if there are none."""
 
     def without(self, text: str, keep: str) -> str:
-        """``text`` without it. What is empty then goes, too, unless it was so in ``keep``, an older text."""
+        """Return ``text`` without the entries and the containers they leave empty, unless ``keep`` has those."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def _original(now: str | None, backup: Path, editor: Editor) -> tuple[str | None
     """What the file would be without us, and the folders that we had made for it."""
     kept = _kept(backup)
     made = tuple(Path(folder) for folder in kept.get("made", ()))
-    if now is None or not editor.holds(now):
+    if now is None or not editor.find(now):
         return now, made
     before = kept.get("before")
     if kept.get("after") == _hash(now):

@@ -1,4 +1,4 @@
-"""Our entries in an agent's settings: found, put in and taken out. Pure; all else stays as it was written."""
+"""Hook entries of unstuck in an agent's settings: found, installed and removed. Pure; every other byte stays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from unstuck.agents.config.json_edit import Node, append, cut, parse
 
-__all__ = ["FORWARDER", "entries", "is_ours", "with_entries", "without_entries"]
+__all__ = ["FORWARDER", "HookEditor", "entries", "is_ours", "with_entries", "without_entries"]
 
 FORWARDER = "unstuck-hook"
 
@@ -53,7 +53,7 @@ def with_entries(text: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
     return text
 
 
-def without_entries(text: str, *, keep: str = "") -> str:
+def without_entries(text: str, keep: str = "") -> str:
     """``text`` without anything of ours. What is empty then goes, too, unless it was so in ``keep``, an older text."""
     if not entries(text):
         return text
@@ -110,3 +110,11 @@ def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:
 def _filled(text: str, event: Node, element: str) -> str:
     """An event's first group, on the event's own line: ours are short, and a file of them is read at a glance."""
     return f"{text[: event.start + 1]}{element}{text[event.start + 1 :]}"
+
+
+class HookEditor:
+    """Editor of the hook entries in a settings file."""
+
+    find = staticmethod(entries)
+    put = staticmethod(with_entries)
+    without = staticmethod(without_entries)

@@ -48,10 +48,6 @@ class _Entry(ABC):
         found = self._named(text)
         return dict(found) if _is_ours(found) else None
 
-    def holds(self, text: str) -> bool:
-        """Whether our entry is in ``text``."""
-        return self.find(text) is not None
-
     @abstractmethod
     def _named(self, text: str) -> Any:
         """Whatever has the name of our entry."""

@@ -8,9 +8,8 @@ from itertools import chain
 
 from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.doctor.locations import places
-from unstuck.runs.doctor.mcp_servers import servers
 from unstuck.runs.doctor.orphans import orphans
-from unstuck.runs.doctor.programs import agents, git, hooks, versions
+from unstuck.runs.doctor.programs import agents, git, hooks, mcp_servers, versions
 from unstuck.workspace.project import Project
 
 __all__ = ["Finding", "check_up"]
@@ -23,6 +22,6 @@ async def check_up(place: Project, environ: Mapping[str, str]) -> AsyncIterator[
         yield finding
     for finding in await asked:
         yield finding
-    attached = await asyncio.to_thread(lambda: [*hooks(place, environ), *servers(place, environ)])
+    attached = await asyncio.to_thread(lambda: [*hooks(place, environ), *mcp_servers(place, environ)])
     for finding in chain(attached, await orphans(place, environ)):
         yield finding

@@ -15,9 +15,12 @@ from pathlib import Path
 
 from unstuck import __version__
 from unstuck.agents.command.presets import PRESETS
+from unstuck.agents.config.settings_files import SettingsFile, settings_files
 from unstuck.agents.hooks.codex_trust import trust_of
-from unstuck.agents.hooks.hook_files import OPEN, HookFile, hook_files
+from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent
 from unstuck.agents.hooks.unsupervised_log import unwatched_calls, unwatched_file
+from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
+from unstuck.agents.mcp.mcp_agents import trouble_with
 from unstuck.errors import WorkspaceError
 from unstuck.processes import clean_environment
 from unstuck.runs.doctor.finding import Finding
@@ -25,7 +28,7 @@ from unstuck.text import one_line
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
 
-__all__ = ["agents", "git", "hooks", "versions"]
+__all__ = ["agents", "git", "hooks", "mcp_servers", "versions"]
 
 _OTHERS = ("aider",)
 _PATIENCE_S = 3.0
@@ -92,7 +95,7 @@ async def _version(path: str, environ: Mapping[str, str]) -> str:
 
 def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
     """The hooks that are installed, each with whether it works, and whether it has to be trusted."""
-    for file in hook_files(place.root, environ):
+    for file in settings_files(KNOWN, place.root, environ):
         where = " --here" if file.scope == "project" else ""
         mend = f"unstuck hooks install {file.agent.name}{where}"
         path = one_line(str(file.path), 300)
@@ -120,7 +123,7 @@ def _unwatched(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("hooks", f"{calls} went on unwatched, the last: {found.last} ({one_line(str(path), 300)})")
 
 
-def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, str]) -> Finding:
+def _trusted(file: SettingsFile[HookedAgent], path: str, place: Project, environ: Mapping[str, str]) -> Finding:
     """Hooks that are as they should be, where their agent wants to be told that they may run."""
     said = f"{file.agent.name}: {path}"
     if not file.agent.trust:
@@ -132,3 +135,13 @@ def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, st
             mend = f"start {file.agent.name}, type /hooks, and look at them there"
             return Finding("hooks", f"{said} is not trusted, so it is passed over", ok=False, mend=mend)
     return Finding("hooks", f"{said} (whether {file.agent.title} trusts it is not known)")
+
+
+def mcp_servers(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield the settings files that start the MCP server, and those that cannot be parsed."""
+    for file in settings_files(CALLING, place.root, environ):
+        trouble, mend = trouble_with(file)
+        if trouble:
+            yield Finding("mcp", f"{file.agent.name}: {one_line(trouble, 400)}", ok=False, mend=one_line(mend, 400))
+        elif file.state == "installed":
+            yield Finding("mcp", f"{file.agent.name}: {one_line(str(file.path), 300)}")
