@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from unstuck.agents.hooks.claude_hooks import observation, output
-from unstuck.agents.hooks.codex_exit_code import exit_code
 from unstuck.agents.hooks.dialects import DIALECTS
 from unstuck.agents.hooks.hook_agents import KNOWN
+from unstuck.agents.hooks.transcripts import exit_code
 from unstuck.contract import Directive, Observation
 from unstuck.text import Clean
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from unstuck.agents.acp.optional_package import require_package
 from unstuck.agents.acp_agents import program_of
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
 from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of
+from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_program
 from unstuck.contract import Agent
 from unstuck.errors import UsageError
 
@@ -19,12 +19,10 @@ __all__ = ["made_agent", "require_agent", "require_allowed"]
 def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
     """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
     if protocol_of(command) == "claude-sdk":
-        from unstuck.agents.sdk.optional_package import program, require_sdk
-
         require_sdk()
-        command = (program(command[0], environ), *command[1:])
+        command = (sdk_program(command[0], environ), *command[1:])
     elif protocol_of(command) == "acp":
-        require_package()
+        require_acp()
         command = program_of(command)
     require_program(command, directory, environ)
 

@@ -48,11 +48,11 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Put the server into an agent's settings. Shows what changes first, and keeps what was there."""
     from unstuck.agents.config.settings_files import installation
     from unstuck.agents.mcp.mcp_agents import KNOWN
-    from unstuck.agents.mcp.optional_package import require
+    from unstuck.agents.optional_packages import require_mcp
     from unstuck_tui.cli.common import echo, here
     from unstuck_tui.cli.settings_change import applied
 
-    require()
+    require_mcp()
     known = KNOWN[agent]
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
     if applied(change, f"The server is in the settings of {known.title} already: {change.path}", yes) and known.note:

@@ -9,12 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from unstuck.agents.acp.conversation import Broken, Conversation
-from unstuck.agents.acp.observation_queue import Ears
-from unstuck.agents.acp.permission import CANCELLED, outcome
 from unstuck.agents.acp.transport import Wire
-from unstuck.agents.acp.updates import Updates
+from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
 from unstuck.agents.acp_agents import Quirks
-from unstuck.agents.command.agent_output import own
+from unstuck.agents.command.agent_output import MOST_STEPS, own, see
 from unstuck.agents.command.conversation_agent import Outcome
 from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock
@@ -26,6 +24,7 @@ __all__ = ["Turns"]
 
 _MOST_ASKED = 32
 _MOST_REFUSALS = 3
+_MOST_WAITING = 1_000
 _WHY = {
     "max_tokens": "the maximum context length was reached (max_tokens)",
     "max_turn_requests": "it stopped at its limit of requests in one turn (max_turn_requests)",
@@ -56,7 +55,7 @@ class Turns:
         self._conversation = Conversation(self._wire, self, clock=clock, quirks=quirks)
         self._problem = ""
         self.is_suspended = is_suspended
-        self._ears = Ears(observer, self._say_to_it)
+        self._queue = _ObservationQueue(observer, self._say_to_it)
         self._to_say: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
         self._in_turn = self._stopped = self._cut_off = False
         self._refusal: Clean | None = None
@@ -99,7 +98,7 @@ class Turns:
         """Nothing of it goes on any more."""
         for task in self._beside:
             task.cancel()
-        self._ears.close()
+        self._queue.close()
         await self._conversation.close()
         await asyncio.gather(*self._beside, return_exceptions=True)
 
@@ -112,7 +111,7 @@ class Turns:
 
     async def permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a person says to what it wants to do; the reason follows as words of its own."""
-        if self._asked >= _MOST_ASKED or outcome(request, allowed=True) == CANCELLED:
+        if self._asked >= _MOST_ASKED or permission_outcome(request, allowed=True) == CANCELLED:
             return CANCELLED  # also where it offers nothing that a yes could be said with
         if self._in_turn and self._cut_off:
             return CANCELLED  # asked before it has heard that its turn was cancelled
@@ -136,10 +135,10 @@ class Turns:
         if directive.kind == "deny":
             # Before the answer, so that the agent hears why before it takes its next step.
             await self._refused(directive)
-            return outcome(request, allowed=False)
+            return permission_outcome(request, allowed=False)
         if directive.gate is not None:
             self._unheard.append(directive)
-        return outcome(request, allowed=True)
+        return permission_outcome(request, allowed=True)
 
     async def _refused(self, directive: Directive) -> None:
         """A person's no is told at once; where nobody was asked the agent hears it if its turn ends for that.
@@ -155,7 +154,7 @@ class Turns:
         own = [self._own(observation) for observation in observations]
         if any(one.kind in ("message", "action") for one in own):
             self._refusal = None
-        self._ears.hear(own)
+        self._queue.add(own)
 
     def _own(self, observation: Observation) -> Observation:
         return own(observation, self._guidance.attempt)
@@ -180,7 +179,7 @@ class Turns:
             self._has_heard()
             refusal = self._refusal
             self._hear(self.updates.turn_over(result))
-            await self._ears.rest()
+            await self._queue.drained()
             self._problem = _WHY.get(text(result, "stopReason"), "")
             if refusal is not None and not self._to_say and self._refusals < _MOST_REFUSALS:
                 self._refusals += 1
@@ -227,3 +226,52 @@ class Turns:
         task = asyncio.create_task(work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
+
+
+class _ObservationQueue:
+    """Queues observations in order and forwards nudges to ``nudged``. A result may wait for a question."""
+
+    def __init__(self, observer: Observer, nudged: Callable[[Directive], None]) -> None:
+        self._observer, self._nudged = observer, nudged
+        self._waiting: deque[Observation] = deque()
+        self._count = 0
+        self._working: asyncio.Task[None] | None = None
+
+    def add(self, observations: Iterable[Observation]) -> None:
+        """Queue ``observations``. Never blocks."""
+        for observation in observations:
+            self._count += 1
+            if observation.kind != "usage" and self._count > MOST_STEPS:
+                continue  # usage is counted to the end: it costs
+            is_result = observation.kind in ("success", "failure")
+            if not (is_result or self._waiting) or len(self._waiting) >= _MOST_WAITING:
+                see(self._observer, observation)
+                continue
+            self._waiting.append(observation)
+            if self._working is None:
+                self._working = asyncio.create_task(self._work())
+
+    async def drained(self) -> None:
+        """Return when the queue is empty."""
+        while self._working is not None:
+            await asyncio.wait([self._working])
+
+    def close(self) -> None:
+        """Drop the queue."""
+        if self._working is not None:
+            self._working.cancel()
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                observation = self._waiting[0]
+                if observation.kind in ("success", "failure"):
+                    with suppress(RecordError):
+                        directive = await self._observer.step(observation)
+                        if directive.kind in ("tell", "deny"):
+                            self._nudged(directive)
+                else:
+                    see(self._observer, observation)
+                self._waiting.popleft()
+        finally:
+            self._working = None

@@ -18,7 +18,7 @@ from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapp
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
-__all__ = ["Updates"]
+__all__ = ["CANCELLED", "Updates", "permission_outcome"]
 
 _MOST_CALLS = 1_024
 _PIECES_LIMIT = 64 * 1024
@@ -27,6 +27,10 @@ _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?|(?:^|\n)Exi
 _FENCED = re.compile(r"```[a-z]*\n(.*?)\n?```", re.DOTALL)
 # What a call is made with before it is known what it will be about.
 _PLACE = frozenset({"cwd"})
+
+
+_KINDS = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
+CANCELLED: Mapping[str, Any] = {"outcome": {"outcome": "cancelled"}}
 
 
 @dataclass(slots=True)
@@ -209,3 +213,16 @@ def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
             rest = words[found.end() :] if found.start() == 0 and found[1] else said
             return rest or said, int(found[1] or found[2])
     return said, None
+
+
+def permission_outcome(request: Mapping[str, Any], *, allowed: bool) -> Mapping[str, Any]:
+    """Return the answer to a request for permission; *cancelled* if it offers no such option.
+
+    Options are chosen by kind, never by name: one that begins with *allow* may allow always.
+    """
+    options = items(request, "options")
+    for kind in _KINDS[allowed]:
+        for option in options:
+            if text(option, "kind") == kind and text(option, "optionId"):
+                return {"outcome": {"outcome": "selected", "optionId": text(option, "optionId")}}
+    return CANCELLED

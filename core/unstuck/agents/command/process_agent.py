@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unstuck.agents.command.signal_line import Signal, read_approach
-from unstuck.agents.mcp.run_environment import reached
+from unstuck.channel import socket_path
 from unstuck.contract import Capabilities, Guidance, Receipt, Report, Task
+from unstuck.errors import ChannelError
 from unstuck.processes import Exit, Launch, Process, clean_environment
+from unstuck.settings.paths import runtime_dir
 from unstuck.text import Clean, admit
 
 __all__ = ["CommandSpec", "How", "ProcessAgent", "account", "end_of", "prompt_file", "surroundings"]
@@ -38,8 +40,16 @@ def surroundings(environ: Mapping[str, str], task: Task, guidance: Guidance, fil
         UNSTUCK_ATTEMPT=guidance.attempt,
         UNSTUCK_RUNG=guidance.level,
         UNSTUCK_PROMPT_FILE=str(file),
-        **reached(file.parent.parent, environ),
+        **_socket_variable(file.parent.parent, environ),
     )
+
+
+def _socket_variable(folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that leads to the run's socket: the agent may work outside the project's own folder."""
+    try:
+        return {"UNSTUCK_SOCKET": str(socket_path(runtime_dir(environ), folder.parent.parent))}
+    except ChannelError:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,8 @@ from typing import Any, Literal
 
 from unstuck.agents.command.signal_line import read_approach
 from unstuck.agents.hooks.claude_hooks import observation, output, task_id
-from unstuck.agents.hooks.codex_exit_code import exit_code
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
-from unstuck.agents.hooks.transcript_usage import Meter
+from unstuck.agents.hooks.transcripts import Meter, exit_code
 from unstuck.agents.mcp.caller_identity import lineage
 from unstuck.agents.mcp.tools import is_ours
 from unstuck.channel import Message, Peer

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unstuck.agents.config.settings_files import ConfiguredAgent, Scope, SettingsFile
-from unstuck.agents.mcp.optional_package import EXTRA, is_possible
 from unstuck.agents.mcp.server_entries import PROGRAM, JsonEntry, TomlEntry
 from unstuck.agents.mcp.tools import SERVER
+from unstuck.agents.optional_packages import MCP_INSTALL, has_mcp
 from unstuck.text import one_line
 
 __all__ = ["CALL_S", "KNOWN", "CallingAgent", "trouble_with"]
@@ -100,6 +100,6 @@ def trouble_with(file: SettingsFile[CallingAgent]) -> tuple[str, str]:
         return f"{file.path} starts {file.missing}, which does not exist", again
     if file.state == "outdated":
         return f"{file.path} is not as this version writes it", again
-    if file.state == "installed" and not is_possible():
-        return f"{file.path} starts a server that needs the package mcp", EXTRA
+    if file.state == "installed" and not has_mcp():
+        return f"{file.path} starts a server that needs the package mcp", MCP_INSTALL
     return "", ""

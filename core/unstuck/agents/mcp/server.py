@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from unstuck.agents.mcp.optional_package import require
 from unstuck.agents.mcp.relay import Result, Supervised
 from unstuck.agents.mcp.stdio_transport import Lines, Replies, complain
 from unstuck.agents.mcp.tools import INSTRUCTIONS, SERVER, TOOLS, given
+from unstuck.agents.optional_packages import require_mcp
 from unstuck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ ALIVE_S = 10.0
 
 def serve(environ: Mapping[str, str] = os.environ) -> int:
     """Serve one agent until it closes its end; the exit code. Raises UsageError without the ``mcp`` package."""
-    require()
+    require_mcp()
     problem = ""
     with suppress(BrokenPipeError):  # the agent reads no more
         problem = asyncio.run(_served(environ))

@@ -8,8 +8,8 @@ from pathlib import Path
 from unstuck.agents.command.conversation_agent import ConversationAgent
 from unstuck.agents.command.presets import resumed
 from unstuck.agents.command.process_agent import CommandSpec
+from unstuck.agents.optional_packages import sdk, sdk_program
 from unstuck.agents.sdk.conversation import SdkConversation
-from unstuck.agents.sdk.optional_package import program, sdk
 from unstuck.contract import Guidance, Observer
 
 __all__ = ["SdkAgent"]
@@ -26,7 +26,7 @@ class SdkAgent(ConversationAgent[SdkConversation]):
 
     def _command(self, guidance: Guidance) -> tuple[str, ...]:
         command = resumed(self._spec.command, guidance.session)
-        return (program(command[0], self._environ), *command[1:])
+        return (sdk_program(command[0], self._environ), *command[1:])
 
     def _conversation(self, guidance: Guidance, observer: Observer) -> SdkConversation:
         return SdkConversation(sdk(), guidance, observer)

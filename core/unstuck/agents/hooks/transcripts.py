@@ -1,7 +1,7 @@
-"""What an agent beside us uses: its hooks do not say so, but the transcripts of its session do, which they name.
+"""Transcripts of an agent's sessions: token usage, and the exit codes of Codex, which its hooks do not report.
 
-Each is read on from where it was, so that a call costs the same however long the session is. Whatever is no line of
-that agent's is passed over: the count can be too low, and never does harm.
+A meter continues where it last stopped, so that a call costs the same however long the session is. Lines of another
+format are skipped: the count can be too low, which does no harm.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstuck.agents.hooks.codex_exit_code import opened
 from unstuck.agents.streams.stream import mapping, number, text
 
-__all__ = ["Meter"]
+__all__ = ["Meter", "exit_code"]
 
 _PIECE = 2**20
 """Bytes that are read in one call at most; what is left comes with the next one."""
@@ -26,6 +27,8 @@ _MOST_FILES = 1_024
 _RECENT = 8
 """So many sub-agents that began last are read on with every call of the session."""
 _REPLIES_KEPT = 64
+_TAIL = 2**20
+_CODES = range(-255, 256)
 _SUBAGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -77,7 +80,7 @@ class Meter:
 
     def _more(self, path: str, *, from_end: bool) -> int:
         try:
-            with opened(path) as (descriptor, size):
+            with _opened(path) as (descriptor, size):
                 transcript = self._known(path, size if from_end else 0)
                 return self._read(transcript, descriptor, size) if transcript is not None else 0
         except FileNotFoundError:
@@ -147,3 +150,52 @@ _READERS: Mapping[str, Callable[[Any], tuple[str, int]]] = {
     "qwen": _qwen,
 }
 """Of a line: which reply of the model it is about (empty for none), and what that has used without what was cached."""
+
+
+def exit_code(path: str, call: str) -> int | None:
+    """The exit code of ``call`` in the transcript at ``path``; None where it cannot be found there."""
+    if not call or not os.path.isabs(path):
+        return None
+    for line in reversed(_tail(path).split(b"\n")):
+        if (
+            call.encode("utf-8", "replace") in line
+            and b'"exit_code"' in line
+            and (code := _code(line, call)) is not None
+        ):
+            return code
+    return None
+
+
+def _tail(path: str) -> bytes:
+    try:
+        with _opened(path) as (descriptor, size):
+            return os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+    except OSError:
+        return b""
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[int, int]]:
+    """A descriptor of the file at ``path``, and its size. Raises OSError where it cannot be read, or is no file."""
+    try:
+        # A pipe in its place would make us wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise OSError(str(error)) from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError("it is no file")
+        yield descriptor, found.st_size
+    finally:
+        os.close(descriptor)
+
+
+def _code(line: bytes, call: str) -> int | None:
+    try:
+        record: Any = json.loads(line)
+        item = record["payload"]["item"]
+        found = item["exit_code"] if item["id"] == call else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if type(found) is int and found in _CODES else None
