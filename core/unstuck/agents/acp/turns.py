@@ -1,4 +1,4 @@
-"""One attempt of an agent that is spoken with: its turns, what it asks, and what it is told in between."""
+"""Turns of one attempt: the agent's work, its requests for permission, and messages of a person between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unstuck.text import Clean
 
 __all__ = ["Turns"]
 
-_MOST_ASKED = 32
+_MOST_REQUESTS = 32
 _MOST_REFUSALS = 3
 _MOST_WAITING = 1_000
 _WHY = {
@@ -51,19 +51,19 @@ class Turns:
         self._guidance, self._observer = guidance, observer
         self.updates = Updates(quirks, before=before)
         self._wire = Wire()
-        self.hear, self.ended = self._wire.heard, self._wire.end
+        self.hear, self.ended = self._wire.hear, self._wire.end
         self._conversation = Conversation(self._wire, self, clock=clock, quirks=quirks)
         self._problem = ""
         self.is_suspended = is_suspended
-        self._queue = _ObservationQueue(observer, self._say_to_it)
-        self._to_say: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
+        self._queue = _ObservationQueue(observer, self._forward)
+        self._messages: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
         self._in_turn = self._stopped = self._cut_off = False
         self._refusal: Clean | None = None
-        self._refusals = self._asked = self._turn = 0
-        self._one_at_a_time = asyncio.Lock()
+        self._refusals = self._requests = self._turn = 0
+        self._request_lock = asyncio.Lock()
         self._over = asyncio.Event()
-        self._unheard: list[Directive] = []
-        self._beside: set[asyncio.Task[None]] = set()
+        self._undelivered: list[Directive] = []
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def outcome(self) -> Outcome:
@@ -76,7 +76,7 @@ class Turns:
         try:
             await self._conversation.introduce()
             await self._conversation.open(self._guidance.workdir, self._guidance.session)
-            self._start(self._hear_answers())
+            self._start(self._forward_answers())
             await self._take_turns()
         except Broken as problem:
             if not (problem.refused and self._conversation.session):
@@ -86,71 +86,71 @@ class Turns:
             self._over.set()
 
     async def interrupt(self) -> None:
-        """Ask the agent to end its turn, the last one, and wait until it has; at once where it is in none."""
+        """Ask the agent to end its turn, begin no other one, and wait for the end; return at once outside a turn."""
         self._stopped = True
-        self._to_say.clear()
+        self._messages.clear()
         if self._in_turn:
             self._cut_off = True
             await self._conversation.cancel()
             await self._over.wait()
 
     async def close(self) -> None:
-        """Nothing of it goes on any more."""
-        for task in self._beside:
+        """Cancel everything that still runs beside the turns."""
+        for task in self._tasks:
             task.cancel()
         self._queue.close()
         await self._conversation.close()
-        await asyncio.gather(*self._beside, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # --- what the agent does -----------------------------------------------------------------------------------------
+    # --- the agent's work --------------------------------------------------------------------------------------------
 
     def updated(self, update: Mapping[str, Any]) -> None:
-        """Something of its work."""
-        self._has_heard()
-        self._hear(self.updates.update(update))
+        """Take one update of the agent's work."""
+        self._confirm_delivery()
+        self._observe(self.updates.update(update))
 
     async def permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a person says to what it wants to do; the reason follows as words of its own."""
-        if self._asked >= _MOST_ASKED or permission_outcome(request, allowed=True) == CANCELLED:
-            return CANCELLED  # also where it offers nothing that a yes could be said with
+        """Return the decision on a request for permission; a reason follows as a message."""
+        if self._requests >= _MOST_REQUESTS or permission_outcome(request, allowed=True) == CANCELLED:
+            return CANCELLED  # also if no option allows it
         if self._in_turn and self._cut_off:
-            return CANCELLED  # asked before it has heard that its turn was cancelled
-        self._asked += 1
+            return CANCELLED  # requested before the agent saw the cancellation
+        self._requests += 1
         turn = self._turn
         try:
-            async with self._one_at_a_time:
-                # With its turn it has given up what else it has asked in there: nobody is to be asked for nothing.
+            async with self._request_lock:
+                # The end of a turn withdraws its other requests, so no person is asked about them.
                 return await self._permitted(request) if turn == self._turn else CANCELLED
         except RecordError:
             return CANCELLED
         finally:
-            self._asked -= 1
+            self._requests -= 1
 
     async def _permitted(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         before, wanted, why = self.updates.permission(request)
-        self._hear(before)
+        self._observe(before)
         directive = await self._observer.permit(self._own(wanted), why=why)
         if directive.kind == "stop":
             return CANCELLED
         if directive.kind == "deny":
-            # Before the answer, so that the agent hears why before it takes its next step.
+            # The reason comes before the answer, so that the agent has it before its next step.
             await self._refused(directive)
             return permission_outcome(request, allowed=False)
         if directive.gate is not None:
-            self._unheard.append(directive)
+            self._undelivered.append(directive)
         return permission_outcome(request, allowed=True)
 
     async def _refused(self, directive: Directive) -> None:
-        """A person's no is told at once; where nobody was asked the agent hears it if its turn ends for that.
+        """Pass on the reason of a refusal: a person's in a new turn at once, a rule's if the turn ends for it.
 
-        It waits for the answer and loses nothing by beginning another turn, while words in its turn would come late.
+        The agent waits for the answer and loses nothing by a new turn, while a message in its turn would come late.
         """
         if directive.gate is not None:
             await self._next_turn(directive)
         else:
             self._refusal = directive.text
 
-    def _hear(self, observations: Iterable[Observation]) -> None:
+    def _observe(self, observations: Iterable[Observation]) -> None:
         own = [self._own(observation) for observation in observations]
         if any(one.kind in ("message", "action") for one in own):
             self._refusal = None
@@ -159,46 +159,46 @@ class Turns:
     def _own(self, observation: Observation) -> Observation:
         return own(observation, self._guidance.attempt)
 
-    # --- what it is told ---------------------------------------------------------------------------------------------
+    # --- messages to the agent ---------------------------------------------------------------------------------------
 
     async def _take_turns(self) -> None:
-        while self._to_say:
-            words, directive = self._to_say.popleft()
+        while self._messages:
+            words, directive = self._messages.popleft()
             self._in_turn, self._cut_off = True, False
             if directive is not None:
-                self._unheard.append(directive)
+                self._undelivered.append(directive)
             try:
                 result = await self._conversation.prompt(words)
             except Broken as problem:
                 if not (problem.refused and self._cut_off):
                     raise
-                result = {}  # some call it an error that they were cancelled
+                result = {}  # some agents report a cancellation as an error
             finally:
                 self._in_turn = False
                 self._turn += 1
-            self._has_heard()
+            self._confirm_delivery()
             refusal = self._refusal
-            self._hear(self.updates.turn_over(result))
+            self._observe(self.updates.turn_over(result))
             await self._queue.drained()
             self._problem = _WHY.get(text(result, "stopReason"), "")
-            if refusal is not None and not self._to_say and self._refusals < _MOST_REFUSALS:
+            if refusal is not None and not self._messages and self._refusals < _MOST_REFUSALS:
                 self._refusals += 1
                 self._refusal = None
-                self._to_say.append((refusal, None))
+                self._messages.append((refusal, None))
 
-    async def _hear_answers(self) -> None:
-        """Words that a person has for it, whenever they come."""
+    async def _forward_answers(self) -> None:
+        """Pass on the messages of a person whenever they come."""
         with suppress(RecordError):
             while True:
-                self._say_to_it(await self._observer.next_answer())
+                self._forward(await self._observer.next_answer())
 
-    def _say_to_it(self, directive: Directive) -> None:
-        """Say it into the turn where the agent can hear that, else end the turn and begin another one with it."""
+    def _forward(self, directive: Directive) -> None:
+        """Steer the current turn if the agent supports it, else end the turn and begin another one with the message."""
         self._start(self._interject(directive))
 
     async def _interject(self, directive: Directive) -> None:
         if self._stopped or (directive.gate is None and not self._in_turn):
-            return  # a nudge for what is over
+            return  # a nudge about a turn that is over
         with suppress(Broken):
             if self._in_turn and self._conversation.steers and await self._conversation.steer(directive.text):
                 await self._delivered(directive)
@@ -206,16 +206,16 @@ class Turns:
         await self._next_turn(directive)
 
     async def _next_turn(self, directive: Directive) -> None:
-        self._to_say.append((directive.text, directive))
+        self._messages.append((directive.text, directive))
         if self._in_turn:
             self._cut_off = True
             self._turn += 1
             await self._conversation.cancel()
 
-    def _has_heard(self) -> None:
-        """It has done something since it was told, so it was told."""
-        unheard, self._unheard = self._unheard, []
-        for directive in unheard:
+    def _confirm_delivery(self) -> None:
+        """Confirm delivery of earlier messages: the agent has worked since."""
+        undelivered, self._undelivered = self._undelivered, []
+        for directive in undelivered:
             self._start(self._delivered(directive))
 
     async def _delivered(self, directive: Directive) -> None:
@@ -224,8 +224,8 @@ class Turns:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 class _ObservationQueue:

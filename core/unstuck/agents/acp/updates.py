@@ -1,8 +1,8 @@
-"""What an agent tells of its work while it takes its turn: calls, results, messages, plans, usage. Pure.
+"""Updates of an agent's work during a turn: calls, results, messages, plans, usage. Pure.
 
-A call comes in pieces: first perhaps nothing but a name, then what it is about, at last its result. What it is about
-may be said only where the agent asks for permission. How a command ended is said in a different place by each agent,
-by some nowhere, and ``completed`` means no more than that it has ended.
+A call comes in pieces: first perhaps only a name, then its arguments, at last its result. Some agents send the
+arguments only with a request for permission. Each agent puts a command's exit code in another place, some in none, and
+``completed`` means no more than an end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PIECES_LIMIT = 64 * 1024
 _WHY_LIMIT = 2_000
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?|(?:^|\n)Exit Code: (\d{1,3})(?=\n|$)")
 _FENCED = re.compile(r"```[a-z]*\n(.*?)\n?```", re.DOTALL)
-# What a call is made with before it is known what it will be about.
+# Arguments of a call whose subject is not known yet.
 _PLACE = frozenset({"cwd"})
 
 
@@ -35,7 +35,7 @@ CANCELLED: Mapping[str, Any] = {"outcome": {"outcome": "cancelled"}}
 
 @dataclass(slots=True)
 class _Call:
-    """One call as it is known so far."""
+    """The known part of a call."""
 
     title: str = ""
     kind: str = ""
@@ -49,7 +49,7 @@ class _Call:
 
 
 class Updates(Stream):
-    """Reads one attempt of an agent. ``before`` are the tokens that its session had used before."""
+    """Parser of one attempt's updates. ``before`` is the number of tokens its session had used before."""
 
     def __init__(self, quirks: Quirks, *, before: int = 0) -> None:
         super().__init__(before=before)
@@ -60,11 +60,11 @@ class Updates(Stream):
         self._pieces = ""
 
     def update(self, data: Mapping[str, Any]) -> list[Observation]:
-        """What one update of the session tells."""
+        """Return the observations in one update of the session."""
         return list(self._read(data))
 
     def permission(self, data: Mapping[str, Any]) -> tuple[list[Observation], Observation, Clean]:
-        """What is told by a request for permission: what came before it, the call it is about, and why."""
+        """Return earlier observations, the call that a request for permission is about, and its reason."""
         before = list(self._said_so_far())
         told = mapping(data, "toolCall")
         id = text(told, "toolCallId")
@@ -75,7 +75,7 @@ class Updates(Stream):
         return before, self._call(id, _tool(call), _given(call)), admit(why, limit=_WHY_LIMIT)
 
     def turn_over(self, result: Mapping[str, Any]) -> list[Observation]:
-        """What the end of a turn tells."""
+        """Return the observations at the end of a turn."""
         return [*self._said_so_far(), *self._usage_of_turn(result)]
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
@@ -93,7 +93,7 @@ class Updates(Stream):
             yield from self._usage_so_far(data)
 
     def _said_so_far(self) -> Iterator[Observation]:
-        """The message whose pieces have come, now that something else comes."""
+        """Yield the message whose pieces are complete because another kind of update follows."""
         pieces, self._pieces = self._pieces, ""
         yield from self._message(pieces)
 
@@ -116,7 +116,7 @@ class Updates(Stream):
             said, code = _outcome(call, data)
             failed = bool(code) or (status == "failed" and code is None)
             yield self._result(id, _tool(call), said, failed=failed, exit_code=code)
-            call.given, call.content, call.said = {}, "", ""  # a thousand whole files would be kept else
+            call.given, call.content, call.said = {}, "", ""  # else a thousand whole files would stay in memory
 
     def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
         meta = mapping(data, "_meta")
@@ -134,7 +134,7 @@ class Updates(Stream):
         call.exit = call.exit if ended is None else ended
 
     def _plan(self, data: Mapping[str, Any]) -> Iterator[Observation]:
-        """Its list of what is to do is a step of its work: one that writes the same again and again gets nowhere."""
+        """Yield the plan as a step, so that an agent that repeats the same plan is noticed."""
         steps = [f"[{text(entry, 'status')}] {text(entry, 'content')}" for entry in items(data, "entries")]
         if steps:
             yield self._call("", "plan", steps)
@@ -142,7 +142,7 @@ class Updates(Stream):
     # --- usage -----------------------------------------------------------------------------------------------------
 
     def _usage_so_far(self, data: Mapping[str, Any]) -> Iterator[Observation]:
-        """What it has cost in this process, and the tokens where they are counted for the session."""
+        """Yield the cost in this process, and the tokens if the agent counts them per session."""
         cost = amount(mapping(data, "cost"), "amount") if text(mapping(data, "cost"), "currency") == "USD" else None
         tokens = number(mapping(data, "_meta"), "totalTokens") if self._quirks.sums_session else 0
         yield from self._used_in_all(max(tokens, self.tokens), cost)
@@ -158,14 +158,14 @@ class Updates(Stream):
 
 
 def _spent(usage: Mapping[str, Any]) -> int:
-    """What was read anew and what was written; what came from a cache is not counted."""
+    """Return the tokens read and written, without those read from a cache."""
     read = number(usage, "inputTokens") or number(usage, "input_tokens")
     written = number(usage, "outputTokens") or number(usage, "output_tokens")
     return read + number(usage, "cachedWriteTokens") + written
 
 
 def _is_known(call: _Call) -> bool:
-    """Whether it is known what the call is about."""
+    """Return whether the call's arguments are known."""
     return bool(set(call.given) - _PLACE)
 
 
@@ -180,7 +180,7 @@ def _about(call: _Call) -> str:
 
 
 def _given(call: _Call) -> Mapping[str, Any]:
-    """What the call was made with; where only its title says so, that."""
+    """Return the call's arguments, or its title if there are none."""
     if call.kind != "execute":
         return call.given or {"title": _about(call)}
     command = call.given.get("command")
@@ -198,7 +198,7 @@ def _texts(content: Iterable[Any]) -> Iterator[str]:
 
 
 def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
-    """What the call's result says, and the exit code where there is one anywhere."""
+    """Return the text of the call's result, and its exit code if there is one anywhere."""
     raw = data.get("rawOutput")
     whole = raw if isinstance(raw, Mapping) else {}
     names = ("output", "aggregated_output", "error")

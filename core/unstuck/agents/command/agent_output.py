@@ -33,45 +33,46 @@ def own(observation: Observation, attempt: str) -> Observation:
 
 
 class Speech:
-    """Hands what is told to ``hear``. ``stream`` names the agent whose JSON it is, or is empty for plain text.
+    """Parser of one attempt's output; observations go to ``hear``.
 
-    ``before`` are the tokens that its session had used before.
+    ``stream`` names the agent whose JSON it is; it is empty for plain text. ``before`` is the number of tokens that the
+    session had used before.
     """
 
     def __init__(self, stream: str, attempt: str, hear: Callable[[Observation], None], *, before: int = 0) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
         self._attempt, self._hear = attempt, hear
-        self._told = 0
+        self._count = 0
 
     @property
     def session(self) -> str:
-        """The agent's own session; empty where it did not say."""
+        """Return the agent's own session; empty if it names none."""
         return self._stream.session if self._stream is not None else ""
 
     @property
     def tokens(self) -> int:
-        """What the stream has counted so far, for the attempt that goes on with its session."""
+        """Return the tokens counted so far, for the attempt that resumes the session."""
         return self._stream.tokens if self._stream is not None else 0
 
     def hear(self, line: str) -> None:
-        """Take one line."""
+        """Parse one line."""
         if self._stream is None or not line.startswith("{"):
             step = read_step(line)
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]
         for observation in found:
-            # What is used is counted to the end: it costs.
-            if observation.kind == "usage" or self._told < MOST_STEPS:
-                self._told += 1
+            # Usage is counted to the end: it costs.
+            if observation.kind == "usage" or self._count < MOST_STEPS:
+                self._count += 1
                 self._hear(observation)
 
     def words(self, printed: str) -> str:
-        """The text in which the agent may speak of itself: its messages, or all that it printed."""
+        """Return the text that may hold a signal: the agent's messages, or everything it printed."""
         return (self._stream.said if self._stream is not None else "") or printed
 
     def problem(self, code: int | None, printed: str) -> Clean | None:
-        """Why it failed, in its own words; None where it does not say that it did."""
+        """Return the agent's own error; None if it reports none."""
         if self._stream is not None and self._stream.error:
             return admit(self._stream.error, limit=_ERROR_LIMIT)
         if self.broke_off(code):
@@ -79,5 +80,5 @@ class Speech:
         return None
 
     def broke_off(self, code: int | None) -> bool:
-        """Whether it ended without having said that it was done, and with an exit code that says so, too."""
+        """Return whether the stream has no end and the exit code is a failure."""
         return self._stream is not None and not self._stream.ended and bool(code)

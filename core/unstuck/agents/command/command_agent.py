@@ -1,4 +1,4 @@
-"""The command agent: any program, run through the process shim, told what to do by argument, file or standard input."""
+"""Command agent: any program behind the process shim, with its prompt as an argument, a file or standard input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from unstuck.agents.command.agent_output import Speech, see
-from unstuck.agents.command.presets import goes_on, resumed, stream_of
+from unstuck.agents.command.presets import can_resume, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
     How,
@@ -45,7 +45,7 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
 class CommandAgent(ProcessAgent):
     """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``.
 
-    ``used`` says how many tokens a session has used in attempts that another process has run.
+    ``used`` returns the tokens that a session has used in attempts of an earlier supervisor.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class CommandAgent(ProcessAgent):
             environ=environ,
             limit=limit,
             hold="freeze" if spec.freeze else "none",
-            resume=goes_on(spec.command),
+            resume=can_resume(spec.command),
         )
         self._stream, self._prompt_limit = stream_of(spec.command), prompt_limit
         self._used, self._used_before = dict[str, int](), used
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
-        """Run the program to its end. Raises AgentNotFound where it cannot be started."""
+        """Run the program to its end. Raises AgentNotFound if it cannot start."""
         output = self._output(guidance.attempt)
         placed = self._placed(guidance)
         launch = Launch(
@@ -114,7 +114,7 @@ class CommandAgent(ProcessAgent):
         how: How = "ended"
         error = speech.problem(done.code, printed)
         if done.code is None:
-            # One that we stop is reported as stopped, whatever stands here.
+            # The supervisor reports its own stops as stopped, whatever is set here.
             how = "crashed"
             error = admit(f"ended by signal {done.signal}, not by unstuck: self-inflicted, or from outside", limit=200)
         elif speech.broke_off(done.code):

@@ -23,7 +23,7 @@ _PROMPT_FILE_MODE = 0o600
 
 
 def prompt_file(folder: Path, guidance: Guidance) -> Path:
-    """The file below the run's ``folder`` that holds what the attempt is told."""
+    """Write the attempt's prompt below the run's ``folder`` and return the file."""
     prompts = folder / "prompts"
     prompts.mkdir(exist_ok=True, mode=0o700)
     file = prompts / f"{guidance.attempt}.txt"
@@ -33,7 +33,7 @@ def prompt_file(folder: Path, guidance: Guidance) -> Path:
 
 
 def surroundings(environ: Mapping[str, str], task: Task, guidance: Guidance, file: Path) -> dict[str, str]:
-    """The environment of an attempt's process, which finds what it is told in ``file``, and the run by its socket."""
+    """Return the environment of an attempt's process, with its prompt in ``file`` and the run's socket."""
     return clean_environment(
         environ,
         UNSTUCK_TASK=task.id,
@@ -139,7 +139,7 @@ class ProcessAgent:
 
 
 async def end_of(process: Process) -> Exit:
-    """Wait for the end; whoever calls that off ends the process."""
+    """Wait for the end of the process; a cancellation stops it first."""
     try:
         return await process.wait()
     except asyncio.CancelledError:
@@ -159,9 +159,9 @@ def account(
     error: Clean | None = None,
     session: str = "",
 ) -> Report:
-    """The report of an attempt whose process is ``done``, and which ended with ``code``.
+    """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``said`` is the text in which the agent speaks of itself, ``signal`` what it signals in there.
+    ``said`` is the agent's own text, ``signal`` the signal in it.
     """
     return Report(
         exit_code=code,
