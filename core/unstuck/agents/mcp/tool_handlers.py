@@ -1,6 +1,6 @@
-"""Where the calls of agents arrive: each becomes a question, an observation, advice or a checkpoint of its task.
+"""Handlers of agents' calls: each becomes a question, an observation, advice or a checkpoint of its task.
 
-Nothing that goes wrong in here reaches an agent but as a text that says what to do now.
+An error reaches the agent only as a text that says what to do next.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Desk"]
 
 QUESTION_LIMIT, OPTION_LIMIT, CONTEXT_LIMIT, STEP_LIMIT = 4_000, 500, 8_000, 2_000
 LOST_S = 10.0
-"""After so long without a word that it has arrived, an answer counts as not delivered."""
+"""Seconds without an acknowledgement after which an answer counts as not delivered."""
 
 STRANGER = "You are not one of the agents of the run that is live here. Ask the person you work for yourself."
 OVER = "This task is over. Make no further changes, and end your turn."
@@ -38,7 +38,7 @@ NOBODY = "Nobody may be asked in this run. Decide yourself, take the way that ca
 
 
 class Desk:
-    """``sessions`` are those that hooks tell of; with ``visitors`` any agent may come, as beside a watch."""
+    """Handlers for one run or watch. ``sessions`` are known from hooks; ``visitors`` admits any agent."""
 
     def __init__(self, core: Core, *, sessions: Sessions | None = None, visitors: Visitors | None = None) -> None:
         self._core, self._sessions, self._visitors = core, sessions, visitors
@@ -54,7 +54,7 @@ class Desk:
         }
 
     async def handle(self, message: Message, peer: Peer) -> Message:
-        """The reply to one call: ``text``, and ``failed`` where the agent should take it for a failure."""
+        """Return the reply to one call: ``text``, and ``failed`` if the agent should treat it as a failure."""
         tool = TOOLS.get(str(message.get("tool", "")))
         arguments = message.get("arguments")
         try:
@@ -64,7 +64,7 @@ class Desk:
             caller, stay = await self._caller(message, peer)
             if caller is None:
                 return _said(STRANGER if self._visitors is None else OVER, failed=True)
-            reply: Message = await self._work[tool.name](caller, found, _word(message, "call"))
+            reply: Message = await self._work[tool.name](caller, found, _field(message, "call"))
             return {**reply, "stay": True} if stay else reply
         except RecordError:
             raise
@@ -72,8 +72,8 @@ class Desk:
             return _said(str(error), failed=True)
 
     async def stay(self, message: Message, peer: Peer) -> Message:
-        """Held for as long as the agent is there; its going is noticed by that."""
-        token = _word(message, "session")
+        """Wait until the agent disconnects, then end its visit."""
+        token = _field(message, "session")
         if self._visitors is None or not token:
             return {}
         try:
@@ -83,7 +83,7 @@ class Desk:
         return {}
 
     async def acknowledged(self, ack: str) -> None:
-        """What was replied with this ``ack`` is with the agent."""
+        """Confirm that the agent has the reply with this ``ack``."""
         call, waiting = self._sent.pop(ack, (None, None))
         if call is not None and waiting is not None:
             waiting.cancel()
@@ -93,7 +93,7 @@ class Desk:
                 call.close()
 
     async def close(self) -> None:
-        """Nobody is there any more to whom anything could be told."""
+        """Cancel what waits for agents: the run ends."""
         waiting = [task for _, task in self._sent.values()]
         for task in waiting:
             task.cancel()
@@ -102,24 +102,24 @@ class Desk:
             await self._visitors.close()
 
     async def _caller(self, message: Message, peer: Peer) -> tuple[Caller | None, bool]:
-        """Who calls, and whether its going has to be noticed by us."""
+        """Return the caller, and whether the supervisor has to notice its disconnection."""
         processes = lineage(peer.pid)
-        if (caller := attempt_of(self._core, processes, _word(message, "attempt"))) is not None:
+        if (caller := attempt_of(self._core, processes, _field(message, "attempt"))) is not None:
             return caller, False
         if self._sessions is not None and (found := self._sessions.session_of(processes)) is not None:
             task, attempt, work = found
             return (Caller(task=task, attempt=attempt, observer=work) if attempt else None), False
-        token = _word(message, "session")
+        token = _field(message, "session")
         if self._visitors is None or not token:
             return None, False
-        return await self._visitors.caller(token, _word(message, "client")), True
+        return await self._visitors.caller(token, _field(message, "client")), True
 
     # --- the tools --------------------------------------------------------------------------------------------------
 
     async def _ask_human(self, caller: Caller, said: dict[str, Any], call: str) -> Message:
         options = [option for given in said.get("options", ()) if (option := one_line(given, OPTION_LIMIT))]
         text = admit(said["question"], limit=QUESTION_LIMIT)
-        # Of the whole question: the middle of a long one, of which a person sees head and tail, may be another.
+        # The digest covers the whole question: a person sees only head and tail of a long one.
         whole = admit(said["question"], limit=MAX_GIVEN)
         asked = sha256("\n".join([whole, *options]).encode()).hexdigest()[:8]
         context = {
@@ -170,10 +170,10 @@ class Desk:
         back = f"A person can go back to it: unstuck checkpoints restore {event.id}."
         return _said(f"Saved as {event.id}: {event.files} files.{missing} {back}")
 
-    # --- their parts ------------------------------------------------------------------------------------------------
+    # --- questions and advice ---------------------------------------------------------------------------------------
 
     async def _asked(self, question: Question, id: str) -> Message:
-        """Ask, wait for as long as it takes, and say what came of it."""
+        """Ask the question, wait for its answer without a limit, and return the reply."""
         if not self._core.may_ask:
             return _said(NOBODY, failed=True)
         call = Call(self._core, question, id)
@@ -187,11 +187,11 @@ class Desk:
         if row is None:
             return _said(OVER, failed=True)
         ends = row.effect in ("skipped", "abandoned") or row.status == "withdrawn"
-        reply = _said(_words(row), failed=ends)
+        reply = _said(_answer_text(row), failed=ends)
         return {**reply, "ack": self._expect(call)} if sent else reply
 
     def _expect(self, call: Call) -> str:
-        """The id of the word that the answer has arrived; without it the answer counts as not delivered."""
+        """Return the id of the acknowledgement without which the answer counts as not delivered."""
         self._count += 1
         ack = f"call {self._count}"
         self._sent[ack] = call, asyncio.ensure_future(self._lost(ack))
@@ -203,7 +203,7 @@ class Desk:
         call.close()
 
     def _note(self, caller: Caller, said: Reported, command: str, advice: Advice) -> None:
-        """What it reports and what it is told stand in the record; that it repeats itself the ladder has answered."""
+        """Record the report and the advice; the escalation level has already answered repetitions."""
         text = admit(f"{command}\n{said.error}" if command else said.error, limit=STEP_LIMIT)
         failure = e.StepRecorded(
             kind="failure", tool="report_failure", text=text, exit_code=said.exit_code, identity=advice.identity
@@ -219,8 +219,8 @@ class Desk:
         return task.agent or task.agent_type
 
 
-def _words(row: GateRow) -> str:
-    """What the answer says to the agent that waits for it."""
+def _answer_text(row: GateRow) -> str:
+    """Return the text of an answer for the agent that waits for it."""
     answer, effect = row.answer, row.effect
     if row.status == "withdrawn" or answer is None:
         return "The question was withdrawn: nobody will answer it. Go on without it if you can, else end your turn."
@@ -242,5 +242,5 @@ def _said(text: str, *, failed: bool = False) -> Message:
     return {"text": text, "failed": failed}
 
 
-def _word(message: Message, key: str) -> str:
+def _field(message: Message, key: str) -> str:
     return one_line(str(message.get(key) or ""), 100)
