@@ -1,4 +1,4 @@
-"""The agent that goes with a command: most are only run, some are spoken with."""
+"""Factory of the agent for a command: most only run, some have a protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["made_agent", "require_agent", "require_allowed"]
 
 
 def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
-    """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
+    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
     if protocol_of(command) == "claude-sdk":
         require_sdk()
         command = (sdk_program(command[0], environ), *command[1:])
@@ -28,7 +28,7 @@ def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[st
 
 
 def require_allowed(name: str, command: tuple[str, ...], *, experimental: bool) -> None:
-    """Raise UsageError for an agent whose protocol its own makers call experimental, unless that was asked for."""
+    """Raise UsageError for a protocol that its own makers call experimental, unless the user allows it."""
     protocol = protocol_of(command)
     if protocol in EXPERIMENTAL and not experimental:
         raise UsageError(
@@ -47,9 +47,9 @@ def made_agent(
     prompt_limit: int,
     used: Callable[[str], int],
 ) -> Agent:
-    """The agent that runs ``spec``, in the way its command speaks. What only some need is imported for them.
+    """Return the agent for ``spec``. The module of a protocol is imported only when needed.
 
-    ``used`` says how many tokens one of its sessions has used in this run.
+    ``used`` returns the tokens that a session has used in this run.
     """
     protocol = protocol_of(spec.command)
     if protocol == "app-server":

@@ -30,7 +30,7 @@ __all__ = ["CommandAgent", "CommandSpec", "require_program"]
 
 
 def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
-    """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
+    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
     program = command[0]
     if "/" in program:
         path = Path(program) if Path(program).is_absolute() else directory / program

@@ -40,7 +40,7 @@ _WITH_VALUE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """The command to run, the file with the text, and whether standard input reads that file."""
+    """Command with its prompt in place. ``file`` holds the prompt; with ``stdin`` it is the standard input."""
 
     command: tuple[str, ...]
     file: Path

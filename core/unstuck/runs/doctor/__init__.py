@@ -1,4 +1,4 @@
-"""A look at everything a run needs: what is installed and attached, where it all lies, and what is in the way."""
+"""Check-up of everything a run needs: installed programs, attached agents, locations, and obstacles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Finding", "check_up"]
 
 
 async def check_up(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """One finding after the other; nothing is changed, and nothing takes longer than a few seconds."""
+    """Yield the findings one by one. Changes nothing; each check takes a few seconds at most."""
     asked = asyncio.ensure_future(agents(environ))
     for finding in chain(versions(), [await git()], await asyncio.to_thread(places, place, environ)):
         yield finding
