@@ -112,7 +112,7 @@ def test_messages_and_plans() -> None:
     said = [str(one.text) for one in told if one.kind == "message"]
     assert said[0] == "I will run the tests."
     assert said[-2:] == ["All done.", "Second prompt answered."]
-    assert updates.said.splitlines()[-1] == "Second prompt answered."
+    assert updates.messages.splitlines()[-1] == "Second prompt answered."
     (plan,) = [one for one in told if one.tool == "plan"]
     assert plan.text == 'plan ["[in_progress] run tests"]'
 

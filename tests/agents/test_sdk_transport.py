@@ -89,7 +89,7 @@ async def test_messages_pass_both_ways() -> None:
     talk = Talk()
     line = json.dumps({"type": "system", "text": "žaba"}, ensure_ascii=False).encode() + b"\nwarning: old\n{}\n"
     for at in range(0, len(line), 3):
-        talk.transport.hear(line[at : at + 3])
+        talk.transport.feed(line[at : at + 3])
     await talk.transport.write('{"type": "user"}\n')
     talk.transport.end(ProtocolProblem("it ended"))
     assert await talk.read() == ([{"type": "system", "text": "žaba"}, {}], "it ended")
@@ -109,8 +109,8 @@ async def test_messages_pass_both_ways() -> None:
 async def test_what_is_no_message_ends_it(said: bytes, problem: str) -> None:
     """A line without an end, and half a message, are a problem that is named; the SDK hears of it."""
     talk = Talk()
-    talk.transport.hear(said)
-    talk.transport.hear(b'{"type": "late"}\n')
+    talk.transport.feed(said)
+    talk.transport.feed(b'{"type": "late"}\n')
     found, why = await talk.read()
     assert found == []
     assert problem in why

@@ -28,7 +28,7 @@ from acp.schema import (
 from pydantic import BaseModel
 
 from acp import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION, RequestError
-from unstuck.agents.acp.transport import Wire
+from unstuck.agents.acp.transport import AcpTransport
 from unstuck.agents.acp_agents import Quirks
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.streams.stream import canonical, items, mapping, text
@@ -71,9 +71,9 @@ class Client(Protocol):
 class Conversation:
     """Conversation with one agent. ``session`` is the agent's own; with ``steers`` it takes messages during a turn."""
 
-    def __init__(self, wire: Wire, client: Client, *, clock: Clock, quirks: Quirks) -> None:
-        self._wire, self._client, self._clock, self._quirks = wire, client, clock, quirks
-        self._connection = Connection(self._handle, wire)
+    def __init__(self, transport: AcpTransport, client: Client, *, clock: Clock, quirks: Quirks) -> None:
+        self._transport, self._client, self._clock, self._quirks = transport, client, clock, quirks
+        self._connection = Connection(self._handle, transport)
         self._can: Mapping[str, Any] = {}
         self._listening = False
         self.session = ""
@@ -174,7 +174,7 @@ class Conversation:
         except RequestError as error:
             raise Broken(self._refusal(method, error), refused=True) from None
         except ConnectionError:
-            raise Broken(self._wire.fault or "the connection ended") from None
+            raise Broken(self._transport.fault or "the connection ended") from None
         return reply if isinstance(reply, Mapping) else {}
 
     def _refusal(self, method: str, error: RequestError) -> str:

@@ -12,13 +12,13 @@ from typing import Any
 
 from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 
-__all__ = ["Wire"]
+__all__ = ["AcpTransport"]
 
 _WAIT_S = 1.0
 """Seconds to wait after the end of the stream: the process mostly exits next, and its exit code says more."""
 
 
-class Wire:
+class AcpTransport:
     """Transport of one process. ``fault`` is the reason why it has ended; empty until then."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Wire:
         """Write to ``say`` from now on."""
         self._say = say
 
-    def hear(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """Take the next bytes of the agent's output; none at its end."""
         if self.fault:
             return

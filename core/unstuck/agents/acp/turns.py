@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from unstuck.agents.acp.conversation import Broken, Conversation
-from unstuck.agents.acp.transport import Wire
+from unstuck.agents.acp.transport import AcpTransport
 from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
 from unstuck.agents.acp_agents import Quirks
 from unstuck.agents.command.agent_output import MOST_STEPS, own, see
@@ -50,9 +50,9 @@ class Turns:
     ) -> None:
         self._guidance, self._observer = guidance, observer
         self.updates = Updates(quirks, before=before)
-        self._wire = Wire()
-        self.hear, self.ended = self._wire.hear, self._wire.end
-        self._conversation = Conversation(self._wire, self, clock=clock, quirks=quirks)
+        self._transport = AcpTransport()
+        self.feed, self.ended = self._transport.feed, self._transport.end
+        self._conversation = Conversation(self._transport, self, clock=clock, quirks=quirks)
         self._problem = ""
         self.is_suspended = is_suspended
         self._queue = _ObservationQueue(observer, self._forward)
@@ -68,11 +68,11 @@ class Turns:
     @property
     def outcome(self) -> Outcome:
         """Return the outcome so far."""
-        return Outcome(self.updates.said, self._conversation.session, failed=self._problem)
+        return Outcome(self.updates.messages, self._conversation.session, failed=self._problem)
 
     async def work(self, say: Callable[[bytes], None]) -> None:
         """Run from the introduction to the end of the last turn; ``say`` writes to the agent. Raises Broken."""
-        self._wire.connect(say)
+        self._transport.connect(say)
         try:
             await self._conversation.introduce()
             await self._conversation.open(self._guidance.workdir, self._guidance.session)

@@ -42,7 +42,7 @@ class _Call:
     name: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     content: str = ""
-    said: str = ""
+    output: str = ""
     exit: int | None = None
     told: bool = False
     done: bool = False
@@ -65,7 +65,7 @@ class Updates(Stream):
 
     def permission(self, data: Mapping[str, Any]) -> tuple[list[Observation], Observation, Clean]:
         """Return earlier observations, the call that a request for permission is about, and its reason."""
-        before = list(self._said_so_far())
+        before = list(self._message_so_far())
         told = mapping(data, "toolCall")
         id = text(told, "toolCallId")
         call = self._known(id)
@@ -76,7 +76,7 @@ class Updates(Stream):
 
     def turn_over(self, result: Mapping[str, Any]) -> list[Observation]:
         """Return the observations at the end of a turn."""
-        return [*self._said_so_far(), *self._usage_of_turn(result)]
+        return [*self._message_so_far(), *self._usage_of_turn(result)]
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         kind = text(data, "sessionUpdate")
@@ -84,15 +84,15 @@ class Updates(Stream):
             self._pieces = (self._pieces + text(mapping(data, "content"), "text"))[-_PIECES_LIMIT:]
             yield from self._used(number(mapping(mapping(data, "_meta"), "usage"), "totalTokens"))
         elif kind in ("tool_call", "tool_call_update"):
-            yield from self._said_so_far()
+            yield from self._message_so_far()
             yield from self._step(data)
         elif kind == "plan":
-            yield from self._said_so_far()
+            yield from self._message_so_far()
             yield from self._plan(data)
         elif kind == "usage_update":
             yield from self._usage_so_far(data)
 
-    def _said_so_far(self) -> Iterator[Observation]:
+    def _message_so_far(self) -> Iterator[Observation]:
         """Yield the message whose pieces are complete because another kind of update follows."""
         pieces, self._pieces = self._pieces, ""
         yield from self._message(pieces)
@@ -113,10 +113,10 @@ class Updates(Stream):
             yield self._call(id, _tool(call), _given(call))
         if over and not call.done:
             call.done = True
-            said, code = _outcome(call, data)
+            output, code = _outcome(call, data)
             failed = bool(code) or (status == "failed" and code is None)
-            yield self._result(id, _tool(call), said, failed=failed, exit_code=code)
-            call.given, call.content, call.said = {}, "", ""  # else a thousand whole files would stay in memory
+            yield self._result(id, _tool(call), output, failed=failed, exit_code=code)
+            call.given, call.content, call.output = {}, "", ""  # else a thousand whole files would stay in memory
 
     def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
         meta = mapping(data, "_meta")
@@ -129,7 +129,7 @@ class Updates(Stream):
         call.given = given if set(given) - _PLACE or not call.given else call.given
         if "content" in data:
             call.content = "\n".join(_texts(items(data, "content")))[-_PIECES_LIMIT:]
-        call.said = (call.said + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
+        call.output = (call.output + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
         ended = exit_code(mapping(meta, "terminal_exit"), "exit_code")
         call.exit = call.exit if ended is None else ended
 
@@ -191,10 +191,10 @@ def _given(call: _Call) -> Mapping[str, Any]:
 
 def _texts(content: Iterable[Any]) -> Iterator[str]:
     for part in content:
-        said = text(mapping(part, "content"), "text") or text(part, "path")
-        if said:
-            fenced = _FENCED.fullmatch(said)
-            yield fenced[1] if fenced else said
+        output = text(mapping(part, "content"), "text") or text(part, "path")
+        if output:
+            fenced = _FENCED.fullmatch(output)
+            yield fenced[1] if fenced else output
 
 
 def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
@@ -202,17 +202,17 @@ def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
     raw = data.get("rawOutput")
     whole = raw if isinstance(raw, Mapping) else {}
     names = ("output", "aggregated_output", "error")
-    said = raw if isinstance(raw, str) else next((text(whole, name) for name in names if text(whole, name)), "")
-    said = said or call.said or call.content
+    output = raw if isinstance(raw, str) else next((text(whole, name) for name in names if text(whole, name)), "")
+    output = output or call.output or call.content
     for code in (exit_code(whole, "exit_code"), exit_code(mapping(whole, "metadata"), "exit"), call.exit):
         if code is not None:
-            return said, code
-    for words in (said, call.content):
+            return output, code
+    for words in (output, call.content):
         found = _EXIT_CODE.match(words) or (_EXIT_CODE.search(words) if "\nExit Code: " in words else None)
         if found is not None:
-            rest = words[found.end() :] if found.start() == 0 and found[1] else said
-            return rest or said, int(found[1] or found[2])
-    return said, None
+            rest = words[found.end() :] if found.start() == 0 and found[1] else output
+            return rest or output, int(found[1] or found[2])
+    return output, None
 
 
 def permission_outcome(request: Mapping[str, Any], *, allowed: bool) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from unstuck.agents.appserver.approvals import Approval, approval
-from unstuck.agents.appserver.jsonrpc import Refused, Wire
+from unstuck.agents.appserver.jsonrpc import JsonRpc, Refused
 from unstuck.agents.appserver.stream import AppServerStream
 from unstuck.agents.command.agent_output import MOST_STEPS, own
 from unstuck.agents.command.conversation_agent import Outcome
@@ -29,7 +29,7 @@ _OPTED_OUT = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reaso
 
 
 class AppServerConversation:
-    """Conversation in one thread until its last turn is over. ``hear`` takes the app-server's output.
+    """Conversation in one thread until its last turn is over. ``feed`` takes the app-server's output.
 
     With ``every`` each action waits for the supervisor, else only those that Codex asks about.
     """
@@ -37,7 +37,7 @@ class AppServerConversation:
     def __init__(self, guidance: Guidance, observer: Observer, *, every: bool = False) -> None:
         self._guidance, self._observer, self._every = guidance, observer, every
         self._say: Callable[[bytes], None] = lambda words: None
-        self._wire = Wire(lambda words: self._say(words), told=self._told, asked=self._asked, broken=self._fail)
+        self._rpc = JsonRpc(lambda words: self._say(words), told=self._told, asked=self._asked, broken=self._fail)
         self.stream = AppServerStream()
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -45,7 +45,7 @@ class AppServerConversation:
         self._count = self._waiting = 0
         self._late: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self.hear = self._wire.hear
+        self.feed = self._rpc.feed
 
     async def work(self, say: Callable[[bytes], None]) -> None:
         """Run the thread to the end of its last turn; ``say`` writes to the app-server. Raises ProtocolProblem."""
@@ -72,12 +72,12 @@ class AppServerConversation:
         """End the current turn and return when it is over."""
         if turn := self.stream.turn:
             with suppress(ProtocolProblem):
-                await self._wire.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
+                await self._rpc.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
                 await asyncio.wait([self._over])
 
     def ended(self, why: str) -> None:
         """Fail whatever still waits: the app-server has exited."""
-        self._wire.end(ProtocolProblem(why))
+        self._rpc.end(ProtocolProblem(why))
 
     async def close(self) -> None:
         """Cancel everything that still runs beside the turns."""
@@ -93,7 +93,7 @@ class AppServerConversation:
         """Return the outcome so far."""
         stream = self.stream
         return Outcome(
-            stream.said,
+            stream.messages,
             stream.session,
             failed=stream.error if stream.failed else "",
             interrupted="its turn was interrupted, not by unstuck" if stream.interrupted else "",
@@ -104,17 +104,17 @@ class AppServerConversation:
         capabilities = {
             "experimentalApi": True, "requestAttestation": False, "optOutNotificationMethods": list(_OPTED_OUT),
         }  # fmt: skip
-        said = await self._wire.ask("initialize", {"clientInfo": about, "capabilities": capabilities})
-        self._server = one_line(text(said, "userAgent"), 100)
+        reply = await self._rpc.ask("initialize", {"clientInfo": about, "capabilities": capabilities})
+        self._server = one_line(text(reply, "userAgent"), 100)
         if not self._server:
             raise ProtocolProblem("it answers `initialize` as no app-server does that is known here")
-        self._wire.tell("initialized")
+        self._rpc.tell("initialized")
         where = {"cwd": str(self._guidance.workdir)} | ({"approvalPolicy": "untrusted"} if self._every else {})
         if session := self._guidance.session:
-            said = await self._wire.ask("thread/resume", {"threadId": session, "excludeTurns": True, **where})
+            reply = await self._rpc.ask("thread/resume", {"threadId": session, "excludeTurns": True, **where})
         else:
-            said = await self._wire.ask("thread/start", where)
-        self._thread = text(mapping(said, "thread"), "id")
+            reply = await self._rpc.ask("thread/start", where)
+        self._thread = text(mapping(reply, "thread"), "id")
         if not self._thread:
             raise ProtocolProblem(f"it names no thread: {self._server} speaks another version of its protocol")
         self.stream.begin(self._thread)
@@ -124,7 +124,7 @@ class AppServerConversation:
             self._over.result()
             self._over = asyncio.get_running_loop().create_future()
         self.stream.ended = False
-        await self._wire.ask("turn/start", {"threadId": self._thread, "input": _words(told)})
+        await self._rpc.ask("turn/start", {"threadId": self._thread, "input": _words(told)})
         await self._over
 
     # --- notifications -----------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class AppServerConversation:
                 self._steps.put_nowait(self._own(observation))
         if method == "turn/completed" and self.stream.ended and not self._over.done():
             self._over.set_result(None)
-            self._wire.forgo("turn/steer")
+            self._rpc.forgo("turn/steer")
 
     async def _take_steps(self) -> None:
         while (observation := await self._steps.get()) is not None:
@@ -164,8 +164,8 @@ class AppServerConversation:
         """Add the message to the current turn; without one it begins the next turn if it may come ``later``."""
         if turn := self.stream.turn:
             with suppress(Refused):
-                said = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
-                await self._wire.ask("turn/steer", said)
+                params = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
+                await self._rpc.ask("turn/steer", params)
                 return
         if later:
             self._late.append(told)
@@ -175,12 +175,12 @@ class AppServerConversation:
     def _asked(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
         wanted = approval(self.stream, method, params)
         if wanted is None:
-            self._wire.refuse(id, method)
+            self._rpc.refuse(id, method)
         elif self._waiting < _MOST_APPROVALS:
             self._waiting += 1
             self._spawn(self._permit(id, wanted))
         else:
-            self._wire.answer(id, wanted.no)
+            self._rpc.answer(id, wanted.no)
 
     async def _permit(self, id: Any, wanted: Approval) -> None:
         action = self._own(wanted.action)
@@ -192,14 +192,14 @@ class AppServerConversation:
         finally:
             self._waiting -= 1
         if directive.kind == "stop":
-            self._wire.answer(id, wanted.end)
+            self._rpc.answer(id, wanted.end)
         elif directive.kind != "deny":
-            self._wire.answer(id, wanted.yes)
+            self._rpc.answer(id, wanted.yes)
         else:
             # The reason goes first, so that the model sees it together with the refusal.
             reason = asyncio.ensure_future(self._steer(directive.text)) if directive.text else None
             await asyncio.sleep(0)
-            self._wire.answer(id, wanted.no)
+            self._rpc.answer(id, wanted.no)
             if reason is not None:
                 await reason
         await self._observer.delivered(directive)

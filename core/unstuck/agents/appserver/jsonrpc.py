@@ -14,7 +14,7 @@ from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 from unstuck.agents.streams.stream import canonical
 from unstuck.text import one_line
 
-__all__ = ["Refused", "Wire"]
+__all__ = ["JsonRpc", "Refused"]
 
 _UNKNOWN_METHOD = -32601
 _ERROR_LIMIT = 300
@@ -26,7 +26,7 @@ class Refused(ProtocolProblem):
     """The peer rejected one request."""
 
 
-class Wire:
+class JsonRpc:
     """One connection. ``say`` writes bytes to the peer.
 
     ``told(method, params)`` gets the peer's notifications, ``asked(id, method, params)`` its requests, each of which
@@ -47,7 +47,7 @@ class Wire:
         self._lines = Lines()
         self._over = False
 
-    def hear(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """Take the next bytes of the peer."""
         try:
             for message in self._lines.add(piece):
@@ -113,8 +113,8 @@ class Wire:
         elif method is None and ("result" in message or "error" in message):
             self._answered(message)
         else:
-            said = one_line(canonical(message), _ERROR_LIMIT)
-            self.end(ProtocolProblem(f"it said what is no message of its protocol: {said}"))
+            shown = one_line(canonical(message), _ERROR_LIMIT)
+            self.end(ProtocolProblem(f"it said what is no message of its protocol: {shown}"))
 
     def _answered(self, message: Mapping[str, Any]) -> None:
         id = message.get("id")
@@ -125,5 +125,5 @@ class Wire:
         if error is None:
             answer.set_result(message.get("result"))
             return
-        said = error.get("message") if isinstance(error, dict) else error
-        answer.set_exception(Refused(one_line(str(said), _ERROR_LIMIT)))
+        shown = error.get("message") if isinstance(error, dict) else error
+        answer.set_exception(Refused(one_line(str(shown), _ERROR_LIMIT)))

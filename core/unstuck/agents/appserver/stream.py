@@ -71,8 +71,8 @@ class AppServerStream(Stream):
         status = text(turn, "status")
         self.ended, self.turn = True, ""
         self.failed, self.interrupted = status == "failed", status == "interrupted"
-        said = text(mapping(turn, "error"), "message")
-        self.error = (said or self.error or "its turn failed") if self.failed else ""
+        message = text(mapping(turn, "error"), "message")
+        self.error = (message or self.error or "its turn failed") if self.failed else ""
 
     def _started(self, item: Mapping[str, Any], agent: str) -> Iterator[Observation]:
         id, found = text(item, "id"), None
@@ -99,13 +99,13 @@ class AppServerStream(Stream):
                 yield from self._message(text(item, "text"), id=id, agent=agent)
             case "commandExecution":
                 code = exit_code(item, "exitCode")
-                said = text(item, "aggregatedOutput") or ("declined" if status == "declined" else "")
+                output = text(item, "aggregatedOutput") or ("declined" if status == "declined" else "")
                 yield self._result(
-                    id, "command_execution", said, failed=failed or bool(code), exit_code=code, agent=agent
+                    id, "command_execution", output, failed=failed or bool(code), exit_code=code, agent=agent
                 )
             case "mcpToolCall":
-                said = text(mapping(item, "error"), "message") or canonical(item.get("result"))
-                yield self._result(id, mcp_name(item), said, failed=failed, agent=agent)
+                output = text(mapping(item, "error"), "message") or canonical(item.get("result"))
+                yield self._result(id, mcp_name(item), output, failed=failed, agent=agent)
             case "fileChange":
                 yield self._result(id, "apply_patch", status, failed=failed, agent=agent)
 

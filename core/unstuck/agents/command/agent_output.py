@@ -12,7 +12,7 @@ from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["MOST_STEPS", "Speech", "own", "see"]
+__all__ = ["MOST_STEPS", "AgentOutput", "own", "see"]
 
 MOST_STEPS = 20_000
 """Most observations of one attempt: more would fill the disk with the event log."""
@@ -32,16 +32,16 @@ def own(observation: Observation, attempt: str) -> Observation:
     return replace(observation, id=Clean(f"{attempt}:{observation.id}"))
 
 
-class Speech:
-    """Parser of one attempt's output; observations go to ``hear``.
+class AgentOutput:
+    """Parser of one attempt's output; observations go to ``report``.
 
     ``stream`` names the agent whose JSON it is; it is empty for plain text. ``before`` is the number of tokens that the
     session had used before.
     """
 
-    def __init__(self, stream: str, attempt: str, hear: Callable[[Observation], None], *, before: int = 0) -> None:
+    def __init__(self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: int = 0) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
-        self._attempt, self._hear = attempt, hear
+        self._attempt, self._report = attempt, report
         self._count = 0
 
     @property
@@ -54,7 +54,7 @@ class Speech:
         """Return the tokens counted so far, for the attempt that resumes the session."""
         return self._stream.tokens if self._stream is not None else 0
 
-    def hear(self, line: str) -> None:
+    def feed(self, line: str) -> None:
         """Parse one line."""
         if self._stream is None or not line.startswith("{"):
             step = read_step(line)
@@ -65,11 +65,11 @@ class Speech:
             # Usage is counted to the end: it costs.
             if observation.kind == "usage" or self._count < MOST_STEPS:
                 self._count += 1
-                self._hear(observation)
+                self._report(observation)
 
-    def words(self, printed: str) -> str:
+    def text(self, printed: str) -> str:
         """Return the text that may hold a signal: the agent's messages, or everything it printed."""
-        return (self._stream.said if self._stream is not None else "") or printed
+        return (self._stream.messages if self._stream is not None else "") or printed
 
     def problem(self, code: int | None, printed: str) -> Clean | None:
         """Return the agent's own error; None if it reports none."""

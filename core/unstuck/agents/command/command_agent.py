@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from unstuck.agents.command.agent_output import Speech, see
+from unstuck.agents.command.agent_output import AgentOutput, see
 from unstuck.agents.command.presets import can_resume, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
@@ -85,7 +85,7 @@ class CommandAgent(ProcessAgent):
 
         session = guidance.session or ""
         before = self._used[session] if session in self._used else self._used_before(session)
-        speech = Speech(self._stream, guidance.attempt, partial(see, observer), before=before)
+        parsed = AgentOutput(self._stream, guidance.attempt, partial(see, observer), before=before)
 
         try:
             process = await self._start(
@@ -93,14 +93,14 @@ class CommandAgent(ProcessAgent):
                 launch,
                 spawned=observer.spawned,
                 progress=lambda total, tail: see(observer, Observation(kind="alive")),
-                said=speech.hear,
+                said=parsed.feed,
             )
             done = await end_of(process)
         finally:
             self._forget(guidance.attempt)
-            self._used[speech.session] = speech.tokens
+            self._used[parsed.session] = parsed.tokens
         printed = await read_output(output)
-        return self._report(task, guidance, done, speech, printed, output)
+        return self._report(task, guidance, done, parsed, printed, output)
 
     def _placed(self, guidance: Guidance) -> Placed:
         file = prompt_file(self._folder, guidance)
@@ -108,19 +108,21 @@ class CommandAgent(ProcessAgent):
         command = resumed(self._spec.command, guidance.session)
         return place(command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin)
 
-    def _report(self, task: Task, guidance: Guidance, done: Exit, speech: Speech, printed: str, output: Path) -> Report:
-        said = speech.words(printed)
-        signal = read_signal(said, task.id)
+    def _report(
+        self, task: Task, guidance: Guidance, done: Exit, parsed: AgentOutput, printed: str, output: Path
+    ) -> Report:
+        text = parsed.text(printed)
+        signal = read_signal(text, task.id)
         how: How = "ended"
-        error = speech.problem(done.code, printed)
+        error = parsed.problem(done.code, printed)
         if done.code is None:
             # The supervisor reports its own stops as stopped, whatever is set here.
             how = "crashed"
             error = admit(f"ended by signal {done.signal}, not by unstuck: self-inflicted, or from outside", limit=200)
-        elif speech.broke_off(done.code):
+        elif parsed.broke_off(done.code):
             how = "crashed"
         elif self._spec.signals and signal.problem:
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return account(
-            guidance, said, signal, done, output=output, code=done.code, how=how, error=error, session=speech.session
+            guidance, text, signal, done, output=output, code=done.code, how=how, error=error, session=parsed.session
         )

@@ -30,12 +30,12 @@ _PROBLEM_LIMIT = 4_000
 
 
 class Outcome(NamedTuple):
-    """Outcome of a conversation. ``said`` is the agent's own text.
+    """Outcome of a conversation. ``text`` is the agent's own text.
 
     ``failed`` is the agent's own error message, ``interrupted`` the reason for a turn cut off; each may be empty.
     """
 
-    said: str
+    text: str
     session: str
     failed: str = ""
     interrupted: str = ""
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 class Conversation(Protocol):
     """Conversation of one attempt over an agent's standard input and output."""
 
-    def hear(self, piece: bytes, /) -> None:
+    def feed(self, piece: bytes, /) -> None:
         """Take the next bytes of the agent's output; none at its end."""
 
     async def work(self, say: Callable[[bytes], None]) -> None:
@@ -110,7 +110,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
             see(observer, Observation(kind="alive"))
 
         try:
-            process = await self._start(name, launch, spawned=observer.spawned, progress=alive, heard=conversation.hear)
+            process = await self._start(name, launch, spawned=observer.spawned, progress=alive, heard=conversation.feed)
             done, problem = await _converse(process, conversation, output)
         finally:
             del self._conversations[name]
@@ -130,7 +130,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
     def _report(self, task: Task, guidance: Guidance, conversation: C, done: Exit, problem: str) -> Report:
         """Return the report of an attempt; ``problem`` is the error that ended its conversation, if any."""
         outcome = conversation.outcome
-        signal = read_signal(outcome.said, task.id)
+        signal = read_signal(outcome.text, task.id)
         crashed = f"{self.label}: {problem}" if problem else outcome.interrupted
         error = crashed or outcome.failed
         how: How = "crashed" if crashed else "ended"
@@ -138,7 +138,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return account(
             guidance,
-            outcome.said,
+            outcome.text,
             signal,
             done,
             output=self._output(guidance.attempt),

@@ -149,7 +149,7 @@ async def end_of(process: Process) -> Exit:
 
 def account(
     guidance: Guidance,
-    said: str,
+    text: str,
     signal: Signal,
     done: Exit,
     *,
@@ -161,14 +161,14 @@ def account(
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``said`` is the agent's own text, ``signal`` the signal in it.
+    ``text`` is the agent's own text, ``signal`` the signal in it.
     """
     return Report(
         exit_code=code,
         how=how,
         error=error,
         signal=signal.kind,
-        approach=signal.approach or read_approach(said, guidance.text),
+        approach=signal.approach or read_approach(text, guidance.text),
         question=signal.question,
         options=signal.options,
         context=signal.context,

@@ -29,7 +29,7 @@ _REPORTED_BY_HOOKS = ("action", "success", "failure")
 
 
 class SdkConversation:
-    """Conversation in one session until its last turn is over. ``hear`` takes the program's output."""
+    """Conversation in one session until its last turn is over. ``feed`` takes the program's output."""
 
     def __init__(self, sdk: Any, guidance: Guidance, observer: Observer) -> None:
         self._sdk, self._guidance, self._observer = sdk, guidance, observer
@@ -40,7 +40,7 @@ class SdkConversation:
         self._failure: Exception | None = None
         self._over = asyncio.Event()
         self.stream = ClaudeStream()
-        self.hear = self._transport.hear
+        self.feed = self._transport.feed
 
     async def work(self, say: Callable[[bytes], None]) -> None:
         """Run the session to the end of its last turn; ``say`` writes to the program. Raises ProtocolProblem."""
@@ -93,7 +93,7 @@ class SdkConversation:
     @property
     def outcome(self) -> Outcome:
         """Return the outcome so far."""
-        return Outcome(self.stream.said, self.stream.session, failed=self.stream.error)
+        return Outcome(self.stream.messages, self.stream.session, failed=self.stream.error)
 
     # --- messages of the program -------------------------------------------------------------------------------------
 
@@ -122,14 +122,14 @@ class SdkConversation:
             return {}
         try:
             directive = await self._observer.step(self._own(found), within=_HELD_S - _MARGIN_S)
-            said = output(event, directive)
-            if said is not None:
+            reply = output(event, directive)
+            if reply is not None:
                 await self._observer.delivered(directive)
         except Exception as error:
             # An error here would allow the call.
             self._failure = self._failure or error
             return output(event, Directive(kind="deny", text=Clean("The supervisor has ended."))) or {}
-        return said or {}
+        return reply or {}
 
     async def _on_permission(self, tool: str, given: Mapping[str, Any], context: Any) -> Any:
         payload = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given}

@@ -12,7 +12,7 @@ __all__ = ["Transport"]
 
 
 class Transport:
-    """Transport as the SDK defines it. ``hear`` takes the program's output; ``seen`` gets each message, too."""
+    """Transport as the SDK defines it. ``feed`` takes the program's output; ``seen`` gets each message, too."""
 
     def __init__(self, seen: Callable[[Mapping[str, Any]], None]) -> None:
         self._seen = seen
@@ -26,7 +26,7 @@ class Transport:
         """Open the transport; ``say`` writes to the program."""
         self._say, self._open = say, True
 
-    def hear(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """Take the next bytes of the program's output."""
         try:
             for message in self._lines.add(piece):

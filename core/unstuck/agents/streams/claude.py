@@ -68,14 +68,14 @@ class ClaudeStream(Stream):
 
     def _tool_result(self, block: Mapping[str, Any], agent: str) -> Observation:
         call = text(block, "tool_use_id")
-        said = _content(block)
+        output = _content(block)
         failed = block.get("is_error") is True
-        found = _EXIT_CODE.match(said) if failed else None
+        found = _EXIT_CODE.match(output) if failed else None
         # The code becomes a number, and the text is the command's own output, if there is any.
         return self._result(
             call,
             self._tools.pop(call, "tool"),
-            said[found.end() :] or said if found else said,
+            output[found.end() :] or output if found else output,
             failed=failed,
             exit_code=int(found[1]) if found else None,
             agent=agent,

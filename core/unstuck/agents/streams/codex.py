@@ -64,8 +64,8 @@ class CodexStream(Stream):
                     id, "command_execution", text(item, "aggregated_output"), failed=failed, exit_code=code
                 )
             case "mcp_tool_call":
-                said = text(mapping(item, "error"), "message") or canonical(item.get("result"))
-                yield self._result(id, mcp_name(item), said, failed=status == "failed")
+                output = text(mapping(item, "error"), "message") or canonical(item.get("result"))
+                yield self._result(id, mcp_name(item), output, failed=status == "failed")
             case "file_change":
                 # A quick change comes in one line, already completed.
                 yield from self._started(item)

@@ -56,11 +56,11 @@ class GeminiStream(Stream):
 
     def _tool_result(self, data: Mapping[str, Any]) -> Observation:
         call = text(data, "tool_id")
-        said = text(data, "output") or text(mapping(data, "error"), "message")
-        found = _EXIT_CODE.search(said)
+        output = text(data, "output") or text(mapping(data, "error"), "message")
+        found = _EXIT_CODE.search(output)
         code = int(found[1]) if found else None
         failed = text(data, "status") == "error" or bool(code)
-        return self._result(call, self._tools.pop(call, "tool"), said, failed=failed, exit_code=code)
+        return self._result(call, self._tools.pop(call, "tool"), output, failed=failed, exit_code=code)
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         self.ended = True

@@ -42,8 +42,8 @@ class OpencodeStream(Stream):
         yield self._call(id, tool, mapping(state, "input"))
         code = exit_code(mapping(state, "metadata"), "exit")
         failed = text(state, "status") == "error" or bool(code)
-        said = text(state, "output") or text(state, "error")
-        yield self._result(id, tool, said, failed=failed, exit_code=code)
+        output = text(state, "output") or text(state, "error")
+        yield self._result(id, tool, output, failed=failed, exit_code=code)
 
 
 def _tokens(tokens: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ __all__ = ["LINE_LIMIT", "Stream", "canonical", "items", "mapping", "number", "t
 LINE_LIMIT = 2**20
 """Bytes of the longest line; a longer one is skipped, as the agent's next line says enough."""
 
-_SAID_LIMIT = 64 * 1024
+_MESSAGES_LIMIT = 64 * 1024
 _TEXT_LIMIT = 16_000
 _NAME_LIMIT = 100
 _KEYS_KEPT = 4_096
@@ -33,7 +33,7 @@ _SHELL_WRAPPED = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh -l?c ")
 class Stream(ABC):
     """Parser of one attempt, line by line; a repeated line is ignored.
 
-    ``session`` is the agent's own session, ``said`` its last messages, ``error`` its own error message; each may be
+    ``session`` is the agent's own session, ``messages`` its last messages, ``error`` its own error message; each may be
     empty. ``ended`` is set once the agent reports its end, and ``tokens`` counts its usage. For an agent that counts
     per session (``sums_session``), ``before`` is the session's usage before this process.
     """
@@ -45,14 +45,14 @@ class Stream(ABC):
         self.ended = False
         self.tokens = before if self.sums_session else 0
         self.cost: float | None = None
-        self._said: deque[str] = deque()
-        self._said_length = 0
+        self._messages: deque[str] = deque()
+        self._messages_length = 0
         self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @property
-    def said(self) -> str:
+    def messages(self) -> str:
         """Return the last messages of the agent, joined by line ends."""
-        return "\n".join(self._said)
+        return "\n".join(self._messages)
 
     def read(self, line: str | bytes) -> list[Observation]:
         """Return the observations in ``line``; none if it is not a line of this agent."""
@@ -94,10 +94,10 @@ class Stream(ABC):
         if not words.strip():
             return
         if not agent:
-            self._said.append(words[-_SAID_LIMIT:])
-            self._said_length += len(self._said[-1])
-            while self._said_length > _SAID_LIMIT and len(self._said) > 1:
-                self._said_length -= len(self._said.popleft())
+            self._messages.append(words[-_MESSAGES_LIMIT:])
+            self._messages_length += len(self._messages[-1])
+            while self._messages_length > _MESSAGES_LIMIT and len(self._messages) > 1:
+                self._messages_length -= len(self._messages.popleft())
         yield Observation(
             kind="message", role="agent", tool="message", text=_clean(words), id=_name(id), agent_id=_name(agent)
         )
@@ -105,15 +105,15 @@ class Stream(ABC):
     def _call(self, id: str, tool: str, given: Any, *, agent: str = "") -> Observation:
         command = given.get("command") if isinstance(given, Mapping) else None
         is_shell = tool.lower() in _SHELLS
-        said = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
-        return Observation(kind="action", text=_clean(said), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
+        action = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
+        return Observation(kind="action", text=_clean(action), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
 
     def _result(
-        self, id: str, tool: str, said: str, *, failed: bool, exit_code: int | None = None, agent: str = ""
+        self, id: str, tool: str, output: str, *, failed: bool, exit_code: int | None = None, agent: str = ""
     ) -> Observation:
         kind: Literal["failure", "success"] = "failure" if failed else "success"
         return Observation(
-            kind=kind, text=_clean(said), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)
+            kind=kind, text=_clean(output), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)
         )
 
     def _used(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
