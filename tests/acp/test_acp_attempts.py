@@ -188,7 +188,7 @@ async def test_cancel_leaves_no_process(
 ) -> None:
     """A stop ends the turn where the agent hears of it, and then everything: a child that has freed itself, too."""
     if script:
-        monkeypatch.setattr("unstuck.agents.acp.agent._CANCEL_S", 0.5)
+        monkeypatch.setattr("unstuck.agents.command.conversation_agent._INTERRUPT_S", 0.5)
     async with talking(rule(act("orphan"), run("sleep 3600")), **script) as talk:
         work = talk.work()
         pids = await talk.until_noted("pids", 3)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstuck.agents.acp.permission import CANCELLED, outcome
-from unstuck.agents.acp.updates import Updates
+from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
 from unstuck.agents.acp_agents import KNOWN, quirks_of
 from unstuck.contract import Observation
 
@@ -113,7 +112,7 @@ def test_messages_and_plans() -> None:
     said = [str(one.text) for one in told if one.kind == "message"]
     assert said[0] == "I will run the tests."
     assert said[-2:] == ["All done.", "Second prompt answered."]
-    assert updates.said.splitlines()[-1] == "Second prompt answered."
+    assert updates.messages.splitlines()[-1] == "Second prompt answered."
     (plan,) = [one for one in told if one.tool == "plan"]
     assert plan.text == 'plan ["[in_progress] run tests"]'
 
@@ -143,11 +142,11 @@ def test_permission_is_chosen_by_kind(name: str) -> None:
     requests = [line["data"] for line in recorded(name) if line["kind"] == "request_permission"]
     for request in requests:
         kinds = {option["optionId"]: option["kind"] for option in request["options"]}
-        assert kinds[outcome(request, allowed=True)["outcome"]["optionId"]] == "allow_once"
-        assert kinds[outcome(request, allowed=False)["outcome"]["optionId"]] == "reject_once"
+        assert kinds[permission_outcome(request, allowed=True)["outcome"]["optionId"]] == "allow_once"
+        assert kinds[permission_outcome(request, allowed=False)["outcome"]["optionId"]] == "reject_once"
     only = {"options": [{"optionId": "x", "kind": "allow_always"}]}
-    assert outcome(only, allowed=True)["outcome"] == {"outcome": "selected", "optionId": "x"}
-    assert outcome(only, allowed=False) == CANCELLED == outcome({"options": 7}, allowed=True)
+    assert permission_outcome(only, allowed=True)["outcome"] == {"outcome": "selected", "optionId": "x"}
+    assert permission_outcome(only, allowed=False) == CANCELLED == permission_outcome({"options": 7}, allowed=True)
 
 
 def test_a_users_own_word_about_permissions_stands() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.appserver.jsonrpc import Wire
+from unstuck.agents.appserver.jsonrpc import JsonRpc
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 
 
@@ -19,7 +19,7 @@ class Ends:
         self.said: list[Any] = []
         self.told: list[str] = []
         self.problems: list[str] = []
-        self.wire = Wire(
+        self.wire = JsonRpc(
             lambda words: self.said.append(json.loads(words)),
             told=lambda method, params: self.told.append(method),
             asked=lambda id, method, params: self.wire.refuse(id, method),
@@ -30,7 +30,7 @@ class Ends:
         self.problems.append(str(problem))
 
     def hear(self, *lines: str) -> None:
-        self.wire.hear("".join(f"{line}\n" for line in lines).encode())
+        self.wire.feed("".join(f"{line}\n" for line in lines).encode())
 
 
 @pytest.mark.parametrize("id", ['"\\ud800"', '"x"', "0", "-7", "9" * 4_000])

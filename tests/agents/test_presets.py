@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.command.presets import PRESETS, goes_on, preset_command, protocol_of, resumed, stream_of
+from unstuck.agents.command.presets import PRESETS, can_resume, preset_command, protocol_of, resumed, stream_of
 from unstuck.agents.command.prompt_delivery import place
 from unstuck.agents.streams import STREAMS
 from unstuck.errors import UsageError
@@ -58,7 +58,7 @@ def test_each_preset(name: str, first: str, again: str) -> None:
     assert told(command, None) == first
     assert told(command, SESSION) == again.replace(" S ", f" {SESSION} ")
     assert stream_of(command) == name
-    assert goes_on(command)
+    assert can_resume(command)
     assert stream_of(preset_command(name)) == name
     assert set(PRESETS) == set(STREAMS)
 
@@ -77,7 +77,7 @@ def test_each_preset(name: str, first: str, again: str) -> None:
 def test_a_command_of_ones_own_that_prints_a_stream(line: str, again: str) -> None:
     """Nothing but the prompt and the session is changed in it."""
     command = tuple(shlex.split(line))
-    assert goes_on(command)
+    assert can_resume(command)
     assert told(command, SESSION).replace(SESSION, "S") == again
 
 
@@ -102,14 +102,14 @@ def test_plain_text(line: str) -> None:
     """Without the option its output is text, and a retry begins a new session."""
     command = tuple(shlex.split(line))
     assert stream_of(command) == ""
-    assert not goes_on(command)
+    assert not can_resume(command)
     assert resumed(command, SESSION) == command
 
 
 def test_a_session_that_is_named_already_is_left_alone() -> None:
     """Whoever says which session to go on with means it."""
     command = tuple(shlex.split("claude --resume mine -p x --output-format stream-json"))
-    assert not goes_on(command)
+    assert not can_resume(command)
     assert resumed(command, SESSION) == command
 
 

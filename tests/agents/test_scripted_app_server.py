@@ -306,7 +306,7 @@ async def test_an_answer_after_the_turn_is_another_one(lab: Lab) -> None:
         if observation.kind == "failure" and not lab.person.asked:
             lab.person.asked.append((observation, ""))
             async with asyncio.timeout(60):
-                while agent._talks["web.1"].stream.turn:  # its turn has been completed meanwhile
+                while agent._conversations["web.1"].stream.turn:  # its turn has been completed meanwhile
                     await asyncio.sleep(0.01)
             return Directive(kind="tell", text=Clean("Leave that alone."), gate="g1")
         return Directive(kind="go_on")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from unstuck.agents import optional_packages
 from unstuck.agents.command.jsonl_reader import LINE_LIMIT, ProtocolProblem
-from unstuck.agents.sdk import optional_package
 from unstuck.agents.sdk.transport import Transport
 from unstuck.errors import AgentNotFound
 
@@ -21,7 +21,7 @@ Inside = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it is installed here or not."""
-    monkeypatch.setattr(optional_package, "find_spec", lambda name: None)
+    monkeypatch.setattr(optional_packages, "find_spec", lambda name: None)
 
 
 @pytest.mark.usefixtures("missing")
@@ -44,13 +44,13 @@ def test_its_own_program_comes_second(monkeypatch: pytest.MonkeyPatch, tmp_path:
     bundled = tmp_path / "claude_agent_sdk" / "_bundled" / "claude"
     bundled.parent.mkdir(parents=True)
     bundled.write_text("#!/bin/sh\n")
-    monkeypatch.setattr(optional_package, "require_sdk", lambda: tmp_path / "claude_agent_sdk")
-    assert optional_package.program("claude", {"PATH": str(tmp_path)}) == str(bundled)
+    monkeypatch.setattr(optional_packages, "require_sdk", lambda: tmp_path / "claude_agent_sdk")
+    assert optional_packages.sdk_program("claude", {"PATH": str(tmp_path)}) == str(bundled)
     own = tmp_path / "claude"
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
-    assert optional_package.program("claude", {"PATH": str(tmp_path)}) == "claude"
-    assert optional_package.program("/opt/claude", {"PATH": ""}) == "/opt/claude"
+    assert optional_packages.sdk_program("claude", {"PATH": str(tmp_path)}) == "claude"
+    assert optional_packages.sdk_program("/opt/claude", {"PATH": ""}) == "/opt/claude"
 
 
 def test_a_broken_package_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_broken_package_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path:
     (tmp_path / "claude_agent_sdk.py").write_text("import no_such_module_at_all\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(AgentNotFound, match="no_such_module_at_all"):
-        optional_package.sdk()
+        optional_packages.sdk()
 
 
 class Talk:
@@ -89,7 +89,7 @@ async def test_messages_pass_both_ways() -> None:
     talk = Talk()
     line = json.dumps({"type": "system", "text": "žaba"}, ensure_ascii=False).encode() + b"\nwarning: old\n{}\n"
     for at in range(0, len(line), 3):
-        talk.transport.hear(line[at : at + 3])
+        talk.transport.feed(line[at : at + 3])
     await talk.transport.write('{"type": "user"}\n')
     talk.transport.end(ProtocolProblem("it ended"))
     assert await talk.read() == ([{"type": "system", "text": "žaba"}, {}], "it ended")
@@ -109,8 +109,8 @@ async def test_messages_pass_both_ways() -> None:
 async def test_what_is_no_message_ends_it(said: bytes, problem: str) -> None:
     """A line without an end, and half a message, are a problem that is named; the SDK hears of it."""
     talk = Talk()
-    talk.transport.hear(said)
-    talk.transport.hear(b'{"type": "late"}\n')
+    talk.transport.feed(said)
+    talk.transport.feed(b'{"type": "late"}\n')
     found, why = await talk.read()
     assert found == []
     assert problem in why

@@ -60,7 +60,7 @@ def test_claude_code() -> None:
     assert stream.error == ""
     assert sum(one.tokens for one in told) == 330
     assert sum(one.cost or 0 for one in told) == pytest.approx(0.00225)
-    assert stream.said.splitlines()[-1] == "All done."
+    assert stream.messages.splitlines()[-1] == "All done."
 
 
 def test_claude_code_with_hooks_and_sub_agents() -> None:
@@ -199,7 +199,7 @@ def test_what_comes_twice_changes_nothing(name: str) -> None:
     for twice in ([copy for line in lines for copy in ([line] if line in pieces else [line, line])], [*lines, *again]):
         stream, more = read(name, twice)
         assert [one for one in more if one.kind != "alive"] == [one for one in told if one.kind != "alive"]
-        assert stream.said == once.said
+        assert stream.messages == once.messages
         assert stream.tokens == once.tokens
         assert stream.cost == once.cost
         assert stream.session == once.session
@@ -251,7 +251,7 @@ def test_what_is_kept_is_bounded() -> None:
     for number in range(1_000):
         stream.read(json.dumps({"type": "message", "role": "assistant", "content": "x" * 1_000}))
         stream.read(json.dumps({"type": "tool_use", "tool_id": f"t{number}", "tool_name": "bash", "parameters": {}}))
-    assert len(stream.said) < 200_000
+    assert len(stream.messages) < 200_000
 
 
 VALUES = st.recursive(

@@ -253,12 +253,10 @@ def test_hooks_go_and_the_settings_are_what_they_were(house: House) -> None:
 
 
 def installed(house: Any, name: str) -> None:
+    from unstuck.agents.config.settings_files import installation
     from unstuck.agents.hooks.hook_agents import hooked_agent
-    from unstuck.agents.hooks.hook_files import forwarder_path, installation
 
-    environ = dict(os.environ)
-    agent, forwarder = hooked_agent(name), forwarder_path(environ)
-    installation(agent, "project", root=house.root, environ=environ, forwarder=forwarder).apply()
+    installation(hooked_agent(name), "project", root=house.root, environ=dict(os.environ)).apply()
 
 
 def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: House, shimmed: Callable[[str], None]) -> None:

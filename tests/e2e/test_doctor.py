@@ -49,7 +49,7 @@ def test_agents_are_told_with_their_versions_however_they_behave(
     unstuck: Unstuck, program: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One says its version, one never ends, one fails: each is told, and none is left running."""
-    monkeypatch.setattr("unstuck.runs.doctor.programs._PATIENCE_S", 1.0)
+    monkeypatch.setattr("unstuck.runs.doctor.programs._TIMEOUT_S", 1.0)
     program("claude", "echo '2.1.3 (Claude Code)'; echo more")
     program("codex", f"echo $$ > {unstuck.seen}/pid; sleep 600")
     program("qwen", r"printf '\033]0;title\007bad'; exit 3")

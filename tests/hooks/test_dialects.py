@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from unstuck.agents.hooks.claude_hooks import observation, output
-from unstuck.agents.hooks.codex_exit_code import exit_code
 from unstuck.agents.hooks.dialects import DIALECTS
 from unstuck.agents.hooks.hook_agents import KNOWN
+from unstuck.agents.hooks.transcripts import exit_code
 from unstuck.contract import Directive, Observation
 from unstuck.text import Clean
 
@@ -30,7 +30,7 @@ def heard(agent: str) -> list[dict[str, Any]]:
     found = []
     for line in lines(agent):
         code = exit_code(str(RECORDED / "codex_transcript.jsonl"), line.get("tool_use_id", ""))
-        found.append(DIALECTS[agent].heard({**line, "exit_code": code} if agent == "codex" else line))
+        found.append(DIALECTS[agent].decode({**line, "exit_code": code} if agent == "codex" else line))
     return [payload for payload in found if payload is not None]
 
 
@@ -57,17 +57,17 @@ def test_every_agent_with_hooks_has_its_dialect() -> None:
     """What can be installed is understood, and the events that are asked for are those that are read."""
     assert set(DIALECTS) == set(KNOWN)
     for name, agent in KNOWN.items():
-        assert all(DIALECTS[name].heard({"hook_event_name": event, "prompt": "x"}) for event in agent.events)
+        assert all(DIALECTS[name].decode({"hook_event_name": event, "prompt": "x"}) for event in agent.events)
 
 
 def told(agent: str, event: str, kind: Any) -> dict[str, Any]:
     """What the agent prints for a directive at its own event."""
     payload = next(line for line in lines(agent) if line["hook_event_name"] == event)
-    own = DIALECTS[agent].heard(payload)
+    own = DIALECTS[agent].decode(payload)
     assert own is not None
     said = output(own["hook_event_name"], Directive(kind=kind, text=Clean("WORDS")), stopping=DIALECTS[agent].stopping)
     assert said is not None
-    return DIALECTS[agent].spoken(event, said)
+    return DIALECTS[agent].encode(event, said)
 
 
 def context(event: str) -> dict[str, Any]:
@@ -114,13 +114,13 @@ def test_each_is_told_in_its_own_words(agent: str, event: str, kind: str, printe
 def test_a_failure_is_answered_under_its_own_event() -> None:
     """Codex would drop an answer to an event that it does not know."""
     said = {"hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": "WORDS"}}
-    assert DIALECTS["codex"].spoken("PostToolUse", said) == context("PostToolUse")
+    assert DIALECTS["codex"].encode("PostToolUse", said) == context("PostToolUse")
 
 
 def test_gemini_calls_are_told_apart_by_their_time() -> None:
     """It has no ids: the same call sent twice is one, the same command again is another."""
     call = next(line for line in lines("gemini") if line["hook_event_name"] == "BeforeTool")
-    hear = DIALECTS["gemini"].heard
+    hear = DIALECTS["gemini"].decode
     later = {**call, "timestamp": "2026-11-22T08:00:00.000Z"}
     ids = [(hear(one) or {})["tool_use_id"] for one in (call, call, later)]
     assert ids[0] == ids[1] != ids[2]
@@ -129,7 +129,7 @@ def test_gemini_calls_are_told_apart_by_their_time() -> None:
 def test_a_tool_that_says_it_failed() -> None:
     """Without an exit code, too."""
     call = {"hook_event_name": "AfterTool", "tool_name": "read_file", "tool_input": {"file_path": "x"}}
-    payload = DIALECTS["gemini"].heard({**call, "tool_response": {"error": {"message": "no such file"}}})
+    payload = DIALECTS["gemini"].decode({**call, "tool_response": {"error": {"message": "no such file"}}})
     assert payload is not None
     assert payload["hook_event_name"] == "PostToolUseFailure"
     assert payload["error"] == "no such file"
@@ -143,7 +143,7 @@ def test_odd_answers_of_tools_do_no_harm(agent: str, response: Any) -> None:
     """Another version's, or a tool's own: seen as a success or a failure, never as an error of ours."""
     event = "AfterTool" if agent == "gemini" else "PostToolUse"
     payload = {"hook_event_name": event, "tool_name": "x", "tool_response": response, "session_id": "s"}
-    own = DIALECTS[agent].heard(payload)
+    own = DIALECTS[agent].decode(payload)
     assert own is not None
     assert observation(own, 0.0) is not None
 
@@ -175,7 +175,7 @@ def test_the_transcript_of_codex(tmp_path: Path) -> None:
 def test_a_tool_without_a_proper_name_is_still_seen(agent: str, name: Any) -> None:
     """A call of another version is a step all the same, and the agent goes on."""
     event = "BeforeTool" if agent == "gemini" else "PreToolUse"
-    payload = DIALECTS[agent].heard({"hook_event_name": event, "tool_name": name, "tool_input": {"command": "make"}})
+    payload = DIALECTS[agent].decode({"hook_event_name": event, "tool_name": name, "tool_input": {"command": "make"}})
     assert payload is not None
     seen = observation(payload, 0.0)
     assert seen is not None

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.hooks.hook_agents import KNOWN, Scope
-from unstuck.agents.hooks.hook_files import HookFile, hook_files, installation, installed_hooks, removal
+from unstuck.agents.config.settings_files import Scope, SettingsFile, installation, removal, settings_files
+from unstuck.agents.hooks.hook_agents import KNOWN, HookedAgent
 from unstuck.errors import UsageError
 
 SETTINGS = '{\n   "model" : "opus" ,\n   "permissions": {"allow": ["Bash(ls)"]}\n}'
@@ -37,7 +37,7 @@ class Home:
 
     def install(self, agent: str, scope: Scope = "home") -> Path:
         """Set up; the file."""
-        change = installation(KNOWN[agent], scope, root=self.root, environ=self.environ, forwarder=self.forwarder)
+        change = installation(KNOWN[agent], scope, root=self.root, environ=self.environ, program=self.forwarder)
         change.apply()
         return change.path
 
@@ -45,9 +45,9 @@ class Home:
         """Take out."""
         removal(KNOWN[agent], scope, root=self.root, environ=self.environ).apply()
 
-    def look(self, agent: str, scope: Scope = "home") -> HookFile:
+    def look(self, agent: str, scope: Scope = "home") -> SettingsFile[HookedAgent]:
         """What is there."""
-        files = hook_files(self.root, self.environ)
+        files = settings_files(KNOWN, self.root, self.environ)
         return next(file for file in files if (file.agent.name, file.scope) == (agent, scope))
 
     def everything(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_once_is_enough(person: Home) -> None:
     """Installing again changes not even the file's time; the diff is empty."""
     path = person.install("claude")
     before = path.stat()
-    change = installation(KNOWN["claude"], "home", root=person.root, environ=person.environ, forwarder=person.forwarder)
+    change = installation(KNOWN["claude"], "home", root=person.root, environ=person.environ, program=person.forwarder)
     assert change.is_empty
     assert change.diff() == []
     change.apply()
@@ -171,7 +171,7 @@ def test_what_is_wrong_is_seen(person: Home) -> None:
 
 def test_a_file_that_changes_under_our_hands_is_not_overwritten(person: Home) -> None:
     """Between what was shown and what is written somebody else wrote."""
-    change = installation(KNOWN["claude"], "home", root=person.root, environ=person.environ, forwarder=person.forwarder)
+    change = installation(KNOWN["claude"], "home", root=person.root, environ=person.environ, program=person.forwarder)
     change.path.parent.mkdir()
     change.path.write_text(SETTINGS)
     with pytest.raises(UsageError, match="just been changed"):
@@ -181,14 +181,17 @@ def test_a_file_that_changes_under_our_hands_is_not_overwritten(person: Home) ->
 
 def test_the_list_of_what_is_installed(person: Home) -> None:
     """All of a project's, or of a home's: what has to be removed with it."""
-    assert installed_hooks(person.root, person.environ) == ()
+
+    def installed() -> dict[tuple[str, Scope], Path]:
+        files = settings_files(KNOWN, person.root, person.environ)
+        return {(file.agent.name, file.scope): file.path for file in files if file.has_entries}
+
+    assert installed() == {}
     person.install("claude", "project")
     person.install("codex", "project")
     person.install("gemini", "home")
-    found = {(file.agent.name, file.scope) for file in installed_hooks(person.root, person.environ)}
-    assert found == {("claude", "project"), ("codex", "project"), ("gemini", "home")}
-    (home,) = installed_hooks(person.root, person.environ, scope="home")
-    assert home.path == person.home / ".gemini" / "settings.json"
+    assert set(installed()) == {("claude", "project"), ("codex", "project"), ("gemini", "home")}
+    assert installed()["gemini", "home"] == person.home / ".gemini" / "settings.json"
 
 
 def test_homes_that_were_moved(person: Home) -> None:

@@ -16,7 +16,7 @@ from unstuck.agents.hooks.hook_entries import entries, with_entries, without_ent
 
 CLAUDE = KNOWN["claude"]
 COMMAND = "/opt/un stuck/bin/unstuck-hook".replace(" ", "\\ ") + " claude"
-GROUPS = {event: CLAUDE.group(event, COMMAND) for event in CLAUDE.events}
+GROUPS = CLAUDE.entry(COMMAND)
 MINE = '{"hooks": [{"type": "command", "command": "./mine.sh"}]}'
 
 TEXTS = [

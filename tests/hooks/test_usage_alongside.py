@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unstuck.agents.hooks.transcript_usage import Meter
+from unstuck.agents.hooks.transcripts import Meter
 from unstuck.channel import Peer
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.mcp.mcp_agents import CALL_S, KNOWN, Scope
-from unstuck.agents.mcp.server_files import entry_files, installation, removal
+from unstuck.agents.config.settings_files import Scope, installation, removal, settings_files
+from unstuck.agents.mcp.mcp_agents import CALL_S, KNOWN
 from unstuck.errors import UsageError
 
 Inside = Callable[..., tuple[int, str, str]]
@@ -100,7 +100,9 @@ def test_strange_arguments_are_not_ours(args: str, repo: Path) -> None:
     """A server of our name that is started in another way is somebody else's, whatever stands there."""
     path = file_of("claude", "home", repo)
     written(path, f'{{"mcpServers": {{"unstuck": {{"command": "unstuck", "args": {args}}}}}}}')
-    assert [file.state for file in entry_files(repo, os.environ) if file.agent.name == "claude"] == ["absent"] * 2
+    assert [file.state for file in settings_files(KNOWN, repo, os.environ) if file.agent.name == "claude"] == [
+        "absent"
+    ] * 2
     with pytest.raises(UsageError, match="another server of the name unstuck"):
         install("claude", "home", repo)
 

@@ -1,7 +1,7 @@
-"""The agents that are known to speak the protocol, and what each does in its own way. Pure.
+"""Known agents of the Agent Client Protocol and their quirks. Pure.
 
-Everything else is told by the agent itself: what it can do when it introduces itself, its kinds of permission, its
-session's modes. What a failed command looks like differs, too, and is read wherever it may stand (``updates``).
+Each agent reports everything else: its capabilities, its kinds of permission, the modes of its session. The form of a
+failed command differs, too, and ``acp.updates`` looks in every known place.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-__all__ = ["KNOWN", "PREFIX", "Quirks", "is_spoken", "program_of", "quirks_of"]
+__all__ = ["KNOWN", "PREFIX", "Quirks", "program_of", "quirks_of", "speaks_acp"]
 
 PREFIX = "acp:"
-"""Before a program, or the name of a known one: it speaks the protocol."""
+"""Prefix of a program, or of a known name, that speaks the protocol."""
 
 
 class Quirks(NamedTuple):
-    """``words`` are those of its command, any of them, with which it speaks the protocol; none are always enough.
+    """Quirks of one agent. It speaks the protocol with any of ``words`` in its command, or always if there are none.
 
-    ``mode`` is the session's mode in which it edits files without asking, and asks about the rest; a command with one
-    of the options ``instead`` says itself what may be done. ``sums_session``: the count that ends a turn is the whole
-    session's. ``sign_in`` is what its user does where it is not signed in.
+    ``mode`` is the session mode that edits files without a question and asks about the rest. An option of ``instead``
+    in the command replaces it. ``sums_session``: the token count at the end of a turn is the whole session's.
+    ``sign_in`` is the command that signs its user in.
     """
 
     words: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "opencode": ("opencode", "acp"),
     "vibe": ("vibe-acp",),
 }
-"""How each is started, by its name."""
+"""Command of each known agent by name."""
 
 _FLAGS = ("--acp", "--experimental-acp")
 _APPROVAL = ("--approval-mode", "--yolo", "-y")
@@ -55,8 +55,8 @@ _QUIRKS: Mapping[str, Quirks] = {
 }
 
 
-def is_spoken(command: Sequence[str]) -> bool:
-    """Whether ``command`` speaks the protocol: a known one, or one that says so."""
+def speaks_acp(command: Sequence[str]) -> bool:
+    """Return whether ``command`` speaks the protocol: a known agent, or one with the prefix."""
     if not command:
         return False
     quirks = _QUIRKS.get(PurePath(command[0]).name)
@@ -65,12 +65,12 @@ def is_spoken(command: Sequence[str]) -> bool:
 
 
 def program_of(command: Sequence[str]) -> tuple[str, ...]:
-    """``command`` as it is started."""
+    """Return ``command`` without the prefix."""
     return (command[0].removeprefix(PREFIX), *command[1:])
 
 
 def quirks_of(command: Sequence[str]) -> Quirks:
-    """What the program of ``command`` does in its own way."""
+    """Return the quirks of the program of ``command``."""
     quirks = _QUIRKS.get(PurePath(command[0]).name if command else "", Quirks())
-    says_itself = any(word.partition("=")[0] in quirks.instead for word in command[1:])
-    return quirks._replace(mode="") if says_itself else quirks
+    has_mode = any(word.partition("=")[0] in quirks.instead for word in command[1:])
+    return quirks._replace(mode="") if has_mode else quirks

@@ -1,4 +1,4 @@
-"""The agent that goes with a command: most are only run, some are spoken with."""
+"""Factory of the agent for a command: most only run, some have a protocol."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from unstuck.agents.acp.optional_package import require_package
 from unstuck.agents.acp_agents import program_of
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
 from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of
+from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_program
 from unstuck.contract import Agent
 from unstuck.errors import UsageError
 
@@ -17,20 +17,18 @@ __all__ = ["made_agent", "require_agent", "require_allowed"]
 
 
 def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
-    """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
+    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
     if protocol_of(command) == "claude-sdk":
-        from unstuck.agents.sdk.optional_package import program, require_sdk
-
         require_sdk()
-        command = (program(command[0], environ), *command[1:])
+        command = (sdk_program(command[0], environ), *command[1:])
     elif protocol_of(command) == "acp":
-        require_package()
+        require_acp()
         command = program_of(command)
     require_program(command, directory, environ)
 
 
 def require_allowed(name: str, command: tuple[str, ...], *, experimental: bool) -> None:
-    """Raise UsageError for an agent whose protocol its own makers call experimental, unless that was asked for."""
+    """Raise UsageError for a protocol that its own makers call experimental, unless the user allows it."""
     protocol = protocol_of(command)
     if protocol in EXPERIMENTAL and not experimental:
         raise UsageError(
@@ -49,9 +47,9 @@ def made_agent(
     prompt_limit: int,
     used: Callable[[str], int],
 ) -> Agent:
-    """The agent that runs ``spec``, in the way its command speaks. What only some need is imported for them.
+    """Return the agent for ``spec``. The module of a protocol is imported only when needed.
 
-    ``used`` says how many tokens one of its sessions has used in this run.
+    ``used`` returns the tokens that a session has used in this run.
     """
     protocol = protocol_of(spec.command)
     if protocol == "app-server":

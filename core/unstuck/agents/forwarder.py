@@ -1,10 +1,10 @@
 #!python
-"""``unstuck-hook AGENT``: hands one hook call of a coding agent to the supervisor and prints its answer.
+"""Forwarder of ``unstuck-hook AGENT``: passes one hook call of a coding agent to the supervisor, prints the answer.
 
-Standard library only and nothing of ours: an agent waits for this at every step. It never disturbs: where nobody
-listens, or anything at all goes wrong, it says nothing and ends with 0, and the agent goes on as if it were not there.
-So it does where a supervisor hangs, before the agent's own limit would end it, or has no room for more callers: then it
-says so on standard error, and in a file beside that supervisor's socket.
+It uses only the standard library and no other module of unstuck, because an agent waits for it at every step. It never
+disturbs the agent: without a listener, or after any error, it prints nothing and exits with 0, and the agent proceeds.
+If a supervisor hangs or has no room, it exits before the agent's own limit. It then reports that on standard error and
+in a file beside the supervisor's socket.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ import os
 import sys
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not typing's own, because importing that takes longer than all the rest
+if TYPE_CHECKING:  # an import of typing would take longer than all the rest
     from collections.abc import Iterator
     from socket import socket
     from typing import Any
 
 MAX_LINE = 2**20
 LIMIT_S = 570.0
-"""Seconds for one call: longer than a supervisor holds it, and shorter than the agent waits."""
+"""Seconds for one call: longer than a supervisor holds it, shorter than the agent waits."""
 LOG_LIMIT = 2**16
 BUSY_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 ASKED: list[str] = []
-"""The sockets that were turned to, the last one last."""
+"""Sockets tried so far, the latest last."""
 
 
 def main() -> int:
-    """The exit code; 0 unless the supervisor says otherwise."""
+    """Return the exit code: 0 unless the supervisor's reply sets another."""
     try:
         if len(sys.argv) != 2 or os.isatty(0):
             return 0
-        os.fstat(1)  # where it is closed, our own socket would get its number
+        os.fstat(1)  # if it were closed, the socket would get its number
         return forward(sys.argv[1], read_input())
     except TooLong:
         complain(f"the supervisor did not answer within {LIMIT_S:g} s: the agent goes on unwatched (open)")
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 class TooLong(Exception):
-    """The limit of the whole call was reached, wherever it stood."""
+    """The time limit of the whole call is over."""
 
 
 def give_up(number: int, frame: object) -> None:
@@ -50,7 +50,7 @@ def give_up(number: int, frame: object) -> None:
 
 
 def complain(words: str) -> None:
-    """Say it to the agent's own log, and keep it beside the socket, as long as there is room."""
+    """Write to standard error, which is the agent's log, and to the file beside the socket while it has room."""
     import time
 
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} unstuck-hook: {words}\n".encode()
@@ -62,7 +62,7 @@ def complain(words: str) -> None:
 
 
 def log_file() -> int:
-    """A descriptor to add to the log; -1 where there is none, or it is full."""
+    """Return a descriptor that appends to the log; -1 if there is none or it is full."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         number = os.open(ASKED[-1] + ".log", flags, 0o600)
@@ -72,9 +72,9 @@ def log_file() -> int:
 
 
 def forward(agent: str, raw: bytes) -> int:
-    """Send the hook's input, print the reply's output, acknowledge it; the reply's exit code."""
+    """Send the hook's input, print and acknowledge the reply, and return its exit code."""
     if "UNSTUCK_SOCKET" not in os.environ and not any(name.endswith(".sock") for name in os.listdir(runtime_dir())):
-        return 0  # nobody listens anywhere: not worth parsing
+        return 0  # there is no listener, so parsing is not worth it
 
     import json
     import signal
@@ -98,7 +98,7 @@ def forward(agent: str, raw: bytes) -> int:
 
 
 def deliver(connection: socket, reply: dict[str, Any]) -> int:
-    """Print, then acknowledge: the acknowledgement says that the bytes are with the agent."""
+    """Print, then acknowledge: an acknowledgement confirms that the agent has the bytes."""
     import json
 
     if reply.get("output") is not None:
@@ -109,16 +109,16 @@ def deliver(connection: socket, reply: dict[str, Any]) -> int:
 
 
 def exchange(connection: socket, line: bytes) -> bytes:
-    """Send ``line`` and wait for the reply, as long as it takes or until the agent stops listening to us."""
+    """Send ``line`` and wait for the reply until the agent closes its end."""
     import select
 
     try:  # noqa: SIM105
         connection.sendall(line)
     except BrokenPipeError:
-        pass  # who is turned away at the door finds the reason in the reply
+        pass  # a rejected client finds the reason in the reply
     poll = select.poll()
     poll.register(connection, select.POLLIN)
-    poll.register(1, 0)  # only tells when the reading end is closed: the agent has died or given up
+    poll.register(1, 0)  # reports only a closed reading end: the agent has died or given up
     reply = b""
     while not reply.endswith(b"\n"):
         ready = dict(poll.poll())
@@ -132,7 +132,7 @@ def exchange(connection: socket, line: bytes) -> bytes:
 
 
 def request_line(agent: str, payload: dict[str, Any]) -> bytes:
-    """The message as one line of at most 1 MiB; the longest texts are cut first."""
+    """Return the message as one line of at most 1 MiB; the longest texts are cut first."""
     import json
 
     message = {"v": 1, "do": "hook", "agent": agent, "payload": payload}
@@ -145,7 +145,7 @@ def request_line(agent: str, payload: dict[str, Any]) -> bytes:
 
 
 def shortened(value: Any, limit: int) -> Any:
-    """``value`` with every text in it cut to about ``limit`` characters, keeping head and tail."""
+    """Return ``value`` with every text in it cut to about ``limit`` characters, with head and tail."""
     if isinstance(value, str) and len(value) > limit:
         return f"{value[: limit // 2]} … {len(value) - limit} characters left out … {value[-limit // 2 :]}"
     if isinstance(value, list):
@@ -156,9 +156,9 @@ def shortened(value: Any, limit: int) -> Any:
 
 
 def connect(payload: dict[str, Any]) -> socket | None:
-    """A connection to the first supervisor of this user that listens for the agent's project.
+    """Return a connection to this user's first supervisor that listens for the agent's project.
 
-    A socket that another user has made is not even turned to: who listens there could keep us waiting.
+    A socket of another user is not tried: its listener could block the agent.
     """
     from socket import AF_UNIX, socket
 
@@ -177,7 +177,7 @@ def connect(payload: dict[str, Any]) -> socket | None:
 
 
 def server_user(connection: socket) -> int:
-    """The user at the other end."""
+    """Return the user id of the peer."""
     import socket
     import struct
 
@@ -188,7 +188,7 @@ def server_user(connection: socket) -> int:
 
 
 def socket_paths(payload: dict[str, Any]) -> Iterator[str]:
-    """Where the project's socket may be: the agent's own idea of the project first, as its directory may wander."""
+    """Yield possible sockets of the project, first by the agent's own project folder: its directory may change."""
     from hashlib import sha256
 
     if "UNSTUCK_SOCKET" in os.environ:
@@ -202,7 +202,7 @@ def socket_paths(payload: dict[str, Any]) -> Iterator[str]:
 
 
 def runtime_dir() -> str:
-    """The directory of all sockets of this user."""
+    """Return the directory of all sockets of this user."""
     if os.environ.get("UNSTUCK_RUNTIME_DIR"):
         return os.environ["UNSTUCK_RUNTIME_DIR"]
     platform = os.environ.get("XDG_RUNTIME_DIR")
@@ -212,7 +212,7 @@ def runtime_dir() -> str:
 
 
 def project_home(start: str) -> str | None:
-    """The directory of the project's record: in the git directory, else ``.unstuck`` in a directory above."""
+    """Return the folder of the project's event logs: in the git directory, else ``.unstuck`` in a folder above."""
     above = list(parents(os.path.realpath(start)))
     for directory in above:
         home = git_home(directory)
@@ -222,7 +222,7 @@ def project_home(start: str) -> str | None:
 
 
 def parents(directory: str) -> Iterator[str]:
-    """``directory`` and everything above it."""
+    """Yield ``directory`` and every folder above it."""
     yield directory
     while directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
@@ -230,7 +230,7 @@ def parents(directory: str) -> Iterator[str]:
 
 
 def git_home(directory: str) -> str | None:
-    """The home of the git work tree whose top is ``directory``; a linked one has its own within the common home."""
+    """Return the home of the git worktree at ``directory``; a linked one has its own in the common home."""
     from hashlib import sha256
 
     git = os.path.join(directory, ".git")

@@ -1,10 +1,10 @@
-"""The project's local socket: one JSON object per line over a Unix stream socket, standard library only.
+"""Local socket of a project: one JSON object per line over a Unix stream socket, standard library only.
 
-A client says ``{"v": 1, "do": "...", ...}`` and gets ``{"ok": true, ...}`` or ``{"error": "one line"}``. A reply that
-carries ``"ack": "<id>"`` wants to hear ``{"v": 1, "ack": "<id>"}`` once the client has done with it what was asked
-(printed it, for one). A client that hangs up while its request is being worked on cancels that work.
+A client sends ``{"v": 1, "do": "...", ...}`` and gets ``{"ok": true, ...}`` or ``{"error": "one line"}``. The client
+confirms a reply with ``"ack": "<id>"`` by ``{"v": 1, "ack": "<id>"}`` after it has used the reply, for example printed
+it. A client that disconnects during its request cancels the work on it.
 
-Only this user may speak: the directory is private, the socket is 0600, and both ends look at the other's credentials.
+Only this user has access: the directory is private, the socket has mode 0600, and both ends check credentials.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The asking end: once for an event loop, once for commands that have none."""
+"""Client of the socket, for an event loop and for commands without one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ async def request(
 ) -> Message:
     """Send ``message`` (``v`` is added) and return the reply, an ``error`` included.
 
-    ``done`` gets the reply before it is acknowledged. Raises :class:`ChannelError` where nobody listens, the other end
-    goes away, or no reply has come after ``timeout`` seconds.
+    ``done`` gets the reply before it is acknowledged. Raises :class:`ChannelError` if there is no listener, the server
+    disconnects, or no reply comes within ``timeout`` seconds.
     """
     import asyncio
 
     try:
         async with asyncio.timeout(timeout):
-            # Who is turned away has nothing to wait on: asking again is all there is.
+            # A rejected client can only ask again; there is nothing to wait for.
             while (reply := await _ask(path, message, done)).get("busy"):  # noqa: ASYNC110
                 await asyncio.sleep(BUSY_PAUSE_S)
             return reply
@@ -44,7 +44,7 @@ async def request(
 
 
 async def converse(path: Path, message: Message) -> Exchange:
-    """As :func:`request`, without a limit; what the reply has led to is acknowledged whenever it is done."""
+    """Send ``message`` like :func:`request`, without a time limit; the caller acknowledges the reply later."""
     import asyncio
 
     try:
@@ -57,13 +57,13 @@ async def converse(path: Path, message: Message) -> Exchange:
 
 
 class Exchange:
-    """A reply that may still have to be acknowledged; ends with one of its two methods."""
+    """A reply with a pending acknowledgement; ``acknowledge`` or ``close`` ends it."""
 
     def __init__(self, reply: Message, writer: asyncio.StreamWriter | None = None) -> None:
         self.reply, self._writer = reply, writer
 
     async def acknowledge(self) -> None:
-        """Say that it is done, where that is wanted; an end that does not listen any more is no trouble."""
+        """Send the acknowledgement if the reply asks for one; a disconnected server is no error."""
         if self._writer is not None and "ack" in self.reply:
             with contextlib.suppress(OSError):
                 self._writer.write(encode({"v": VERSION, "ack": self.reply["ack"]}))
@@ -71,7 +71,7 @@ class Exchange:
         await self.close()
 
     async def close(self) -> None:
-        """It will not be done."""
+        """Disconnect without an acknowledgement."""
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
@@ -112,7 +112,7 @@ async def _read_line(path: Path, reader: asyncio.StreamReader) -> bytes:
 def call(
     path: Path, message: Message, timeout: float | None = None, *, done: Callable[[Message], None] | None = None
 ) -> Message:
-    """As :func:`request`, for commands that have no event loop."""
+    """Send ``message`` like :func:`request`, for commands without an event loop."""
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
         while (reply := _ask_blocking(path, message, deadline, done)).get("busy"):
@@ -134,7 +134,7 @@ def _ask_blocking(
     with connection:
         connection.settimeout(_remaining(deadline))
         with contextlib.suppress(BrokenPipeError):
-            # Who was turned away at the door finds the reason in the reply.
+            # A rejected client finds the reason in the reply.
             connection.sendall(encode({**message, "v": VERSION}))
         line = bytearray()
         while not line.endswith(b"\n") and len(line) <= MAX_LINE:
@@ -179,7 +179,7 @@ def _unreachable(path: Path, error: OSError) -> ChannelError:
 
 
 def _connect(path: Path) -> socket.socket | None:
-    """A connection to this user's server; None while its queue is full, which asyncio would take for connected."""
+    """Return a connection to this user's server; None while its queue is full, which asyncio takes for connected."""
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.setblocking(False)

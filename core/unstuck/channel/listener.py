@@ -1,4 +1,4 @@
-"""A listening socket that nobody else can reach and that takes the place of a dead one."""
+"""Listening socket that only this user can reach, and that replaces the one of a dead server."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BACKLOG = 1024
 
 
 def listen(path: Path) -> socket.socket:
-    """A listening socket at ``path``; what a dead server left there is replaced."""
+    """Return a listening socket at ``path`` in place of a dead server's. Raises ChannelError."""
     with _locked(_private_directory(path.parent)):
-        if _somebody_listens(path):
+        if _has_listener(path):
             raise ChannelError(f"another process listens at {path}: a run is live in this project")
         if path.exists() and not stat.S_ISSOCK(path.lstat().st_mode):
             raise ChannelError(f"{path} is in the way and not a socket: remove it")
@@ -41,14 +41,14 @@ def _private_directory(directory: Path) -> Path:
     except OSError as error:
         raise ChannelError(f"cannot use {directory} for the socket: {error.strerror or error}") from None
     if found.st_uid != os.getuid() or found.st_mode & 0o022:
-        # Not tightened here: the setting may name a directory that others need as it is.
+        # The mode stays: the setting may name a directory that others need as it is.
         raise ChannelError(f"{directory} is open to other users: chmod 700 it or set UNSTUCK_RUNTIME_DIR")
     return directory
 
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Two servers that start at once take turns; nothing is left behind."""
+    """Lock ``directory`` against a second server that starts at the same time; no file remains."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -57,7 +57,7 @@ def _locked(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _somebody_listens(path: Path) -> bool:
+def _has_listener(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         try:

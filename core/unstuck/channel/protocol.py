@@ -1,4 +1,4 @@
-"""What both ends of the socket agree on: where it is, what a line looks like and who may speak."""
+"""Protocol of the socket for both ends: its path, the format of a line, and the credentials."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ MAX_PATH = 107
 
 
 class Peer(NamedTuple):
-    """Who is at the other end; ``pid`` is 0 where the system does not say."""
+    """Credentials of the peer; ``pid`` is 0 if the system does not report it."""
 
     pid: int
     uid: int
 
 
 class Refused(Exception):
-    """What a client sent cannot be worked on; the message is the reply's error."""
+    """Invalid message of a client; the text is the reply's error."""
 
 
 def socket_path(runtime_dir: Path, project_home: Path) -> Path:
-    """The socket of the project whose record lies in ``project_home``.
+    """Return the socket of the project with its event logs in ``project_home``.
 
-    Raises :class:`ChannelError` where the path is longer than the 107 bytes a Unix socket may have.
+    Raises :class:`ChannelError` for a path longer than the 107 bytes of a Unix socket.
     """
     path = runtime_dir / (sha256(os.fsencode(project_home.resolve())).hexdigest()[:16] + ".sock")
     length = len(os.fsencode(path))
@@ -65,7 +65,7 @@ def parse(line: bytes) -> Message:
 
 def credentials(connection: socket.socket) -> Peer:
     if sys.platform != "linux":
-        # The file's mode has let only this user in.
+        # The file's mode admits only this user.
         return Peer(0, os.getuid())
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, uid, _ = struct.unpack("3i", raw)

@@ -1,4 +1,4 @@
-"""The listening end: bounded, never blocked by one client, and only for this user."""
+"""Server of the socket: bounded, never blocked by one client, and only for this user."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 MAX_CLIENTS = 64
 MAX_WAITING = 1024
-_LAST_WORDS_S = 1.0  # a client that was turned away reads why and goes
+_REJECTION_S = 1.0  # seconds for a rejected client to read the reason
 _CLOSING_S = 5.0
 
 
 class ChannelServer:
-    """Listens at ``path`` and gives every message to ``handler``, whose dictionary is the reply.
+    """Listens at ``path`` and passes every message to ``handler``, which returns the reply.
 
-    ``acknowledged`` is told the ids of replies that were acknowledged. At most ``clients`` are connected at once; when
-    they are and another comes, the one that has been silent for longest, and at least ``patience`` seconds, goes.
-    Requests whose ``do`` is one of ``finished`` still get their reply when the server is closed meanwhile. Those of
-    ``waiting`` may take as long as a person does: they take nobody's place, up to a thousand of them.
+    ``acknowledged`` gets the ids of acknowledged replies. At most ``clients`` are connected at once; for another one,
+    the client that has been silent longest, and at least ``patience`` seconds, is disconnected. Requests with a ``do``
+    in ``finished`` get their reply even while the server closes. Those in ``waiting`` may take as long as a person
+    does; up to 1,024 of them do not count as clients.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ChannelServer:
         self._inode = 0
 
     async def start(self) -> None:
-        """Listen. Raises :class:`ChannelError` where another process already does or the directory is not private."""
+        """Listen. Raises :class:`ChannelError` if another process does or the directory is not private."""
         import asyncio
 
         listener = listen(self.path)
@@ -62,7 +62,7 @@ class ChannelServer:
         self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=MAX_LINE, backlog=BACKLOG)
 
     async def close(self) -> None:
-        """Stop listening, end what is being worked on and take the socket file away, if it is still ours."""
+        """Stop listening, cancel the requests, and remove the socket file unless another server has replaced it."""
         import asyncio
 
         if self._server is None:
@@ -90,14 +90,14 @@ class ChannelServer:
         client = _Client(reader, writer)
         try:
             if client.peer.uid != os.getuid():
-                await client.turn_away({"error": "this socket belongs to another user"})
+                await client.reject({"error": "this socket belongs to another user"})
             elif not self._make_room():
-                await client.turn_away({"error": "too many clients: try again", "busy": True})
+                await client.reject({"error": "too many clients: try again", "busy": True})
             else:
                 self._clients.add(client)
                 await self._converse(client)
         except Refused as refusal:
-            await client.turn_away({"error": str(refusal)})
+            await client.reject({"error": str(refusal)})
         except ConnectionError:
             pass
         finally:
@@ -113,7 +113,7 @@ class ChannelServer:
             return False
         stalled = max(silent, key=_Client.silent_for)
         self._clients.discard(stalled)
-        stalled.say({"error": "silent for too long: made room for others", "busy": True})
+        stalled.send({"error": "silent for too long: made room for others", "busy": True})
         stalled.task.cancel()
         return True
 
@@ -130,7 +130,7 @@ class ChannelServer:
             client.waits = message["do"] in self._waiting
             reply = await client.while_connected(self._reply(message, client.peer))
             expected = reply.get("ack")
-            client.say(reply)
+            client.send(reply)
             await client.writer.drain()
             if client.finishing and self._server is None:
                 return
@@ -147,7 +147,7 @@ class ChannelServer:
 
 
 class _Client:
-    """One connection: reads a line ahead while a request is worked on, so that hanging up is noticed."""
+    """One connection. It reads a line ahead during a request, which shows a disconnection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         import asyncio
@@ -159,18 +159,18 @@ class _Client:
         self.task = task
         self.finishing = self.waits = False
         self._busy = False
-        self._heard = time.monotonic()
+        self._last_line = time.monotonic()
         self._ahead: asyncio.Task[bytes] | None = None
 
     def silent_for(self) -> float:
-        """Seconds since it last said something whole; 0 while it waits for us."""
-        return 0.0 if self._busy else time.monotonic() - self._heard
+        """Return the seconds since its last whole line; 0 while it waits for a reply."""
+        return 0.0 if self._busy else time.monotonic() - self._last_line
 
     async def line(self) -> bytes:
-        """The next whole line; empty at the end, also where the last line is only half written."""
+        """Return the next whole line; empty at the end, also after an unfinished line."""
         ahead, self._ahead = self._ahead, None
         line = await (ahead or self._read())
-        self._heard = time.monotonic()
+        self._last_line = time.monotonic()
         return line
 
     async def _read(self) -> bytes:
@@ -181,7 +181,7 @@ class _Client:
         return line if line.endswith(b"\n") else b""
 
     async def while_connected(self, work: Awaitable[Message]) -> Message:
-        """The result of ``work``, which is cancelled as soon as the client hangs up."""
+        """Return the result of ``work``, which is cancelled when the client disconnects."""
         import asyncio
 
         working = asyncio.ensure_future(work)
@@ -189,39 +189,39 @@ class _Client:
         self._busy = True
         try:
             await asyncio.wait({working, self._ahead}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done() and self._has_left():
+            if not working.done() and self._is_disconnected():
                 raise ConnectionResetError
             return await working
         finally:
-            self._busy, self._heard = False, time.monotonic()
+            self._busy, self._last_line = False, time.monotonic()
             if not working.done():
                 working.cancel()
                 await asyncio.wait({working})
 
-    def _has_left(self) -> bool:
+    def _is_disconnected(self) -> bool:
         ahead = self._ahead
         return ahead is not None and ahead.done() and ahead.exception() is None and not ahead.result()
 
-    def say(self, reply: Message) -> None:
+    def send(self, reply: Message) -> None:
         line = encode(reply)
         if len(line) > MAX_LINE:
             line = encode({"error": f"the reply is larger than {MAX_LINE} bytes"})
         self.writer.write(line)
 
-    async def turn_away(self, reply: Message) -> None:
-        """Say why and hear the rest out: an end with bytes unread would take our last words away from the client."""
+    async def reject(self, reply: Message) -> None:
+        """Send the reason and read the rest: closing with unread bytes would discard the reason."""
         import asyncio
 
-        self.say(reply)
+        self.send(reply)
         with contextlib.suppress(TimeoutError, OSError, ValueError):
             self.writer.write_eof()
-            async with asyncio.timeout(_LAST_WORDS_S):
+            async with asyncio.timeout(_REJECTION_S):
                 while await self.reader.read(MAX_LINE):
                     pass
 
     def close(self) -> None:
         if self._ahead is not None and not self._ahead.cancel() and not self._ahead.cancelled():
-            self._ahead.exception()  # looked at, so that the loop does not complain
+            self._ahead.exception()  # retrieved, so that the loop logs no warning
         if self.writer.transport.get_write_buffer_size():
             self.writer.transport.abort()
         else:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from unstuck.agents.command.command_agent import CommandSpec
 from unstuck.agents.factory import made_agent, require_allowed
-from unstuck.agents.mcp.tool_handlers import Desk
+from unstuck.agents.mcp.tool_handlers import ToolHandlers
 from unstuck.clock import Clock
 from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError
@@ -199,7 +199,7 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
     if options.notice is not None:
         supervisor.room.notice = options.notice
     beside = options.beside
-    desk = supervisor.tools = Desk(supervisor.core)
+    desk = supervisor.tools = ToolHandlers(supervisor.core)
     try:
         with signals_heard(supervisor, beside):
             async with beside.attached(supervisor) if beside is not None else nullcontext():

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from unstuck.agents.hooks.bridge import HookBridge
 from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S
 from unstuck.agents.mcp.caller_identity import Visitors
-from unstuck.agents.mcp.tool_handlers import Desk
+from unstuck.agents.mcp.tool_handlers import ToolHandlers
 from unstuck.clock import Clock
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
@@ -55,7 +55,7 @@ async def watch(
         bridge = HookBridge(supervisor.session, verify=verify, clock=core.clock, hold_limit_s=hold_limit_s, warn=warn)
         supervisor.hooks = bridge
         visitors = Visitors(core, supervisor.session, verify)
-        desk = supervisor.tools = Desk(core, sessions=bridge, visitors=visitors)
+        desk = supervisor.tools = ToolHandlers(core, sessions=bridge, visitors=visitors)
         try:
             yield supervisor
         finally:

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from unstuck.agents.config.settings_files import Scope, SettingsFile, installation, removal, settings_files
 from unstuck.agents.hooks.codex_trust import trust_of
-from unstuck.agents.hooks.hook_agents import KNOWN, Scope, hooked_agent
-from unstuck.agents.hooks.hook_files import OPEN, HookFile, forwarder_path, hook_files, installation, removal
+from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent, hooked_agent
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.cli.settings_change import applied
@@ -41,8 +41,7 @@ def command() -> None:
 def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
     """Put the hooks into an agent's settings. Shows what changes first, and keeps what was there."""
     known = hooked_agent(agent)
-    environ = dict(os.environ)
-    change = installation(known, scope, root=here(project).root, environ=environ, forwarder=forwarder_path(environ))
+    change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
     if applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
         echo(f"{known.title} calls them once you have trusted them: start it, type /hooks, and look at them there.")
 
@@ -67,7 +66,7 @@ def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
     """Which agents have the hooks, and where. Exits with 1 where something about them is wrong."""
     environ, root = dict(os.environ), here(project).root
-    files = [file for file in hook_files(root, environ) if agent in (None, file.agent.name)]
+    files = [file for file in settings_files(KNOWN, root, environ) if agent in (None, file.agent.name)]
     rows = [row(file, root, environ) for file in files]
     if as_json:
         print_json(rows)
@@ -79,7 +78,7 @@ def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) 
     ctx.exit(0 if all(one["ok"] for one in rows) else 1)
 
 
-def row(file: HookFile, root: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+def row(file: SettingsFile[HookedAgent], root: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     """One settings file as a row: ``ok`` says whether what is there works, for work in ``root``."""
     name, where = file.agent.name, " --here" if file.scope == "project" else ""
     note: str = one_line(str(file.path))

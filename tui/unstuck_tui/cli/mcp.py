@@ -46,13 +46,13 @@ def command(ctx: click.Context) -> None:
 @project_option
 def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Put the server into an agent's settings. Shows what changes first, and keeps what was there."""
+    from unstuck.agents.config.settings_files import installation
     from unstuck.agents.mcp.mcp_agents import KNOWN
-    from unstuck.agents.mcp.optional_package import require
-    from unstuck.agents.mcp.server_files import installation
+    from unstuck.agents.optional_packages import require_mcp
     from unstuck_tui.cli.common import echo, here
     from unstuck_tui.cli.settings_change import applied
 
-    require()
+    require_mcp()
     known = KNOWN[agent]
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
     if applied(change, f"The server is in the settings of {known.title} already: {change.path}", yes) and known.note:
@@ -66,8 +66,8 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
 @project_option
 def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Take it out again; the file is then what it was."""
+    from unstuck.agents.config.settings_files import removal
     from unstuck.agents.mcp.mcp_agents import KNOWN
-    from unstuck.agents.mcp.server_files import removal
     from unstuck_tui.cli.common import here
     from unstuck_tui.cli.settings_change import applied
 
@@ -82,10 +82,12 @@ def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
     """Which agents have the server, and where. Exits with 1 where something about it is wrong."""
-    from unstuck.agents.mcp.server_files import entry_files
+    from unstuck.agents.config.settings_files import settings_files
+    from unstuck.agents.mcp.mcp_agents import KNOWN
     from unstuck_tui.cli.common import echo, here, print_json
 
-    files = [file for file in entry_files(here(project).root, dict(os.environ)) if agent in (None, file.agent.name)]
+    found = settings_files(KNOWN, here(project).root, dict(os.environ))
+    files = [file for file in found if agent in (None, file.agent.name)]
     rows = [_row(file) for file in files]
     if as_json:
         print_json(rows)
@@ -99,7 +101,7 @@ def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) 
 
 def _row(file: Any) -> dict[str, Any]:
     """One settings file as a row: ``ok`` says whether what is there works."""
-    from unstuck.agents.mcp.server_files import trouble_with
+    from unstuck.agents.mcp.mcp_agents import trouble_with
     from unstuck.text import one_line
 
     trouble, mend = trouble_with(file)

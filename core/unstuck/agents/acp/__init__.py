@@ -1,5 +1,5 @@
-"""Agents that speak the Agent Client Protocol (https://agentclientprotocol.com) over their standard input and output.
+"""Client of agents that speak the Agent Client Protocol (https://agentclientprotocol.com) on standard input and output.
 
-One client for all of them: ``known`` has those with a name of their own, and what only one of them does. The protocol's
-package is an optional extra and is imported only by ``conversation`` and ``wire``.
+``acp_agents`` lists the agents with a name of their own and their quirks. The protocol's package is an optional extra,
+and only ``conversation`` imports it.
 """

@@ -1,7 +1,6 @@
-"""Messages to and from an agent's process, as the protocol's package wants them.
+"""Transport between an agent's process and the protocol's package.
 
-Lines that are no message (an agent's own log, half a line) are passed over; what would make the package fail does not
-reach it.
+Lines without a valid message, such as an agent's own log, are skipped: the package would fail on some of them.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from typing import Any
 
 from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 
-__all__ = ["Wire"]
+__all__ = ["AcpTransport"]
 
 _WAIT_S = 1.0
-"""An agent that closes its stream is mostly about to end, and its exit code says more."""
+"""Seconds to wait after the end of the stream: the process mostly exits next, and its exit code says more."""
 
 
-class Wire:
-    """A transport. ``fault`` is why nothing more is heard, empty as long as it is."""
+class AcpTransport:
+    """Transport of one process. ``fault`` is the reason why it has ended; empty until then."""
 
     def __init__(self) -> None:
         self.fault = ""
@@ -29,11 +28,11 @@ class Wire:
         self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
 
     def connect(self, say: Callable[[bytes], None]) -> None:
-        """What is sent goes to ``say`` from now on."""
+        """Write to ``say`` from now on."""
         self._say = say
 
-    def heard(self, piece: bytes) -> None:
-        """Take a piece of what the agent says; an empty one is the end."""
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes of the agent's output; none at its end."""
         if self.fault:
             return
         if not piece:
@@ -47,28 +46,28 @@ class Wire:
             self.end(str(problem))
 
     def end(self, fault: str) -> None:
-        """Nothing more is heard; the first reason stays."""
+        """End the transport; the first reason stays."""
         if not self.fault:
             self.fault = fault
             self._messages.put_nowait(None)
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Say ``message``. Raises ConnectionError where nobody hears it any more."""
+        """Send ``message``. Raises ConnectionError after the end."""
         if self.fault or self._say is None:
             raise ConnectionError(self.fault or "not connected")
         self._say(json.dumps(message, separators=(",", ":")).encode() + b"\n")
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message; None at the end."""
+        """Return the next message; None at the end."""
         return await self._messages.get()
 
     async def close(self) -> None:
-        """Hear nothing more."""
+        """End the transport."""
         self.end("it was closed")
 
 
 def _is_message(message: dict[str, Any]) -> bool:
-    """Whether it is a request, a notification or a response; an id that is none of ours answers nothing."""
+    """Return whether ``message`` is a request, a notification, or a response with an id of the kind used here."""
     if "method" in message:
         return isinstance(message["method"], str) and isinstance(message.get("id"), str | int | None)
     error = message.get("error")

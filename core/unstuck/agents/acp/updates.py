@@ -1,8 +1,8 @@
-"""What an agent tells of its work while it takes its turn: calls, results, messages, plans, usage. Pure.
+"""Updates of an agent's work during a turn: calls, results, messages, plans, usage. Pure.
 
-A call comes in pieces: first perhaps nothing but a name, then what it is about, at last its result. What it is about
-may be said only where the agent asks for permission. How a command ended is said in a different place by each agent,
-by some nowhere, and ``completed`` means no more than that it has ended.
+A call comes in pieces: first perhaps only a name, then its arguments, at last its result. Some agents send the
+arguments only with a request for permission. Each agent puts a command's exit code in another place, some in none, and
+``completed`` means no more than an end.
 """
 
 from __future__ import annotations
@@ -18,34 +18,38 @@ from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapp
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
-__all__ = ["Updates"]
+__all__ = ["CANCELLED", "Updates", "permission_outcome"]
 
 _MOST_CALLS = 1_024
 _PIECES_LIMIT = 64 * 1024
 _WHY_LIMIT = 2_000
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?|(?:^|\n)Exit Code: (\d{1,3})(?=\n|$)")
 _FENCED = re.compile(r"```[a-z]*\n(.*?)\n?```", re.DOTALL)
-# What a call is made with before it is known what it will be about.
+# Arguments of a call whose subject is not known yet.
 _PLACE = frozenset({"cwd"})
+
+
+_KINDS = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
+CANCELLED: Mapping[str, Any] = {"outcome": {"outcome": "cancelled"}}
 
 
 @dataclass(slots=True)
 class _Call:
-    """One call as it is known so far."""
+    """The known part of a call."""
 
     title: str = ""
     kind: str = ""
     name: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     content: str = ""
-    said: str = ""
+    output: str = ""
     exit: int | None = None
     told: bool = False
     done: bool = False
 
 
 class Updates(Stream):
-    """Reads one attempt of an agent. ``before`` are the tokens that its session had used before."""
+    """Parser of one attempt's updates. ``before`` is the number of tokens its session had used before."""
 
     def __init__(self, quirks: Quirks, *, before: int = 0) -> None:
         super().__init__(before=before)
@@ -56,12 +60,12 @@ class Updates(Stream):
         self._pieces = ""
 
     def update(self, data: Mapping[str, Any]) -> list[Observation]:
-        """What one update of the session tells."""
+        """Return the observations in one update of the session."""
         return list(self._read(data))
 
     def permission(self, data: Mapping[str, Any]) -> tuple[list[Observation], Observation, Clean]:
-        """What is told by a request for permission: what came before it, the call it is about, and why."""
-        before = list(self._said_so_far())
+        """Return earlier observations, the call that a request for permission is about, and its reason."""
+        before = list(self._message_so_far())
         told = mapping(data, "toolCall")
         id = text(told, "toolCallId")
         call = self._known(id)
@@ -71,8 +75,8 @@ class Updates(Stream):
         return before, self._call(id, _tool(call), _given(call)), admit(why, limit=_WHY_LIMIT)
 
     def turn_over(self, result: Mapping[str, Any]) -> list[Observation]:
-        """What the end of a turn tells."""
-        return [*self._said_so_far(), *self._usage_of_turn(result)]
+        """Return the observations at the end of a turn."""
+        return [*self._message_so_far(), *self._usage_of_turn(result)]
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         kind = text(data, "sessionUpdate")
@@ -80,16 +84,16 @@ class Updates(Stream):
             self._pieces = (self._pieces + text(mapping(data, "content"), "text"))[-_PIECES_LIMIT:]
             yield from self._used(number(mapping(mapping(data, "_meta"), "usage"), "totalTokens"))
         elif kind in ("tool_call", "tool_call_update"):
-            yield from self._said_so_far()
+            yield from self._message_so_far()
             yield from self._step(data)
         elif kind == "plan":
-            yield from self._said_so_far()
+            yield from self._message_so_far()
             yield from self._plan(data)
         elif kind == "usage_update":
             yield from self._usage_so_far(data)
 
-    def _said_so_far(self) -> Iterator[Observation]:
-        """The message whose pieces have come, now that something else comes."""
+    def _message_so_far(self) -> Iterator[Observation]:
+        """Yield the message whose pieces are complete because another kind of update follows."""
         pieces, self._pieces = self._pieces, ""
         yield from self._message(pieces)
 
@@ -109,10 +113,10 @@ class Updates(Stream):
             yield self._call(id, _tool(call), _given(call))
         if over and not call.done:
             call.done = True
-            said, code = _outcome(call, data)
+            output, code = _outcome(call, data)
             failed = bool(code) or (status == "failed" and code is None)
-            yield self._result(id, _tool(call), said, failed=failed, exit_code=code)
-            call.given, call.content, call.said = {}, "", ""  # a thousand whole files would be kept else
+            yield self._result(id, _tool(call), output, failed=failed, exit_code=code)
+            call.given, call.content, call.output = {}, "", ""  # else a thousand whole files would stay in memory
 
     def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
         meta = mapping(data, "_meta")
@@ -125,12 +129,12 @@ class Updates(Stream):
         call.given = given if set(given) - _PLACE or not call.given else call.given
         if "content" in data:
             call.content = "\n".join(_texts(items(data, "content")))[-_PIECES_LIMIT:]
-        call.said = (call.said + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
+        call.output = (call.output + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
         ended = exit_code(mapping(meta, "terminal_exit"), "exit_code")
         call.exit = call.exit if ended is None else ended
 
     def _plan(self, data: Mapping[str, Any]) -> Iterator[Observation]:
-        """Its list of what is to do is a step of its work: one that writes the same again and again gets nowhere."""
+        """Yield the plan as a step, so that an agent that repeats the same plan is noticed."""
         steps = [f"[{text(entry, 'status')}] {text(entry, 'content')}" for entry in items(data, "entries")]
         if steps:
             yield self._call("", "plan", steps)
@@ -138,7 +142,7 @@ class Updates(Stream):
     # --- usage -----------------------------------------------------------------------------------------------------
 
     def _usage_so_far(self, data: Mapping[str, Any]) -> Iterator[Observation]:
-        """What it has cost in this process, and the tokens where they are counted for the session."""
+        """Yield the cost in this process, and the tokens if the agent counts them per session."""
         cost = amount(mapping(data, "cost"), "amount") if text(mapping(data, "cost"), "currency") == "USD" else None
         tokens = number(mapping(data, "_meta"), "totalTokens") if self._quirks.sums_session else 0
         yield from self._used_in_all(max(tokens, self.tokens), cost)
@@ -154,14 +158,14 @@ class Updates(Stream):
 
 
 def _spent(usage: Mapping[str, Any]) -> int:
-    """What was read anew and what was written; what came from a cache is not counted."""
+    """Return the tokens read and written, without those read from a cache."""
     read = number(usage, "inputTokens") or number(usage, "input_tokens")
     written = number(usage, "outputTokens") or number(usage, "output_tokens")
     return read + number(usage, "cachedWriteTokens") + written
 
 
 def _is_known(call: _Call) -> bool:
-    """Whether it is known what the call is about."""
+    """Return whether the call's arguments are known."""
     return bool(set(call.given) - _PLACE)
 
 
@@ -176,7 +180,7 @@ def _about(call: _Call) -> str:
 
 
 def _given(call: _Call) -> Mapping[str, Any]:
-    """What the call was made with; where only its title says so, that."""
+    """Return the call's arguments, or its title if there are none."""
     if call.kind != "execute":
         return call.given or {"title": _about(call)}
     command = call.given.get("command")
@@ -187,25 +191,38 @@ def _given(call: _Call) -> Mapping[str, Any]:
 
 def _texts(content: Iterable[Any]) -> Iterator[str]:
     for part in content:
-        said = text(mapping(part, "content"), "text") or text(part, "path")
-        if said:
-            fenced = _FENCED.fullmatch(said)
-            yield fenced[1] if fenced else said
+        output = text(mapping(part, "content"), "text") or text(part, "path")
+        if output:
+            fenced = _FENCED.fullmatch(output)
+            yield fenced[1] if fenced else output
 
 
 def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
-    """What the call's result says, and the exit code where there is one anywhere."""
+    """Return the text of the call's result, and its exit code if there is one anywhere."""
     raw = data.get("rawOutput")
     whole = raw if isinstance(raw, Mapping) else {}
     names = ("output", "aggregated_output", "error")
-    said = raw if isinstance(raw, str) else next((text(whole, name) for name in names if text(whole, name)), "")
-    said = said or call.said or call.content
+    output = raw if isinstance(raw, str) else next((text(whole, name) for name in names if text(whole, name)), "")
+    output = output or call.output or call.content
     for code in (exit_code(whole, "exit_code"), exit_code(mapping(whole, "metadata"), "exit"), call.exit):
         if code is not None:
-            return said, code
-    for words in (said, call.content):
+            return output, code
+    for words in (output, call.content):
         found = _EXIT_CODE.match(words) or (_EXIT_CODE.search(words) if "\nExit Code: " in words else None)
         if found is not None:
-            rest = words[found.end() :] if found.start() == 0 and found[1] else said
-            return rest or said, int(found[1] or found[2])
-    return said, None
+            rest = words[found.end() :] if found.start() == 0 and found[1] else output
+            return rest or output, int(found[1] or found[2])
+    return output, None
+
+
+def permission_outcome(request: Mapping[str, Any], *, allowed: bool) -> Mapping[str, Any]:
+    """Return the answer to a request for permission; *cancelled* if it offers no such option.
+
+    Options are chosen by kind, never by name: one that begins with *allow* may allow always.
+    """
+    options = items(request, "options")
+    for kind in _KINDS[allowed]:
+        for option in options:
+            if text(option, "kind") == kind and text(option, "optionId"):
+                return {"outcome": {"outcome": "selected", "optionId": text(option, "optionId")}}
+    return CANCELLED

@@ -1,4 +1,4 @@
-"""What the app-server asks us: which request means which action, and how yes and no are said to it. Pure."""
+"""Approval requests of the app-server: the action of each, and the results that allow or refuse it. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _WHY_LIMIT = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """An action that waits, with the results that mean yes, no, and no with an end of the turn.
+    """An action that waits for approval: the results for yes, no, and no with the end of the turn.
 
-    ``plain``: nothing is said about it; it only waits because every action does.
+    ``plain``: the request gives no reason; it waits only because every action does.
     """
 
     action: Observation
@@ -32,7 +32,7 @@ class Approval:
 
 
 def approval(stream: AppServerStream, method: str, params: Mapping[str, Any]) -> Approval | None:
-    """What a request asks for; None where it is none that a person could say yes or no to."""
+    """Return the approval that a request asks for; None if no yes or no can answer it."""
     id = text(params, "itemId")
     why = admit(text(params, "reason") or text(params, "message"), limit=_WHY_LIMIT)
     yes: Mapping[str, Any] = {"decision": "accept"}
@@ -42,7 +42,7 @@ def approval(stream: AppServerStream, method: str, params: Mapping[str, Any]) ->
     match method:
         case "item/commandExecution/requestApproval":
             command = text(params, "command")
-            # A part of a command that is asked about on its own has an id of its own.
+            # A separately approved part of a command has its own id.
             own = text(params, "approvalId")
             action = stream.command(own or id, command) if command else stream.call(id)
         case "item/fileChange/requestApproval":
@@ -59,7 +59,7 @@ def approval(stream: AppServerStream, method: str, params: Mapping[str, Any]) ->
             action = stream.tool("", f"{text(params, 'serverName')} asks", {"message": text(params, "message")})
             fillable = not mapping(mapping(params, "requestedSchema"), "properties")
             no = end = {"action": "decline", "content": None, "_meta": None}
-            # A form is not filled in here, so one with fields can only be declined.
+            # A form with fields can only be declined: unstuck fills in none.
             yes = {"action": "accept", "content": {}, "_meta": None} if fillable else no
         case _:
             return None

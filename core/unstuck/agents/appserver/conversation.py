@@ -1,63 +1,54 @@
-"""One attempt's conversation with the app-server: a thread, its turns, and what is asked and said meanwhile."""
+"""Conversation of one attempt with the app-server: a thread, its turns, approvals, and messages of a person."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from unstuck.agents.appserver.approvals import Approval, approval
-from unstuck.agents.appserver.jsonrpc import Refused, Wire
+from unstuck.agents.appserver.jsonrpc import JsonRpc, Refused
 from unstuck.agents.appserver.stream import AppServerStream
-from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS, own
+from unstuck.agents.command.conversation_agent import Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.streams.stream import mapping, text
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
-from unstuck.text import Clean, one_line
+from unstuck.text import one_line
 
-__all__ = ["Conversation"]
+__all__ = ["AppServerConversation"]
 
 _OPEN_S = 120.0
-"""Seconds until it has to be ready: a busy machine makes programs start slowly."""
-_MOST_ASKED = 32
-"""Requests that wait at once; of what is more nobody could say what it is about."""
-_UNHEARD = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta",
+"""Seconds to open a thread: programs start slowly on a busy machine."""
+_MOST_APPROVALS = 32
+"""Most approvals that wait at once; more are declined, as no person could tell them apart."""
+_OPTED_OUT = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta",
             "item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta")  # fmt: skip
 
 
-class Conversation:
-    """Works in one thread until its turn is over. Give what the app-server says to ``hear``.
+class AppServerConversation:
+    """Conversation in one thread until its last turn is over. ``feed`` takes the app-server's output.
 
-    With ``every`` it waits before each action, which goes on unless something is asked; else only where Codex itself
-    wants to know.
+    With ``every`` each action waits for the supervisor, else only those that Codex asks about.
     """
 
     def __init__(self, guidance: Guidance, observer: Observer, *, every: bool = False) -> None:
         self._guidance, self._observer, self._every = guidance, observer, every
         self._say: Callable[[bytes], None] = lambda words: None
-        self._wire = Wire(lambda words: self._say(words), told=self._told, asked=self._asked, broken=self._fail)
-        self._stream = AppServerStream()
+        self._rpc = JsonRpc(lambda words: self._say(words), told=self._told, asked=self._asked, broken=self._fail)
+        self.stream = AppServerStream()
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._steps: asyncio.Queue[Observation | None] = asyncio.Queue()
         self._count = self._waiting = 0
-        self._untold: list[str] = []
-        self._beside: set[asyncio.Task[None]] = set()
-        self.hear = self._wire.hear
-
-    @property
-    def stream(self) -> AppServerStream:
-        """What it has told of its work."""
-        return self._stream
+        self._late: list[str] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.feed = self._rpc.feed
 
     async def work(self, say: Callable[[bytes], None]) -> None:
-        """From the first word to the end of the turn; ``say`` takes bytes for the app-server.
-
-        Raises ProtocolProblem.
-        """
+        """Run the thread to the end of its last turn; ``say`` writes to the app-server. Raises ProtocolProblem."""
         self._say = say
         try:
             async with asyncio.timeout(_OPEN_S):
@@ -71,74 +62,85 @@ class Conversation:
             try:
                 await self._turn(told)
                 self._steps.put_nowait(None)
-                await steps  # what it has done may lead to a question, and the answer is for it
+                await steps  # a step may lead to a question whose answer adds a turn
             finally:
                 steps.cancel()
-            # What came too late for the turn is another one.
-            told, self._untold = "\n\n".join(self._untold), []
+            # Messages that came too late for the turn make another one.
+            told, self._late = "\n\n".join(self._late), []
 
     async def interrupt(self) -> None:
-        """End the turn that is under way; returns when it is over."""
-        if turn := self._stream.turn:
+        """End the current turn and return when it is over."""
+        if turn := self.stream.turn:
             with suppress(ProtocolProblem):
-                await self._wire.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
+                await self._rpc.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn})
                 await asyncio.wait([self._over])
 
     def ended(self, why: str) -> None:
-        """The app-server has gone."""
-        self._wire.end(ProtocolProblem(why))
+        """Fail whatever still waits: the app-server has exited."""
+        self._rpc.end(ProtocolProblem(why))
 
     async def close(self) -> None:
-        """Nothing more is asked of anybody."""
-        beside = list(self._beside)
-        for task in beside:
+        """Cancel everything that still runs beside the turns."""
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._over.done() and not self._over.cancelled():
             self._over.exception()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome so far."""
+        stream = self.stream
+        return Outcome(
+            stream.messages,
+            stream.session,
+            failed=stream.error if stream.failed else "",
+            interrupted="its turn was interrupted, not by unstuck" if stream.interrupted else "",
+        )
 
     async def _open(self) -> None:
         about = {"name": "unstuck", "title": "unstuck", "version": _version()}
         capabilities = {
-            "experimentalApi": True, "requestAttestation": False, "optOutNotificationMethods": list(_UNHEARD),
+            "experimentalApi": True, "requestAttestation": False, "optOutNotificationMethods": list(_OPTED_OUT),
         }  # fmt: skip
-        said = await self._wire.ask("initialize", {"clientInfo": about, "capabilities": capabilities})
-        self._server = one_line(text(said, "userAgent"), 100)
+        reply = await self._rpc.ask("initialize", {"clientInfo": about, "capabilities": capabilities})
+        self._server = one_line(text(reply, "userAgent"), 100)
         if not self._server:
             raise ProtocolProblem("it answers `initialize` as no app-server does that is known here")
-        self._wire.tell("initialized")
+        self._rpc.tell("initialized")
         where = {"cwd": str(self._guidance.workdir)} | ({"approvalPolicy": "untrusted"} if self._every else {})
         if session := self._guidance.session:
-            said = await self._wire.ask("thread/resume", {"threadId": session, "excludeTurns": True, **where})
+            reply = await self._rpc.ask("thread/resume", {"threadId": session, "excludeTurns": True, **where})
         else:
-            said = await self._wire.ask("thread/start", where)
-        self._thread = text(mapping(said, "thread"), "id")
+            reply = await self._rpc.ask("thread/start", where)
+        self._thread = text(mapping(reply, "thread"), "id")
         if not self._thread:
             raise ProtocolProblem(f"it names no thread: {self._server} speaks another version of its protocol")
-        self._stream.begin(self._thread)
+        self.stream.begin(self._thread)
 
     async def _turn(self, told: str) -> None:
         if self._over.done():
             self._over.result()
             self._over = asyncio.get_running_loop().create_future()
-        self._stream.ended = False
-        await self._wire.ask("turn/start", {"threadId": self._thread, "input": _words(told)})
+        self.stream.ended = False
+        await self._rpc.ask("turn/start", {"threadId": self._thread, "input": _words(told)})
         await self._over
 
-    # --- what it says ------------------------------------------------------------------------------------------------
+    # --- notifications -----------------------------------------------------------------------------------------------
 
     def _told(self, method: str, params: Mapping[str, Any]) -> None:
-        for observation in self._stream.take({"method": method, "params": params}):
+        for observation in self.stream.take({"method": method, "params": params}):
             if observation.kind == "usage" or self._count < MOST_STEPS:
                 self._count += 1
                 self._steps.put_nowait(self._own(observation))
-        if method == "turn/completed" and self._stream.ended and not self._over.done():
+        if method == "turn/completed" and self.stream.ended and not self._over.done():
             self._over.set_result(None)
-            self._wire.forgo("turn/steer")
+            self._rpc.forgo("turn/steer")
 
     async def _take_steps(self) -> None:
         while (observation := await self._steps.get()) is not None:
-            # Where nothing can be recorded any more the attempt itself ends for that reason.
+            # An event log that cannot be written ends the attempt elsewhere.
             with suppress(RecordError, ProtocolProblem):
                 if observation.kind not in ("success", "failure"):
                     self._observer.see(observation)
@@ -146,11 +148,9 @@ class Conversation:
                     await self._pass_on(directive)
 
     def _own(self, observation: Observation) -> Observation:
-        """With an id that is the attempt's own, as that of every agent."""
-        id = Clean(f"{self._guidance.attempt}:{observation.id}") if observation.id else observation.id
-        return replace(observation, id=id)
+        return own(observation, self._guidance.attempt)
 
-    # --- what is said to it ------------------------------------------------------------------------------------------
+    # --- messages to the agent ---------------------------------------------------------------------------------------
 
     async def _listen(self) -> None:
         while True:
@@ -161,26 +161,26 @@ class Conversation:
         await self._observer.delivered(directive)
 
     async def _steer(self, told: str, *, later: bool = True) -> None:
-        """Say it in the turn that is under way; where none is, it is the next one, unless it is not for ``later``."""
-        if turn := self._stream.turn:
+        """Add the message to the current turn; without one it begins the next turn if it may come ``later``."""
+        if turn := self.stream.turn:
             with suppress(Refused):
-                said = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
-                await self._wire.ask("turn/steer", said)
+                params = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
+                await self._rpc.ask("turn/steer", params)
                 return
         if later:
-            self._untold.append(told)
+            self._late.append(told)
 
-    # --- what it asks ------------------------------------------------------------------------------------------------
+    # --- approvals ---------------------------------------------------------------------------------------------------
 
     def _asked(self, id: Any, method: str, params: Mapping[str, Any]) -> None:
-        wanted = approval(self._stream, method, params)
+        wanted = approval(self.stream, method, params)
         if wanted is None:
-            self._wire.refuse(id, method)
-        elif self._waiting < _MOST_ASKED:
+            self._rpc.refuse(id, method)
+        elif self._waiting < _MOST_APPROVALS:
             self._waiting += 1
             self._spawn(self._permit(id, wanted))
         else:
-            self._wire.answer(id, wanted.no)
+            self._rpc.answer(id, wanted.no)
 
     async def _permit(self, id: Any, wanted: Approval) -> None:
         action = self._own(wanted.action)
@@ -192,32 +192,32 @@ class Conversation:
         finally:
             self._waiting -= 1
         if directive.kind == "stop":
-            self._wire.answer(id, wanted.end)
+            self._rpc.answer(id, wanted.end)
         elif directive.kind != "deny":
-            self._wire.answer(id, wanted.yes)
+            self._rpc.answer(id, wanted.yes)
         else:
-            # The reason first: the model hears it together with the refusal.
+            # The reason goes first, so that the model sees it together with the refusal.
             reason = asyncio.ensure_future(self._steer(directive.text)) if directive.text else None
             await asyncio.sleep(0)
-            self._wire.answer(id, wanted.no)
+            self._rpc.answer(id, wanted.no)
             if reason is not None:
                 await reason
         await self._observer.delivered(directive)
 
-    # --- its end -----------------------------------------------------------------------------------------------------
+    # --- tasks beside the turns --------------------------------------------------------------------------------------
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         async def watched() -> None:
             try:
                 await work
             except (RecordError, ProtocolProblem):
-                pass  # the attempt itself ends for that reason
+                pass  # the attempt ends elsewhere for the same reason
             except Exception as error:
                 self._fail(error)
 
         task = asyncio.create_task(watched())
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _fail(self, error: Exception) -> None:
         if not self._over.done():

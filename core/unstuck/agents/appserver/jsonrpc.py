@@ -1,6 +1,6 @@
-"""JSON-RPC in lines, both ways: what we ask is answered, and what the other side asks is handed on. No I/O of its own.
+"""JSON-RPC over lines in both directions, without input or output of its own.
 
-The app-server leaves out the member ``jsonrpc``, and so do we.
+The app-server omits the member ``jsonrpc``, and so does this module.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 from unstuck.agents.streams.stream import canonical
 from unstuck.text import one_line
 
-__all__ = ["Refused", "Wire"]
+__all__ = ["JsonRpc", "Refused"]
 
 _UNKNOWN_METHOD = -32601
-_SAID_LIMIT = 300
+_ERROR_LIMIT = 300
 
 Params = Mapping[str, Any]
 
 
 class Refused(ProtocolProblem):
-    """The other side says no to one request."""
+    """The peer rejected one request."""
 
 
-class Wire:
-    """One conversation.
+class JsonRpc:
+    """One connection. ``say`` writes bytes to the peer.
 
-    ``say`` takes bytes for the other side; ``told(method, params)`` gets its notifications; ``asked(id, method,
-    params)`` its requests, each of which has to be answered; ``broken(problem)`` is called once, when it is over.
+    ``told(method, params)`` gets the peer's notifications, ``asked(id, method, params)`` its requests, each of which
+    needs an answer. ``broken(problem)`` is called once, at the end.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class Wire:
         self._lines = Lines()
         self._over = False
 
-    def hear(self, piece: bytes) -> None:
-        """Take the next bytes of the other side."""
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes of the peer."""
         try:
             for message in self._lines.add(piece):
                 if not self._over:
@@ -57,7 +57,7 @@ class Wire:
             self.end(problem)
 
     async def ask(self, method: str, params: Params) -> Any:
-        """The result of a request. Raises Refused, and ProtocolProblem once the conversation is over."""
+        """Return the result of a request. Raises Refused, and ProtocolProblem after the end."""
         if self._over:
             raise ProtocolProblem(f"{method}: the conversation is over")
         self._count += 1
@@ -71,25 +71,25 @@ class Wire:
             self._waiting.pop(id, None)
 
     def forgo(self, method: str) -> None:
-        """Requests of this name will not be answered any more: they count as refused."""
+        """Count waiting requests of this name as refused: the peer will not answer them."""
         for name, answer in self._waiting.values():
             if name == method and not answer.done():
                 answer.set_exception(Refused("it has not been answered"))
 
     def tell(self, method: str) -> None:
-        """Say something that has no answer."""
+        """Send a notification."""
         self._send({"method": method})
 
     def answer(self, id: Any, result: Params) -> None:
-        """Answer a request of the other side."""
+        """Answer a request of the peer."""
         self._send({"id": id, "result": result})
 
     def refuse(self, id: Any, method: str) -> None:
-        """Say that we do not know such a request."""
+        """Answer a request of the peer with an unknown-method error."""
         self._send({"id": id, "error": {"code": _UNKNOWN_METHOD, "message": f"{method} is not known here"}})
 
     def end(self, problem: ProtocolProblem) -> None:
-        """Nothing more is said or heard; whatever still waits for an answer fails."""
+        """End the connection; requests that still wait fail."""
         if self._over:
             return
         self._over = True
@@ -113,17 +113,17 @@ class Wire:
         elif method is None and ("result" in message or "error" in message):
             self._answered(message)
         else:
-            said = one_line(canonical(message), _SAID_LIMIT)
-            self.end(ProtocolProblem(f"it said what is no message of its protocol: {said}"))
+            shown = one_line(canonical(message), _ERROR_LIMIT)
+            self.end(ProtocolProblem(f"it said what is no message of its protocol: {shown}"))
 
     def _answered(self, message: Mapping[str, Any]) -> None:
         id = message.get("id")
         _, answer = self._waiting.get(id, ("", None)) if type(id) is int else ("", None)
         if answer is None or answer.done():
-            return  # nobody waits for it any more
+            return  # the caller was cancelled
         error = message.get("error")
         if error is None:
             answer.set_result(message.get("result"))
             return
-        said = error.get("message") if isinstance(error, dict) else error
-        answer.set_exception(Refused(one_line(str(said), _SAID_LIMIT)))
+        shown = error.get("message") if isinstance(error, dict) else error
+        answer.set_exception(Refused(one_line(str(shown), _ERROR_LIMIT)))

@@ -1,62 +1,78 @@
-"""What one attempt of a command tells while it works and at its end, as JSON of a known agent or in lines of ours."""
+"""Output of one attempt: observations and closing text, from the JSON of a known agent or from signal lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from unstuck.agents.command.signal_line import read_step
 from unstuck.agents.streams import STREAMS, Stream
-from unstuck.contract import Observation
+from unstuck.contract import Observation, Observer
+from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["MOST_STEPS", "Speech"]
+__all__ = ["MOST_STEPS", "AgentOutput", "own", "see"]
 
 MOST_STEPS = 20_000
-"""Of one attempt; an agent that tells of more would fill the disk with its record."""
+"""Most observations of one attempt: more would fill the disk with the event log."""
 _ERROR_LIMIT = 4_000
 
 
-class Speech:
-    """Hands what is told to ``hear``. ``stream`` names the agent whose JSON it is, or is empty for plain text.
+def see(observer: Observer, observation: Observation) -> None:
+    """Pass on ``observation``. An event log that cannot be written ends the attempt elsewhere, so it is no error."""
+    with suppress(RecordError):
+        observer.see(observation)
 
-    ``before`` are the tokens that its session had used before.
+
+def own(observation: Observation, attempt: str) -> Observation:
+    """Return ``observation`` with an id unique across attempts: some agents count from the start in every process."""
+    if not observation.id:
+        return observation
+    return replace(observation, id=Clean(f"{attempt}:{observation.id}"))
+
+
+class AgentOutput:
+    """Parser of one attempt's output; observations go to ``report``.
+
+    ``stream`` names the agent whose JSON it is; it is empty for plain text. ``before`` is the number of tokens that the
+    session had used before.
     """
 
-    def __init__(self, stream: str, attempt: str, hear: Callable[[Observation], None], *, before: int = 0) -> None:
+    def __init__(self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: int = 0) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
-        self._attempt, self._hear = attempt, hear
-        self._told = 0
+        self._attempt, self._report = attempt, report
+        self._count = 0
 
     @property
     def session(self) -> str:
-        """The agent's own session; empty where it did not say."""
+        """Return the agent's own session; empty if it names none."""
         return self._stream.session if self._stream is not None else ""
 
     @property
     def tokens(self) -> int:
-        """What the stream has counted so far, for the attempt that goes on with its session."""
+        """Return the tokens counted so far, for the attempt that resumes the session."""
         return self._stream.tokens if self._stream is not None else 0
 
-    def hear(self, line: str) -> None:
-        """Take one line."""
+    def feed(self, line: str) -> None:
+        """Parse one line."""
         if self._stream is None or not line.startswith("{"):
             step = read_step(line)
             found = [step] if step is not None else []
         else:
-            found = [self._own(observation) for observation in self._stream.read(line)]
+            found = [own(observation, self._attempt) for observation in self._stream.read(line)]
         for observation in found:
-            # What is used is counted to the end: it costs.
-            if observation.kind == "usage" or self._told < MOST_STEPS:
-                self._told += 1
-                self._hear(observation)
+            # Usage is counted to the end: it costs.
+            if observation.kind == "usage" or self._count < MOST_STEPS:
+                self._count += 1
+                self._report(observation)
 
-    def words(self, printed: str) -> str:
-        """The text in which the agent may speak of itself: its messages, or all that it printed."""
-        return (self._stream.said if self._stream is not None else "") or printed
+    def text(self, printed: str) -> str:
+        """Return the text that may hold a signal: the agent's messages, or everything it printed."""
+        return (self._stream.messages if self._stream is not None else "") or printed
 
     def problem(self, code: int | None, printed: str) -> Clean | None:
-        """Why it failed, in its own words; None where it does not say that it did."""
+        """Return the agent's own error; None if it reports none."""
         if self._stream is not None and self._stream.error:
             return admit(self._stream.error, limit=_ERROR_LIMIT)
         if self.broke_off(code):
@@ -64,11 +80,5 @@ class Speech:
         return None
 
     def broke_off(self, code: int | None) -> bool:
-        """Whether it ended without having said that it was done, and with an exit code that says so, too."""
+        """Return whether the stream has no end and the exit code is a failure."""
         return self._stream is not None and not self._stream.ended and bool(code)
-
-    def _own(self, observation: Observation) -> Observation:
-        """With an id that is the attempt's own: some agents count theirs anew in every process."""
-        if not observation.id:
-            return observation
-        return replace(observation, id=Clean(f"{self._attempt}:{observation.id}"))

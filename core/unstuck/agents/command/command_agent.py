@@ -1,21 +1,27 @@
-"""The command agent: any program, run through the process shim, told what to do by argument, file or standard input."""
+"""Command agent: any program behind the process shim, with its prompt as an argument, a file or standard input."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
 
-from unstuck.agents.command.agent_output import Speech
-from unstuck.agents.command.presets import goes_on, resumed, stream_of
-from unstuck.agents.command.process_agent import How, Processes, account, end_of, prompt_file, surroundings
+from unstuck.agents.command.agent_output import AgentOutput, see
+from unstuck.agents.command.presets import can_resume, resumed, stream_of
+from unstuck.agents.command.process_agent import (
+    CommandSpec,
+    How,
+    ProcessAgent,
+    account,
+    end_of,
+    prompt_file,
+    surroundings,
+)
 from unstuck.agents.command.prompt_delivery import Placed, place
 from unstuck.agents.command.signal_line import read_signal
-from unstuck.contract import Capabilities, Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.errors import AgentNotFound, RecordError
+from unstuck.contract import Guidance, Observation, Observer, Report, Task
+from unstuck.errors import AgentNotFound
 from unstuck.processes import Exit, Launch
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit
@@ -23,21 +29,8 @@ from unstuck.text import admit
 __all__ = ["CommandAgent", "CommandSpec", "require_program"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandSpec:
-    """How an agent is started. ``signals`` requires a signal line; ``prompt`` says how the text reaches it.
-
-    ``freeze``: it stands still while a question about it is open, else it runs on.
-    """
-
-    command: tuple[str, ...]
-    signals: bool = False
-    prompt: Literal["auto", "stdin"] = "auto"
-    freeze: bool = True
-
-
 def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
-    """Raise AgentNotFound with one clear line unless ``command`` can be started in ``directory``."""
+    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
     program = command[0]
     if "/" in program:
         path = Path(program) if Path(program).is_absolute() else directory / program
@@ -49,10 +42,10 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
         raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH")
 
 
-class CommandAgent:
+class CommandAgent(ProcessAgent):
     """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``.
 
-    ``used`` says how many tokens a session has used in attempts that another process has run.
+    ``used`` returns the tokens that a session has used in attempts of an earlier supervisor.
     """
 
     def __init__(
@@ -65,19 +58,20 @@ class CommandAgent:
         prompt_limit: int,
         used: Callable[[str], int] = lambda session: 0,
     ) -> None:
-        hold: Literal["freeze", "none"] = "freeze" if spec.freeze else "none"
-        self.can = Capabilities(
-            hold=hold, resume=goes_on(spec.command), fresh=True, stop=True, may_restore=True, signals=spec.signals
+        super().__init__(
+            spec,
+            folder=folder,
+            environ=environ,
+            limit=limit,
+            hold="freeze" if spec.freeze else "none",
+            resume=can_resume(spec.command),
         )
-        self._stream = stream_of(spec.command)
-        self._spec, self._folder, self._environ = spec, folder, environ
-        self._limit, self._prompt_limit = limit, prompt_limit
-        self._processes = Processes(freeze=spec.freeze)
+        self._stream, self._prompt_limit = stream_of(spec.command), prompt_limit
         self._used, self._used_before = dict[str, int](), used
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
-        """Run the program to its end. Raises AgentNotFound where it cannot be started."""
-        output = self._folder / "output" / f"{guidance.attempt}.log"
+        """Run the program to its end. Raises AgentNotFound if it cannot start."""
+        output = self._output(guidance.attempt)
         placed = self._placed(guidance)
         launch = Launch(
             command=placed.command,
@@ -89,41 +83,24 @@ class CommandAgent:
             objects=bool(self._stream),
         )
 
-        def hear(observation: Observation) -> None:
-            # Where nothing can be recorded any more the attempt itself ends for that reason.
-            with suppress(RecordError):
-                observer.see(observation)
-
         session = guidance.session or ""
         before = self._used[session] if session in self._used else self._used_before(session)
-        speech = Speech(self._stream, guidance.attempt, hear, before=before)
+        parsed = AgentOutput(self._stream, guidance.attempt, partial(see, observer), before=before)
 
         try:
-            process = await self._processes.start(
+            process = await self._start(
                 guidance.attempt,
                 launch,
                 spawned=observer.spawned,
-                progress=lambda total, tail: hear(Observation(kind="alive")),
-                said=speech.hear,
+                progress=lambda total, tail: see(observer, Observation(kind="alive")),
+                said=parsed.feed,
             )
             done = await end_of(process)
         finally:
-            self._processes.ended(guidance.attempt)
-            self._used[speech.session] = speech.tokens
+            self._forget(guidance.attempt)
+            self._used[parsed.session] = parsed.tokens
         printed = await read_output(output)
-        return self._report(task, guidance, done, speech, printed, output)
-
-    async def stop(self, attempt: str) -> Receipt:
-        """End the attempt with everything it started, also one that is just being started."""
-        return await self._processes.stop(attempt)
-
-    def freeze(self, attempt: str) -> None:
-        """Let the attempt stand still while a question is open, unless it is to run on."""
-        self._processes.freeze(attempt)
-
-    def thaw(self, attempt: str) -> None:
-        """Let it go on."""
-        self._processes.thaw(attempt)
+        return self._report(task, guidance, done, parsed, printed, output)
 
     def _placed(self, guidance: Guidance) -> Placed:
         file = prompt_file(self._folder, guidance)
@@ -131,19 +108,21 @@ class CommandAgent:
         command = resumed(self._spec.command, guidance.session)
         return place(command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin)
 
-    def _report(self, task: Task, guidance: Guidance, done: Exit, speech: Speech, printed: str, output: Path) -> Report:
-        said = speech.words(printed)
-        signal = read_signal(said, task.id)
+    def _report(
+        self, task: Task, guidance: Guidance, done: Exit, parsed: AgentOutput, printed: str, output: Path
+    ) -> Report:
+        text = parsed.text(printed)
+        signal = read_signal(text, task.id)
         how: How = "ended"
-        error = speech.problem(done.code, printed)
+        error = parsed.problem(done.code, printed)
         if done.code is None:
-            # One that we stop is reported as stopped, whatever stands here.
+            # The supervisor reports its own stops as stopped, whatever is set here.
             how = "crashed"
             error = admit(f"ended by signal {done.signal}, not by unstuck: self-inflicted, or from outside", limit=200)
-        elif speech.broke_off(done.code):
+        elif parsed.broke_off(done.code):
             how = "crashed"
         elif self._spec.signals and signal.problem:
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return account(
-            guidance, said, signal, done, output=output, code=done.code, how=how, error=error, session=speech.session
+            guidance, text, signal, done, output=output, code=done.code, how=how, error=error, session=parsed.session
         )

@@ -1,4 +1,4 @@
-"""What an agent that is spoken with says, line by line, however it comes; no I/O of its own."""
+"""JSON objects from the lines of an agent's output, however the bytes are split. No input or output of its own."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from unstuck.text import one_line
 __all__ = ["LINE_LIMIT", "Lines", "ProtocolProblem"]
 
 LINE_LIMIT = 16 * 2**20
-"""Bytes of the longest line that is read; whoever says more is not understood any more."""
+"""Bytes of the longest line; a longer one ends the conversation."""
 _SHOWN = 300
 
 
 class ProtocolProblem(UnstuckError):
-    """An agent does not speak as it should; nothing more is heard of it."""
+    """Violation of the protocol by an agent, which ends the conversation."""
 
 
 class Lines:
-    """Puts pieces together to objects. Lines that begin as none are passed over: a program may print warnings.
+    """Joins pieces into objects. Lines that do not begin as one are skipped: a program may print warnings.
 
-    Unless ``strict``, those that only begin as one are passed over, too.
+    Unless ``strict``, broken objects are skipped, too.
     """
 
     def __init__(self, *, strict: bool = True) -> None:
@@ -32,7 +32,7 @@ class Lines:
         self._size = 0
 
     def add(self, piece: bytes) -> Iterator[dict[str, Any]]:
-        """The objects that end in this piece. Raises ProtocolProblem for half an object, or one without an end."""
+        """Yield the objects that end in ``piece``. Raises ProtocolProblem for a broken object or a line too long."""
         *lines, rest = piece.split(b"\n")
         for line in lines:
             whole = b"".join((*self._parts, line))
@@ -63,5 +63,5 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 def shown(line: bytes) -> str:
-    """The beginning of a line, to be shown."""
+    """Return the beginning of a line for an error message."""
     return one_line(line[:_SHOWN].decode(errors="replace"), _SHOWN)

@@ -1,7 +1,7 @@
-"""Where an attempt's text goes in a command. Pure.
+"""Delivery of an attempt's prompt in a command. Pure.
 
-``{prompt}`` and ``{prompt_file}`` are replaced; without either, a known agent's own prompt argument is taken for the
-task and rewritten; any other program finds the text in the file that ``UNSTUCK_PROMPT_FILE`` names.
+``{prompt}`` and ``{prompt_file}`` are replaced. Without either, a known agent's own prompt argument is rewritten. Any
+other program reads the prompt from the file that ``UNSTUCK_PROMPT_FILE`` names.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path, PurePath
 
 __all__ = ["Placed", "named_prompt", "place", "stated_task"]
 
-# Agents whose prompt is the value of an option.
+# Agents that take the prompt as the value of an option.
 _PROMPT_OPTIONS = {
     "gemini": ("-p", "--prompt"),
     "qwen": ("-p", "--prompt"),
     "aider": ("-m", "--message", "--msg"),
 }
-# Agents whose prompt is a free argument, once one of these words stands before or (an option) anywhere in the command.
+# Agents that take the prompt as a free argument after one of these words, or with one of these options anywhere.
 _PROMPT_WORDS = {"claude": ("-p", "--print"), "codex": ("exec", "e"), "opencode": ("run",)}
-# Their options that take the next argument as a value, which is no prompt then.
+# Options of theirs whose value is the next argument, which is no prompt then.
 _WITH_VALUE = {
     "claude": (
         "--add-dir --agent --agents --allowed-tools --allowedTools --append-system-prompt --betas --disallowed-tools"
@@ -40,7 +40,7 @@ _WITH_VALUE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """The command to run, the file with the text, and whether standard input reads that file."""
+    """Command with its prompt in place. ``file`` holds the prompt; with ``stdin`` it is the standard input."""
 
     command: tuple[str, ...]
     file: Path
@@ -49,7 +49,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """Where a command states its task: the arguments from ``start`` to ``end``, after ``prefix``."""
+    """Position of the task in a command: the arguments from ``start`` to ``end``, after ``prefix``."""
 
     start: int
     end: int
@@ -66,8 +66,7 @@ def place(
     argument = text if len(text.encode()) <= limit else f"Your task is in the file {file}. Read it first."
     program = PurePath(command[0]).name if command else ""
     if argument.startswith("-") or (program in _PROMPT_WORDS and len(argument.split()) == 1):
-        # It would be taken for an option, or a single word for a command of the agent's own (`review`, `update`); a
-        # leading blank changes nothing for a reader.
+        # A leading blank keeps it from being an option, or a single word from being a subcommand (`review`, `update`).
         argument = f" {argument}"
     pieces = {"{prompt}": argument, "{prompt_file}": str(file), "{session}": session or ""}
     replaced = tuple(_replaced(part, pieces) for part in command)
@@ -78,13 +77,13 @@ def place(
 
 
 def stated_task(command: Sequence[str]) -> str | None:
-    """The task that a known agent's command line states; None where there is none."""
+    """Return the task in a known agent's command; None if there is none."""
     prompt = None if _names_prompt(command) else _stated(command)
     return prompt.text(command) if prompt is not None else None
 
 
 def named_prompt(command: Sequence[str]) -> tuple[str, ...]:
-    """``command`` with ``{prompt}`` in the place of the task that it states."""
+    """Return ``command`` with ``{prompt}`` in place of its task."""
     prompt = None if _names_prompt(command) else _stated(command)
     if prompt is None:
         return tuple(command)
@@ -96,7 +95,7 @@ def _names_prompt(command: Sequence[str]) -> bool:
 
 
 def _replaced(part: str, pieces: Mapping[str, str]) -> str:
-    # One pass, so that a placeholder inside the prompt stays what it is.
+    # One pass keeps a placeholder inside the prompt unchanged.
     result, rest = "", part
     while rest:
         found = min(((rest.find(key), key) for key in pieces if key in rest), default=None)
@@ -130,10 +129,10 @@ def _option_value(command: Sequence[str], options: Sequence[str]) -> _Prompt | N
 
 
 def _free_argument(command: Sequence[str], words: Sequence[str], with_value: frozenset[str]) -> _Prompt | None:
-    """The last run of free arguments: an option's value is none, and everything after ``--`` is."""
+    """Return the last run of free arguments: no values of options, but everything after ``--``."""
     free = _free(command, with_value)
     if words[0].startswith("-"):
-        # The prompt option is a flag of its own; where a text follows it at once, that is the prompt.
+        # The prompt option is a flag; a text directly after it is the prompt.
         at = next((index for index, part in enumerate(command) if part in words), 0)
         if not at:
             return None
@@ -150,7 +149,7 @@ def _free_argument(command: Sequence[str], words: Sequence[str], with_value: fro
 
 
 def _free(command: Sequence[str], with_value: frozenset[str]) -> list[int]:
-    """The positions of the arguments that are neither options nor values of options."""
+    """Return the positions of the arguments that are neither options nor values of options."""
     free: list[int] = []
     index = 1
     while index < len(command):

@@ -1,24 +1,24 @@
-"""The agent's signal line: what it says about itself, in one documented format.
+"""Signal lines of an agent.
 
-A line that begins with ``UNSTUCK`` (a colon may follow, Markdown may stand round it) and holds one JSON object::
+A signal is a line that begins with ``UNSTUCK`` (an optional colon, optional Markdown) and holds one JSON object::
 
     UNSTUCK {"signal": "complete", "task": "web", "approach": "raw body"}
     UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"], "context": "Both free"}
     UNSTUCK {"signal": "blocked", "question": "There is no database here", "phase": "integration tests"}
 
-The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``phase`` is what
-the agent was at, ``alternatives`` are other approaches it sees, ``session`` its own session's id, ``tokens`` and
-``cost`` what the attempt used. Where an agent's settings require signals, none, one that cannot be read and a foreign
-one are the agent's failure; otherwise they are ignored.
+The last one in the output counts. ``task`` is optional; another task's id makes the signal foreign. ``phase`` is the
+agent's current phase, ``alternatives`` are other approaches, ``session`` is its own session's id, ``tokens`` and
+``cost`` are the attempt's usage. A missing, malformed or foreign signal is a failure if the agent's settings require
+signals; otherwise it is ignored.
 
-An agent that names no approach in its signal may do so in words, the last such line counts::
+An agent may also name its approach in a line of text; the last such line counts::
 
     Approach: raw body
 
-Nothing else is taken for one: sentences such as *all tests pass now* come again in every attempt and would look like
-going round in circles. Nor is a line that stands in what the agent was told.
+No other sentence counts: *all tests pass now* recurs in every attempt and would look like a loop. A line of the
+prompt does not count either.
 
-In the same way as a signal an agent may tell of its steps while it works, so that a loop inside an attempt is noticed::
+An agent may also report its steps while it works, so that a loop inside an attempt is noticed::
 
     UNSTUCK {"step": "action", "id": "7", "tool": "bash", "text": "pytest -q"}
     UNSTUCK {"step": "failure", "id": "7", "tool": "bash", "text": "1 failed", "exit_code": 1}
@@ -26,7 +26,7 @@ In the same way as a signal an agent may tell of its steps while it works, so th
     UNSTUCK {"step": "message", "text": "The port must be wrong"}
     UNSTUCK {"step": "usage", "tokens": 1200, "cost": 0.02}
 
-Such a line begins at the line's start and is at most 20 KB long.
+A step begins at the start of its line and is at most 20 KB long.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ from unstuck.text import Clean, admit
 
 __all__ = ["Signal", "read_approach", "read_signal", "read_step"]
 
-# Every pattern begins at a line and repeats nothing without a bound, so reading takes time linear in the output.
+# Every pattern begins at a line and bounds its repetitions, so parsing is linear in the output.
 _OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{0,20000})", re.MULTILINE)
 _WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)
 _APPROACH = re.compile(
     r"^[ \t>*`-]{0,8}approach[*`]{0,2}:[*`]{0,2}[ \t]{1,8}(\S.{0,2000})", re.MULTILINE | re.IGNORECASE
 )
-# Approaches are compared, remembered and carried in every later decision, so they stay short.
+# Approaches are compared, stored and part of every later decision, so they stay short.
 _APPROACH_LIMIT = 500
 _PHASE_LIMIT = 200
 _TEXT_LIMIT = 4_000
 _MOST_USED = 1e12
 _KINDS = ("complete", "blocked", "needs_guidance")
 _NAME_LIMIT = 128
-# No option: it is put into a command of the user's where `{session}` stands.
+# It must not look like an option, because it replaces `{session}` in the user's command.
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _STEPS = ("action", "success", "failure", "message", "usage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A signal, or with ``problem`` why there is none that can be used (``sample`` is what was there)."""
+    """A signal, or the ``problem`` with it and a ``sample`` of the text found instead."""
 
     kind: Literal["complete", "blocked", "needs_guidance"] | None = None
     approach: Clean | None = None
@@ -78,7 +78,7 @@ class Signal:
 
 
 def read_approach(output: str, told: str) -> Clean | None:
-    """The approach that the last ``Approach: …`` line names which is no line of ``told``; None where there is none."""
+    """Return the approach in the last ``Approach: …`` line that is no line of ``told``; None without one."""
     given = {_words(found) for found in _APPROACH.findall(told)}
     named = [found for found in _APPROACH.findall(output) if _words(found) not in given]
     return _text(_words(named[-1]), _APPROACH_LIMIT) if named else None
@@ -89,7 +89,7 @@ def _words(line: str) -> str:
 
 
 def read_signal(output: str, task: str) -> Signal:
-    """The last signal in an attempt's output."""
+    """Return the last signal in an attempt's output."""
     objects = [found for found in _OBJECT.finditer(output) if not _is_step(found.group(1))]
     words = None if objects else _WORD.findall(output)
     if not objects and not words:
@@ -117,7 +117,7 @@ def read_signal(output: str, task: str) -> Signal:
 
 
 def read_step(line: str, *, at: float = 0.0) -> Observation | None:
-    """What ``line`` tells of a step inside the attempt; None where it is no such line. ``at``: monotonic seconds."""
+    """Return the step that ``line`` reports; None for any other line. ``at`` is in monotonic seconds."""
     data = _parsed(line.removeprefix("UNSTUCK"))
     if not isinstance(data, dict) or data.get("step") not in _STEPS:
         return None
@@ -147,7 +147,7 @@ def _parsed(text: str) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """A count that can be added up; anything else is as if it had not been said."""
+    """Return a count that can be added up; None for anything else."""
     counts = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST_USED
     return value if counts else None
 

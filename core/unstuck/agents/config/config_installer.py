@@ -1,7 +1,7 @@
-"""Entries of ours in agents' settings files on the disk: put in with a backup, and taken out without a trace.
+"""Changes to agents' settings files: entries of unstuck are installed with a backup and removed without a trace.
 
-What a file held before is kept in the user's state directory until our entries are removed: an unchanged file is set
-back to it byte for byte, and from one that was changed since only our own entries are taken out.
+The user's state directory keeps the earlier text until the entries are removed. An unchanged file is restored byte for
+byte; a file changed since loses only the entries of unstuck.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ _FILE_LIMIT = 2**24
 
 
 class Editor(Protocol):
-    """What is ours in one kind of settings. Its methods raise ValueError where a text cannot be understood."""
+    """Editor of the entries of unstuck in one kind of settings. Raises ValueError for a text it cannot parse."""
 
-    def holds(self, text: str) -> bool:
-        """Whether anything of ours is in ``text``."""
+    def find(self, text: str) -> Mapping[str, Any] | None:
+        """Return the entries in ``text``; None or empty if there are none."""
 
     def without(self, text: str, keep: str) -> str:
-        """``text`` without it. What is empty then goes, too, unless it was so in ``keep``, an older text."""
+        """Return ``text`` without the entries and the containers they leave empty, unless ``keep`` has those."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is to become of one file: ``before`` and ``after`` are its texts, None where it does not exist.
+    """Planned change of one file: ``before`` and ``after`` are its texts, None for no file.
 
-    ``holds``: something of ours is in ``after``, and ``original`` is what the file would be without us.
+    ``holds``: entries of unstuck are in ``after``, and ``original`` is the text without them. ``made`` lists the
+    folders that the change creates.
     """
 
     path: Path
@@ -55,16 +56,16 @@ class Change:
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything is as it should be."""
+        """Return whether there is nothing to change."""
         return self.before == self.after
 
     def diff(self) -> list[str]:
-        """The lines that change, as ``diff -u`` shows them."""
+        """Return the changed lines as ``diff -u`` shows them."""
         old, new = ((text or "").splitlines() for text in (self.before, self.after))
         return list(difflib.unified_diff(old, new, str(self.path), str(self.path), lineterm="", n=1))
 
     def apply(self) -> None:
-        """Write it in one step, with its backup first. Raises UsageError where the file has changed meanwhile."""
+        """Write the backup, then the file in one step. Raises UsageError if the file has changed since."""
         if read_settings(self.path) != self.before:
             raise UsageError(f"{self.path} has just been changed by somebody else: look again")
         if not self.is_empty and self.after is not None and self.holds:
@@ -77,7 +78,7 @@ class Change:
             }
             _write(self.backup, json.dumps(kept) + "\n", 0o600)
         if self.after is None:
-            Path(os.path.realpath(self.path)).unlink(missing_ok=True)  # a link that led nowhere was the person's
+            Path(os.path.realpath(self.path)).unlink(missing_ok=True)  # a dangling link belongs to the person
         elif not self.is_empty:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _write(self.path, self.after, None)
@@ -85,11 +86,11 @@ class Change:
             self.backup.unlink(missing_ok=True)
             for folder in (*self.made, self.backup.parent):
                 with suppress(OSError):
-                    folder.rmdir()  # only if nothing else is in it
+                    folder.rmdir()  # fails unless the folder is empty
 
 
 def installing(path: Path, backup: Path, editor: Editor, edit: Callable[[str], str]) -> Change:
-    """What ``edit`` would put into the file. Raises UsageError where the file cannot be edited."""
+    """Return the change that ``edit`` makes to the file. Raises UsageError for a file that cannot be edited."""
     before = read_settings(path)
     try:
         after = edit(before or "")
@@ -103,7 +104,7 @@ def installing(path: Path, backup: Path, editor: Editor, edit: Callable[[str], s
 
 
 def removing(path: Path, backup: Path, editor: Editor) -> Change:
-    """What would take our entries out again. Raises UsageError where the file cannot be edited."""
+    """Return the change that removes the entries. Raises UsageError for a file that cannot be edited."""
     before = read_settings(path)
     try:
         original, made = _original(before, backup, editor)
@@ -113,7 +114,7 @@ def removing(path: Path, backup: Path, editor: Editor) -> Change:
 
 
 def program_path(name: str, environ: Mapping[str, str]) -> Path:
-    """A program of ours by its whole path: an agent's own PATH may be another. Raises UsageError where it is not."""
+    """Return the absolute path of a program of unstuck: an agent's PATH may differ. Raises UsageError without one."""
     places = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
     found = next((place / name for place in places if os.access(place / name, os.X_OK)), None)
     named = shutil.which(name, path=environ.get("PATH"))
@@ -123,7 +124,7 @@ def program_path(name: str, environ: Mapping[str, str]) -> Path:
 
 
 def read_settings(path: Path) -> str | None:
-    """The text of a settings file; None where there is none. Raises UsageError where it cannot be read."""
+    """Return the text of a settings file; None if there is none. Raises UsageError for an unreadable file."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UsageError(f"{path} is no file: it may be a link to /dev/null, and is left alone")
@@ -139,10 +140,10 @@ def read_settings(path: Path) -> str | None:
 
 
 def _original(now: str | None, backup: Path, editor: Editor) -> tuple[str | None, tuple[Path, ...]]:
-    """What the file would be without us, and the folders that we had made for it."""
+    """Return the text without the entries of unstuck, and the folders created for the file."""
     kept = _kept(backup)
     made = tuple(Path(folder) for folder in kept.get("made", ()))
-    if now is None or not editor.holds(now):
+    if now is None or not editor.find(now):
         return now, made
     before = kept.get("before")
     if kept.get("after") == _hash(now):
@@ -162,7 +163,7 @@ def _kept(backup: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, text: str, mode: int | None) -> None:
-    """Replace the file in one step, as the same file that a link leads to, with the mode it had."""
+    """Replace the file in one step, at the target of a link, with its mode."""
     real = Path(os.path.realpath(path))
     if mode is None:
         mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600

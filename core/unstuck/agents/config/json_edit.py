@@ -1,6 +1,6 @@
-"""Single members of a JSON text, put in and taken out while every other byte stays as it is. Pure.
+"""Editor of single members of a JSON text; every other byte stays. Pure.
 
-Comments and commas before a closing bracket are understood, because agents allow them in their settings.
+Comments and trailing commas are accepted, because agents allow them in their settings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _INDENTED = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A value and where it stands: ``text[start:end]``; a member of an object begins at its key (``begin``)."""
+    """A value at ``text[start:end]``; a member of an object begins at its key (``begin``)."""
 
     kind: Literal["object", "array", "scalar"]
     value: Any
@@ -30,13 +30,13 @@ class Node:
     names: list[str] = field(default_factory=list)
 
     def member(self, name: str) -> Node | None:
-        """The member of this name; the last one where it is there twice, as readers of JSON take it."""
+        """Return the member called ``name``; the last of several, like other JSON parsers."""
         found = [child for key, child in zip(self.names, self.children, strict=False) if key == name]
         return found[-1] if found else None
 
 
 def parse(text: str) -> Node:
-    """The document. Raises ValueError, with the line, where it is none."""
+    """Return the document. Raises ValueError with the line of an error."""
     try:
         node = _value(text, _skip(text, 0))
     except (IndexError, RecursionError):
@@ -47,7 +47,7 @@ def parse(text: str) -> Node:
 
 
 def append(text: str, container: Node, element: str) -> str:
-    """``text`` with ``element`` (for an object ``"name": value``) as the last child of ``container``."""
+    """Return ``text`` with ``element`` (for an object ``"name": value``) as the last child of ``container``."""
     if container.children:
         last = container.children[-1]
         return f"{text[: last.end]},{_before_first(text, container)}{element}{text[last.end :]}"
@@ -62,7 +62,7 @@ def append(text: str, container: Node, element: str) -> str:
 
 
 def cut(text: str, container: Node, index: int) -> str:
-    """``text`` without the child at ``index``; a container that becomes empty holds nothing at all."""
+    """Return ``text`` without the child at ``index``; an emptied container keeps no blanks or comments."""
     child = container.children[index]
     if len(container.children) == 1:
         return f"{text[: container.start + 1]}{text[container.end - 1 :]}"
@@ -119,7 +119,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _before_first(text: str, container: Node) -> str:
-    """What stands between the bracket and the first child, without its comments: how children are set apart."""
+    """Return the separator of the children: the text before the first one, without comments."""
     between = text[container.start + 1 : container.children[0].begin]
     blank = re.sub(r"//[^\n]*|/\*.*?\*/", "", between, flags=re.DOTALL)
     return f"\n{blank.rpartition(chr(10))[2]}" if "\n" in blank else " "

@@ -1,1 +1,1 @@
-"""The hooks of agents that somebody else runs: what they say, what they understand, and how they are set up."""
+"""Hooks of agents that run outside unstuck: payloads, replies, and installation."""

@@ -1,12 +1,11 @@
-"""What Claude Code's hooks say and what they understand, as pure functions.
+"""Payloads and outputs of Claude Code's hooks. Pure.
 
-How a directive is spelled depends on the event, because the same field means different things, or nothing, elsewhere:
+The output for a directive depends on the event, because a field may mean something else, or nothing, at another one:
 
-- *tell* is ``additionalContext``. Before a tool call it comes without a ``permissionDecision``: allowing the call is
-  the user's to decide, not ours.
-- *deny* is a ``permissionDecision`` before a tool call; once the tool has run it can only be told.
-- *stop* is ``continue: false`` after a successful call or a batch of calls. Claude Code ignores it before a call, where
-  the call is denied instead, and after a failed one, where the reason is told and the batch that follows stops.
+- *tell* is ``additionalContext``. Before a tool call it has no ``permissionDecision``: the user decides on the call.
+- *deny* is a ``permissionDecision`` before a tool call; after the tool has run it is only a message.
+- *stop* is ``continue: false`` after a successful call or a batch of calls. Claude Code ignores it before a call, which
+  is denied instead, and after a failed one, where the reason is a message and the following batch stops.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from unstuck.agents.streams.stream import text as string
 from unstuck.contract import Directive, Observation
 from unstuck.text import Clean, admit, one_line
 
@@ -31,16 +31,16 @@ _EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b[ \t]*\n?")
 
 
 def task_id(payload: Payload, agent: str = "claude") -> str:
-    """The agent's name and the first eight letters and digits of the session."""
-    return f"{agent}-" + re.sub(r"[^A-Za-z0-9]", "", _string(payload, "session_id")[:64])[:8]
+    """Return the agent's name and the first eight letters and digits of the session."""
+    return f"{agent}-" + re.sub(r"[^A-Za-z0-9]", "", string(payload, "session_id")[:64])[:8]
 
 
 def observation(payload: Payload, at: float) -> Observation | None:
-    """What ``payload`` says at ``at`` (monotonic seconds) about the work; None for events that say nothing about it.
+    """Return the observation in ``payload`` at ``at`` (monotonic seconds); None for events that are no step.
 
     A sub-agent's step carries its ``agent_id``; the main agent's is empty.
     """
-    read = _READERS.get(_string(payload, "hook_event_name"))
+    read = _READERS.get(string(payload, "hook_event_name"))
     if read is None:
         return None
     return Observation(at=at, task_id=task_id(payload), agent_id=_name(payload, "agent_id"), **read(payload))
@@ -49,9 +49,9 @@ def observation(payload: Payload, at: float) -> Observation | None:
 def output(
     event_name: str, directive: Directive, *, stopping: frozenset[str] = STOPPING_EVENTS
 ) -> dict[str, Any] | None:
-    """The JSON to print for ``directive`` at this event; None is silence, which lets the agent go on.
+    """Return the JSON to print for ``directive`` at this event; None prints nothing, and the agent proceeds.
 
-    ``stopping`` are the events at which the agent can be made to stop.
+    At the ``stopping`` events the agent can be stopped.
     """
     text = directive.text or (directive.guidance.text if directive.guidance else Clean(""))
     match directive.kind:
@@ -86,7 +86,7 @@ def _deny(event_name: str, text: str) -> dict[str, Any] | None:
 
 
 def _action(payload: Payload) -> dict[str, Any]:
-    tool, given = _string(payload, "tool_name"), payload.get("tool_input")
+    tool, given = string(payload, "tool_name"), payload.get("tool_input")
     command = given.get("command") if isinstance(given, dict) and tool == "Bash" else None
     text = command if isinstance(command, str) else f"{tool} {_canonical(given)}"
     return {"kind": "action", "text": admit(text), **_call(payload)}
@@ -100,10 +100,10 @@ def _success(payload: Payload) -> dict[str, Any]:
 
 def _failure(payload: Payload) -> dict[str, Any]:
     if payload.get("is_interrupt") is True:
-        return {"kind": "alive", **_call(payload)}  # the person's key press says nothing about the command
-    error = _string(payload, "error")
+        return {"kind": "alive", **_call(payload)}  # an interrupt by the person is no result of the command
+    error = string(payload, "error")
     found = _EXIT_CODE.match(error)
-    # The code is kept as a number; the text is what the command itself said, where it said anything.
+    # The code becomes a number, and the text is the command's own output, if there is any.
     text = error[found.end() :] or error if found else error
     exit_code = int(found[1]) if found else None
     return {"kind": "failure", "text": admit(text), "exit_code": exit_code, **_call(payload)}
@@ -117,11 +117,11 @@ def _agent_message(payload: Payload) -> dict[str, Any]:
     message = _name(payload, "message_id")
     index = payload.get("index")
     piece = f"{message}:{index}" if message and isinstance(index, int) else ""
-    return _message("agent", _string(payload, "delta"), piece)
+    return _message("agent", string(payload, "delta"), piece)
 
 
 def _user_message(payload: Payload) -> dict[str, Any]:
-    return _message("user", _string(payload, "prompt"), "")
+    return _message("user", string(payload, "prompt"), "")
 
 
 def _message(role: Literal["agent", "user"], text: str, message: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ _READERS = {
 
 
 def _response_text(response: Any) -> str:
-    """What a tool answered, as text: a command's two streams, the texts of a content list, else the JSON."""
+    """Return a tool's response as text: a command's two streams, the texts of a content list, else the JSON."""
     if isinstance(response, str):
         return response
     if isinstance(response, dict) and isinstance(response.get("stdout"), str):
@@ -157,9 +157,4 @@ def _canonical(value: Any) -> str:
 
 
 def _name(payload: Payload, key: str) -> str:
-    return one_line(_string(payload, key), limit=100)
-
-
-def _string(payload: Payload, key: str) -> str:
-    value = payload.get(key)
-    return value if isinstance(value, str) else ""
+    return one_line(string(payload, key), limit=100)

@@ -1,6 +1,6 @@
-"""Whether Codex trusts our hooks: it passes over those it does not without a word, so it is asked itself.
+"""Codex's trust in the hooks of unstuck: Codex skips untrusted hooks silently, so its app server is asked.
 
-Asked is its app server (one JSON object a line); it is experimental there, so no answer means: not known.
+The request is one JSON object per line. The method is experimental, so no answer means unknown.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ __all__ = ["Trust", "trust_of"]
 
 Trust = Literal["trusted", "untrusted", "unknown"]
 
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 _LIST = 2
 
 
 def trust_of(path: Path, root: Path, environ: Mapping[str, str]) -> Trust:
-    """What Codex says of the hooks of ours in its file ``path``, for work in ``root``."""
+    """Return Codex's trust in the hooks of unstuck in its file ``path``, for work in ``root``. Blocks."""
     program = shutil.which("codex", path=environ.get("PATH"))
     if program is None:
         return "unknown"
-    asking: list[dict[str, Any]] = [
+    requests: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "unstuck", "version": "1"}}},
         {"method": "initialized"},
         {"id": _LIST, "method": "hooks/list", "params": {"cwds": [str(root)]}},
     ]
     try:
-        reply = _asked([program, "app-server"], asking, root, environ)
+        reply = _request([program, "app-server"], requests, root, environ)
         found = [hook for place in reply["result"]["data"] for hook in place["hooks"]]
         ours = [hook for hook in found if is_ours(hook) and os.path.samefile(hook["sourcePath"], path)]
         states = {hook["trustStatus"] if hook.get("enabled", True) else "off" for hook in ours}
@@ -49,8 +49,8 @@ def trust_of(path: Path, root: Path, environ: Mapping[str, str]) -> Trust:
     return "trusted" if states == {"trusted"} else "untrusted"
 
 
-def _asked(command: list[str], asking: list[dict[str, Any]], root: Path, environ: Mapping[str, str]) -> Any:
-    """The reply to the last of ``asking``. Raises OSError or ValueError where none comes in time."""
+def _request(command: list[str], requests: list[dict[str, Any]], root: Path, environ: Mapping[str, str]) -> Any:
+    """Return the reply to the last request. Raises OSError or ValueError if none comes in time."""
     process = subprocess.Popen(
         command,
         cwd=root,
@@ -63,12 +63,12 @@ def _asked(command: list[str], asking: list[dict[str, Any]], root: Path, environ
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in asking))
+        process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in requests))
         process.stdin.flush()
         return _reply(process.stdout.fileno())
     finally:
         with suppress(OSError):
-            # Its wrapper leaves the program itself behind where only the wrapper is ended.
+            # Ending only its wrapper would leave the program itself behind.
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(OSError):
             process.stdin.close()
@@ -77,7 +77,7 @@ def _asked(command: list[str], asking: list[dict[str, Any]], root: Path, environ
 
 
 def _reply(descriptor: int) -> Any:
-    limit, rest = time.monotonic() + _PATIENCE_S, b""
+    limit, rest = time.monotonic() + _TIMEOUT_S, b""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     while poll.poll(max(0.0, limit - time.monotonic()) * 1000):

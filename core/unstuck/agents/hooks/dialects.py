@@ -1,8 +1,7 @@
-"""What other agents' hooks say, in Claude Code's terms, and what they understand in the place of its. Pure.
+"""Translation between Claude Code's hooks and those of other agents. Pure.
 
-All of them took over its shape. What differs: Codex and Qwen Code call a failing command a success, Gemini CLI has its
-own names and no ids of calls, and what makes an agent go on at its stop comes back from Gemini CLI and Qwen Code as if
-a person had said it.
+All of them follow its format, with differences. Codex and Qwen Code report a failed command as a success. Gemini CLI
+has other event names and no call ids. Gemini CLI and Qwen Code return the text that continues a stop as a prompt.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from unstuck.agents.hooks.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS
+from unstuck.agents.streams.stream import mapping, text
 
 __all__ = ["DIALECTS", "Dialect", "Payload"]
 
@@ -34,16 +34,16 @@ _SHELLS = frozenset({"run_shell_command"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One agent's way. ``heard`` translates what it says (None: nothing of interest), ``spoken`` what it is told.
+    """Dialect of one agent. ``decode`` translates its payloads (None: ignored), ``encode`` the replies to it.
 
-    ``stopping`` are the events, in Claude Code's names, at which it can be made to stop, ``telling`` those at which its
-    model can be told something; with ``echoes`` what sends it on at its stop comes back as a prompt.
+    At the ``stopping`` events, in Claude Code's names, the agent can be stopped; at the ``telling`` ones its model
+    accepts messages. With ``echoes`` the text that continues a stop comes back as a prompt.
     """
 
     name: str
     title: str
-    heard: Callable[[Payload], dict[str, Any] | None]
-    spoken: Callable[[str, dict[str, Any]], dict[str, Any]]
+    decode: Callable[[Payload], dict[str, Any] | None]
+    encode: Callable[[str, dict[str, Any]], dict[str, Any]]
     stopping: frozenset[str]
     telling: frozenset[str] = CONTEXT_EVENTS
     echoes: bool = False
@@ -58,15 +58,15 @@ def _unchanged(event: str, output: dict[str, Any]) -> dict[str, Any]:
 
 
 def _codex(payload: Payload) -> dict[str, Any] | None:
-    """``exit_code`` was put in by who looked it up: Codex's own words do not have it."""
-    heard = dict(payload)
-    code = heard.pop("exit_code", None)
-    return _judged(heard, code if isinstance(code, int) else None, _response(payload))
+    """Translate a payload with the ``exit_code`` from the transcript: Codex's own payload has none."""
+    decoded = dict(payload)
+    code = decoded.pop("exit_code", None)
+    return _judged(decoded, code if isinstance(code, int) else None, _response(payload))
 
 
 def _qwen(payload: Payload) -> dict[str, Any] | None:
     if payload.get("hook_event_name") == "UserPromptSubmit" and not str(payload.get("prompt") or "").strip():
-        return None  # it says so before every turn of its own, too
+        return None  # it also announces its own turns
     return _with_shell(payload)
 
 
@@ -74,15 +74,15 @@ def _gemini(payload: Payload) -> dict[str, Any] | None:
     event = _GEMINI_EVENTS.get(str(payload.get("hook_event_name", "")))
     if event is None:
         return None
-    heard = {**payload, "hook_event_name": event}
+    decoded = {**payload, "hook_event_name": event}
     if event == "Stop":
-        heard["last_assistant_message"] = payload.get("prompt_response")
+        decoded["last_assistant_message"] = payload.get("prompt_response")
     if event in ("PreToolUse", "PostToolUse"):
-        # Without ids a call is told from its own repetition by its time, and its result belongs to the last such call.
+        # Without ids its time distinguishes a call from a repetition, and a result belongs to the last such call.
         call = [payload.get(key) for key in ("tool_name", "tool_input")]
-        heard["tool_use_id"] = _digest([payload.get("timestamp"), *call])
-        heard["call"] = _digest(call)
-    return _with_shell(heard)
+        decoded["tool_use_id"] = _digest([payload.get("timestamp"), *call])
+        decoded["call"] = _digest(call)
+    return _with_shell(decoded)
 
 
 def _digest(parts: list[Any]) -> str:
@@ -90,60 +90,49 @@ def _digest(parts: list[Any]) -> str:
 
 
 def _with_shell(payload: Payload) -> dict[str, Any] | None:
-    """With the name that a command has elsewhere, and its failure told as one."""
-    heard = dict(payload)
-    if str(heard.get("tool_name")) in _SHELLS:
-        heard["tool_name"] = "Bash"
-    said, shown, failed = _response(payload), _shown(payload), _error(payload)
+    """Translate the name of the shell tool, and turn a failed command into a failure."""
+    decoded = dict(payload)
+    if str(decoded.get("tool_name")) in _SHELLS:
+        decoded["tool_name"] = "Bash"
+    said, shown, failed = _response(payload), text(mapping(payload, "tool_response"), "returnDisplay"), _error(payload)
     found = _EXIT_CODE.search(said)
     code = int(found[1]) if found else None
     if failed and not code:
-        return _failed(heard, failed)
-    return _judged(heard, code if found else 0, shown or said)
+        return _failed(decoded, failed)
+    return _judged(decoded, code if found else 0, shown or said)
 
 
-def _judged(heard: dict[str, Any], code: int | None, said: str) -> dict[str, Any]:
-    if heard.get("hook_event_name") != "PostToolUse":
-        return heard
+def _judged(decoded: dict[str, Any], code: int | None, said: str) -> dict[str, Any]:
+    if decoded.get("hook_event_name") != "PostToolUse":
+        return decoded
     if code:
-        return _failed(heard, f"Exit code {code}\n{said}")
-    return {**heard, "tool_response": said}
+        return _failed(decoded, f"Exit code {code}\n{said}")
+    return {**decoded, "tool_response": said}
 
 
-def _failed(heard: dict[str, Any], error: str) -> dict[str, Any]:
-    if heard.get("hook_event_name") != "PostToolUse":
-        return heard
-    return {**heard, "hook_event_name": "PostToolUseFailure", "error": error}
+def _failed(decoded: dict[str, Any], error: str) -> dict[str, Any]:
+    if decoded.get("hook_event_name") != "PostToolUse":
+        return decoded
+    return {**decoded, "hook_event_name": "PostToolUseFailure", "error": error}
 
 
 def _response(payload: Payload) -> str:
-    response = payload.get("tool_response")
-    if isinstance(response, Mapping):
-        response = response.get("llmContent")
-    return response if isinstance(response, str) else ""
-
-
-def _shown(payload: Payload) -> str:
-    response = payload.get("tool_response")
-    shown = response.get("returnDisplay") if isinstance(response, Mapping) else None
-    return shown if isinstance(shown, str) else ""
+    return text(payload, "tool_response") or text(mapping(payload, "tool_response"), "llmContent")
 
 
 def _error(payload: Payload) -> str:
-    response = payload.get("tool_response")
-    error = response.get("error") if isinstance(response, Mapping) else None
-    said = error.get("message") if isinstance(error, Mapping) else error
-    return said if isinstance(said, str) else ""
+    response = mapping(payload, "tool_response")
+    return text(response, "error") or text(mapping(response, "error"), "message")
 
 
 def _renamed(event: str, output: dict[str, Any]) -> dict[str, Any]:
-    """The same, for the event as the agent calls it."""
+    """Return ``output`` with the agent's own name of the event."""
     specific = output.get("hookSpecificOutput")
     return {"hookSpecificOutput": {**specific, "hookEventName": event}} if isinstance(specific, dict) else output
 
 
 def _to_gemini(event: str, output: dict[str, Any]) -> dict[str, Any]:
-    """A refusal is a decision of its own there."""
+    """Return ``output`` with a refusal as Gemini CLI's decision."""
     specific = output.get("hookSpecificOutput")
     if isinstance(specific, dict) and specific.get("permissionDecision") == "deny":
         return {"decision": "deny", "reason": specific["permissionDecisionReason"]}
@@ -153,18 +142,18 @@ def _to_gemini(event: str, output: dict[str, Any]) -> dict[str, Any]:
 DIALECTS: Mapping[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
-        Dialect(name="claude", title="Claude Code", heard=_as_it_is, spoken=_unchanged, stopping=STOPPING_EVENTS),
-        # No hook of Codex ends its turn: further calls are denied until it stops by itself.
-        Dialect(name="codex", title="Codex", heard=_codex, spoken=_renamed, stopping=frozenset()),
+        Dialect(name="claude", title="Claude Code", decode=_as_it_is, encode=_unchanged, stopping=STOPPING_EVENTS),
+        # No hook of Codex ends its turn, so further calls are denied until it stops.
+        Dialect(name="codex", title="Codex", decode=_codex, encode=_renamed, stopping=frozenset()),
         Dialect(
             name="gemini",
             title="Gemini CLI",
-            heard=_gemini,
-            spoken=_to_gemini,
+            decode=_gemini,
+            encode=_to_gemini,
             stopping=frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"}),
             telling=CONTEXT_EVENTS - {"PreToolUse"},
             echoes=True,
         ),
-        Dialect(name="qwen", title="Qwen Code", heard=_qwen, spoken=_renamed, stopping=frozenset(), echoes=True),
+        Dialect(name="qwen", title="Qwen Code", decode=_qwen, encode=_renamed, stopping=frozenset(), echoes=True),
     )
 }

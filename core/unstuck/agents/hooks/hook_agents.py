@@ -1,33 +1,39 @@
-"""The agents that call hooks: where their settings lie, which events are asked for, and in what unit they count."""
+"""Agents that call hooks: their settings files, the requested events, and the unit of their timeouts."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
+from unstuck.agents.config.settings_files import ConfiguredAgent, Scope
+from unstuck.agents.hooks.hook_entries import FORWARDER, HookEditor
 from unstuck.errors import UsageError
 
-__all__ = ["HOLD_LIMIT_S", "KNOWN", "TIMEOUT_S", "HookedAgent", "Scope", "hooked_agent"]
+__all__ = ["HOLD_LIMIT_S", "KNOWN", "OPEN", "TIMEOUT_S", "HookedAgent", "hooked_agent"]
 
-Scope = Literal["home", "project"]
+OPEN = "the agent goes on unwatched"
+"""Consequence of a hook that cannot be called: every agent fails open."""
 
 TIMEOUT_S = 600
-"""How long an agent waits for one hook; written into its settings, because past it every agent simply goes on."""
+"""Seconds an agent waits for one hook. Every agent proceeds without an answer after it."""
 HOLD_LIMIT_S = 540.0
-"""How long a hook is held: well below that."""
+"""Longest hold of a hook in seconds, well below the timeout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HookedAgent:
-    """One agent. ``events`` are its own names for what it is asked to tell; ``tools`` those that want a matcher.
+class HookedAgent(ConfiguredAgent):
+    """An agent that calls hooks. ``events`` are its names of the requested events; those in ``tools`` need a matcher.
 
-    ``home`` is below its own directory, which ``variable`` may move; ``project`` is below the project's root.
+    ``home`` is relative to its own ``directory``, which ``variable`` may move; ``project`` to the project's root.
+    With ``milliseconds`` it counts timeouts in them; with ``trust`` a person has to trust its hooks first.
     """
 
-    name: str
-    title: str
+    PROGRAM: ClassVar[str] = FORWARDER
+    BACKUPS: ClassVar[str] = "hooks"
+
     variable: str
     directory: str
     home: str
@@ -38,15 +44,38 @@ class HookedAgent:
     trust: bool = False
 
     def file(self, scope: Scope, *, root: Path, environ: Mapping[str, str]) -> Path:
-        """The settings file that holds the hooks."""
+        """Return the settings file that holds the hooks."""
         if scope == "project":
             return root / self.project
         moved = environ.get(self.variable, "") if self.variable else ""
         home = Path(moved) if moved else Path(environ.get("HOME") or Path.home()) / self.directory
         return home / self.home
 
-    def group(self, event: str, command: str) -> dict[str, Any]:
-        """What the settings hold for one event."""
+    def editor(self, scope: Scope, root: Path) -> HookEditor:
+        """Return the editor of the hooks."""
+        return HookEditor()
+
+    def entry(self, command: str) -> dict[str, Any]:
+        """Return the group of handlers of each event."""
+        return {event: self._group(event, command) for event in self.events}
+
+    def found(self, command: str) -> dict[str, Any]:
+        """Return the handlers of each event, without their groups."""
+        return {event: group["hooks"] for event, group in self.entry(command).items()}
+
+    def command(self, program: Path) -> str:
+        """Return the shell command of the hooks, which names the agent."""
+        return f"{shlex.quote(str(program))} {self.name}"
+
+    def commands(self, found: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the distinct commands of ``found`` handlers."""
+        return tuple(dict.fromkeys(handler["command"] for handlers in found.values() for handler in handlers))
+
+    def program(self, command: str) -> str:
+        """Return the forwarder in the words of ``command``."""
+        return next(word for word in shlex.split(command) if Path(word).name == FORWARDER)
+
+    def _group(self, event: str, command: str) -> dict[str, Any]:
         timeout = TIMEOUT_S * 1000 if self.milliseconds else TIMEOUT_S
         matcher = {"matcher": "*"} if event in self.tools else {}
         return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout}]}
@@ -63,7 +92,7 @@ KNOWN: Mapping[str, HookedAgent] = {
             variable="CLAUDE_CONFIG_DIR",
             directory=".claude",
             home="settings.json",
-            # Its own file for what is one person's and not the project's: it is in nobody's repository.
+            # This file holds one person's settings and is never committed.
             project=".claude/settings.local.json",
             events=(
                 "SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "PostToolUseFailure", "PostToolBatch",
@@ -107,7 +136,7 @@ KNOWN: Mapping[str, HookedAgent] = {
 
 
 def hooked_agent(name: str) -> HookedAgent:
-    """The agent of this name. Raises UsageError with those that are known."""
+    """Return the agent called ``name``. Raises UsageError with the known names."""
     if name not in KNOWN:
         raise UsageError(f"no hooks are known for `{name}`: {', '.join(KNOWN)}")
     return KNOWN[name]

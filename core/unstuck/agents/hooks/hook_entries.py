@@ -1,4 +1,4 @@
-"""Our entries in an agent's settings: found, put in and taken out. Pure; all else stays as it was written."""
+"""Hook entries of unstuck in an agent's settings: found, installed and removed. Pure; every other byte stays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from unstuck.agents.config.json_edit import Node, append, cut, parse
 
-__all__ = ["FORWARDER", "entries", "is_ours", "with_entries", "without_entries"]
+__all__ = ["FORWARDER", "HookEditor", "entries", "is_ours", "with_entries", "without_entries"]
 
 FORWARDER = "unstuck-hook"
 
 
 def entries(text: str) -> dict[str, list[Any]]:
-    """Our handlers in ``text``, by event. Raises ValueError where it is no JSON."""
+    """Return the handlers of unstuck in ``text`` by event. Raises ValueError for invalid JSON."""
     hooks = _hooks(parse(text or "{}"))
     found: dict[str, list[Any]] = {}
     for name, event in zip(hooks.names, hooks.children, strict=False) if hooks else ():
@@ -26,9 +26,9 @@ def entries(text: str) -> dict[str, list[Any]]:
 
 
 def with_entries(text: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
-    """``text`` with one group of ours for each event of ``groups``; what was ours before is replaced.
+    """Return ``text`` with one group for each event of ``groups``, in place of earlier entries of unstuck.
 
-    The same once more changes nothing. Raises ValueError where ``text`` is no JSON object, or its ``hooks`` are none.
+    A repetition changes nothing. Raises ValueError if ``text`` or its ``hooks`` are not JSON objects.
     """
     wanted = {name: list(group["hooks"]) for name, group in groups.items()}
     if text and entries(text) == wanted:
@@ -53,8 +53,8 @@ def with_entries(text: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
     return text
 
 
-def without_entries(text: str, *, keep: str = "") -> str:
-    """``text`` without anything of ours. What is empty then goes, too, unless it was so in ``keep``, an older text."""
+def without_entries(text: str, keep: str = "") -> str:
+    """Return ``text`` without entries of unstuck and the containers they leave empty, unless ``keep`` has those."""
     if not entries(text):
         return text
     kept = parse(keep) if keep else None
@@ -77,7 +77,7 @@ def _handlers(group: Node) -> list[Node]:
 
 
 def is_ours(handler: Any) -> bool:
-    """Whether a handler calls our forwarder."""
+    """Return whether a handler calls the forwarder of unstuck."""
     command = handler.get("command") if isinstance(handler, dict) else None
     if not isinstance(command, str):
         return False
@@ -89,7 +89,7 @@ def is_ours(handler: Any) -> bool:
 
 
 def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:
-    """The next child that has to go: our handler, the group it leaves empty, its event, and ``hooks`` themselves."""
+    """Return the next child to remove: a handler, the group it leaves empty, its event, or ``hooks`` itself."""
     hooks = _hooks(top)
     if hooks is None:
         return None
@@ -103,10 +103,18 @@ def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:
         if event.kind == "array" and not event.children and (before is None or before.member(name) is None):
             return hooks, place
     if not hooks.children and before is None:
-        return top, top.children.index(hooks)  # of two, the one that readers take
+        return top, top.children.index(hooks)  # the last of two, like other JSON parsers
     return None
 
 
 def _filled(text: str, event: Node, element: str) -> str:
-    """An event's first group, on the event's own line: ours are short, and a file of them is read at a glance."""
+    """Return ``text`` with an event's first group on the event's own line, which keeps the file short."""
     return f"{text[: event.start + 1]}{element}{text[event.start + 1 :]}"
+
+
+class HookEditor:
+    """Editor of the hook entries in a settings file."""
+
+    find = staticmethod(entries)
+    put = staticmethod(with_entries)
+    without = staticmethod(without_entries)

@@ -1,4 +1,4 @@
-"""What a hook has kept of the calls that went on unwatched, because the watch took them and did not answer."""
+"""Log of unwatched calls: hook calls that the watch accepted and did not answer in time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Unwatched", "unwatched_calls", "unwatched_file"]
 
 
 class Unwatched(NamedTuple):
-    """How many ``calls``, as far as there was room for them in the file; ``last`` is the newest, with its time."""
+    """Number of logged ``calls``, as far as the file had room; ``last`` is the newest with its time."""
 
     calls: int
     last: Clean
 
 
 def unwatched_file(home: Path, environ: Mapping[str, str]) -> Path | None:
-    """Where they are kept for the project whose record lies in ``home``: beside its socket; None where none are."""
+    """Return the log of the project with its event logs in ``home``, beside its socket; None if there is none."""
     try:
         path = Path(f"{socket_path(runtime_dir(environ), home)}.log")
     except ChannelError:
@@ -34,7 +34,7 @@ def unwatched_file(home: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def unwatched_calls(path: Path) -> Unwatched | None:
-    """What the file at ``path`` tells; None where it cannot be read."""
+    """Return the summary of the log at ``path``; None if it cannot be read."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None

@@ -1,1 +1,1 @@
-"""What any agent may ask of the supervisor by itself, over the Model Context Protocol."""
+"""Tools of the supervisor for any agent, over the Model Context Protocol."""

@@ -1,4 +1,4 @@
-"""Who calls: an agent of the run, a session that hooks have told of, or one that is known by its calls alone."""
+"""Identity of a caller: an agent of the run, a session known from hooks, or a visitor known only by its calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPT = Clean("(an agent that is known by its calls alone)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The agent at work in ``attempt``."""
+    """An agent that works in ``attempt``."""
 
     task: str
     attempt: str
@@ -33,14 +33,14 @@ class Caller:
 
 
 class Sessions(Protocol):
-    """Those that hooks have told of."""
+    """Sessions known from hooks."""
 
     def session_of(self, lineage: Sequence[int]) -> tuple[str, str, TaskSession] | None:
-        """Task, live attempt (empty for none) and mechanism of the session that has started this process."""
+        """Return task, live attempt (empty for none) and session of the agent that has started this process."""
 
 
 def lineage(pid: int) -> tuple[int, ...]:
-    """``pid``, the process that has started it, and so on; empty where that cannot be told."""
+    """Return ``pid`` and its ancestors, nearest first; empty if they are unknown."""
     try:
         return (pid, *(parent.pid for parent in psutil.Process(pid).parents())) if pid else ()
     except psutil.Error:
@@ -48,7 +48,7 @@ def lineage(pid: int) -> tuple[int, ...]:
 
 
 def attempt_of(core: Core, lineage: Sequence[int], named: str) -> Caller | None:
-    """The attempt of a run from which a call comes: by its process, else by its own word for it."""
+    """Return the caller in a live attempt, found by its process, else by the ``named`` attempt."""
     for row in core.head.attempts.values():
         by = row.pid in lineage if lineage else row.id == named
         if row.is_live and by and (observer := core.observers.get(row.id)) is not None:
@@ -58,7 +58,7 @@ def attempt_of(core: Core, lineage: Sequence[int], named: str) -> Caller | None:
 
 @dataclass(slots=True, eq=False)
 class _Visitor:
-    """One agent beside a watch; ``attempt`` is empty before its first call, and once its task is over."""
+    """An agent beside a watch. ``attempt`` is empty before its first call and after its task."""
 
     client: str
     work: TaskSession | None = None
@@ -68,7 +68,7 @@ class _Visitor:
 
 
 class Visitors:
-    """The agents beside a watch of which no hook tells: each is a task from its first call until it goes."""
+    """Agents beside a watch without hooks: each is a task from its first call until it disconnects."""
 
     def __init__(self, core: Core, open_session: Callable[[Task, Capabilities], TaskSession], verify: str | None):
         self._core, self._open_session, self._verify = core, open_session, verify
@@ -76,7 +76,7 @@ class Visitors:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def caller(self, token: str, client: str) -> Caller | None:
-        """The agent with this token, with a live attempt; None where nothing may begin."""
+        """Return the agent with this token in a live attempt; None if no attempt may begin."""
         visitor = self._known.setdefault(token, _Visitor(client))
         async with visitor.turn:
             if not self._is_live(visitor):
@@ -87,20 +87,20 @@ class Visitors:
             return Caller(task=visitor.task, attempt=visitor.attempt, observer=visitor.work)
 
     def leave(self, token: str) -> None:
-        """The agent with this token has gone: what it has asked has lost its cause, and its task is judged."""
+        """Withdraw the questions of a disconnected agent and end its task."""
         if (visitor := self._known.pop(token, None)) is not None:
             ending = asyncio.ensure_future(self._left(visitor))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """Nothing is judged any more."""
+        """Cancel the ends that still run."""
         for ending in self._ending:
             ending.cancel()
         await asyncio.gather(*self._ending, return_exceptions=True)
 
     async def _left(self, visitor: _Visitor) -> None:
-        # A record that cannot be written any more ends the watch wherever it is next looked at.
+        # An event log that cannot be written ends the watch elsewhere.
         with suppress(RecordError):
             async with visitor.turn:
                 for row in self._core.head.open_gates():
@@ -114,7 +114,7 @@ class Visitors:
         return attempt is not None and attempt.is_live and attempt.state != "stopping"
 
     async def _begin(self, visitor: _Visitor) -> None:
-        """A task that is over begins no more: what the agent does next is another."""
+        """Begin a new task: a task that is over cannot begin again."""
         name, count = _name(visitor.client), 1
         while name in self._core.head.tasks:
             count += 1

@@ -1,4 +1,4 @@
-"""One call on its way from the agent to the run or watch of its project, and what it is told where nobody is there."""
+"""Relay of an agent's calls to the run or watch of its project, with advice for the agent if there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unstuck.errors import ChannelError
 __all__ = ["Result", "Supervised"]
 
 _ABSENT = "Nobody watches this project at the moment (neither `unstuck watch` nor `unstuck run` is at work here). "
-_NOT_THERE = {
+_ADVICE = {
     "ask_human": "So nobody can be asked this way. Do not wait and do not guess: put the question into your answer and "
     "end your turn; or, if it can be taken back, take the safest way and say what you have assumed.",
     "report_failure": "So nothing is known about this failure but what you see. Do not try the very same again: "
@@ -34,7 +34,7 @@ _GONE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What the agent is told; ``exchange`` wants to be acknowledged once it has that, or closed."""
+    """Reply to the agent. ``exchange`` has to be acknowledged once the agent has the reply, or closed."""
 
     text: str
     failed: bool = False
@@ -42,19 +42,19 @@ class Result:
 
 
 class Supervised:
-    """The supervisor as one agent sees it, which calls itself ``client``."""
+    """Connection of one agent to its supervisor. ``client`` is the agent's own name."""
 
     def __init__(self, environ: Mapping[str, str], client: str = "") -> None:
         self.client = client
         self._environ = environ
         self._session = uuid4().hex
-        self._staying: asyncio.Task[None] | None = None
+        self._presence: asyncio.Task[None] | None = None
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Result:
-        """The result of ``tool``; however it goes wrong, it says what to do. Cancelling gives it up."""
+        """Return the result of ``tool``; an error says what to do next. A cancellation abandons the call."""
         path = await asyncio.to_thread(_listening)
         if path is None:
-            return Result(text=_ABSENT + _NOT_THERE[tool], failed=tool != "report_progress")
+            return Result(text=_ABSENT + _ADVICE[tool], failed=tool != "report_progress")
         message = self._message("tool") | {"tool": tool, "arguments": _shortened(arguments), "call": uuid4().hex}
         try:
             exchange = await converse(path, message)
@@ -72,17 +72,17 @@ class Supervised:
         return Result(text=text, failed=failed, exchange=exchange if "ack" in reply else None)
 
     async def close(self) -> None:
-        """The agent has gone."""
-        if self._staying is not None:
-            self._staying.cancel()
-            await asyncio.gather(self._staying, return_exceptions=True)
+        """Close the open line of an agent that has disconnected."""
+        if self._presence is not None:
+            self._presence.cancel()
+            await asyncio.gather(self._presence, return_exceptions=True)
 
     def _stay(self, path: Path) -> None:
-        """Keep a line open, by whose end the supervisor knows that the agent has gone."""
-        if self._staying is None or self._staying.done():
-            self._staying = asyncio.ensure_future(self._stayed(path))
+        """Keep a line open; its end tells the supervisor that the agent has disconnected."""
+        if self._presence is None or self._presence.done():
+            self._presence = asyncio.ensure_future(self._hold_line(path))
 
-    async def _stayed(self, path: Path) -> None:
+    async def _hold_line(self, path: Path) -> None:
         with suppress(ChannelError):
             await (await converse(path, self._message("stay"))).close()
 
@@ -92,7 +92,7 @@ class Supervised:
 
 
 def _listening() -> Path | None:
-    """The first socket of this agent's project where somebody listens."""
+    """Return the first socket of this agent's project with a listener."""
     payload = {"cwd": os.getcwd()}
     for path in socket_paths(payload):
         if os.path.exists(path):
@@ -106,11 +106,11 @@ def _listening() -> Path | None:
 
 
 _MOST, _MOST_IN_ALL = 40_000, 80_000
-"""Characters, of which each may take 12 bytes: a message to the supervisor has at most 1 MiB."""
+"""Characters of up to 12 bytes each: a message to the supervisor has at most 1 MiB."""
 
 
 def _shortened(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with long texts cut to their head and tail."""
+    """Return ``arguments`` with long texts cut to their head and tail."""
     texts = sum(len(value) if isinstance(value, list) else 1 for value in arguments.values())
     most = min(_MOST, _MOST_IN_ALL // max(1, texts))
     return {name: _cut(value, most) for name, value in arguments.items()}

@@ -1,7 +1,7 @@
-"""``unstuck mcp``: the tools for one agent, over its standard input and output.
+"""Server of ``unstuck mcp``: the tools for one agent, over standard input and output.
 
-The protocol is that of the ``mcp`` package, which is imported only here and takes most of a second to do so. What a
-call means is decided by the run or watch of the project; this process holds nothing but calls that wait.
+The ``mcp`` package implements the protocol; its import takes most of a second and happens only here. The run or watch
+of the project handles the calls, and this process only holds those that wait.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from unstuck.agents.mcp.optional_package import require
 from unstuck.agents.mcp.relay import Result, Supervised
 from unstuck.agents.mcp.stdio_transport import Lines, Replies, complain
 from unstuck.agents.mcp.tools import INSTRUCTIONS, SERVER, TOOLS, given
+from unstuck.agents.optional_packages import require_mcp
 from unstuck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["Calls", "serve"]
 
 ALIVE_S = 10.0
-"""How often an agent that waits is told that it still has to."""
+"""Seconds between progress notifications to an agent that waits."""
 
 
 def serve(environ: Mapping[str, str] = os.environ) -> int:
-    """Serve one agent until it closes its end; the exit code. Raises UsageError without the ``mcp`` package."""
-    require()
+    """Serve one agent until it disconnects and return the exit code. Raises UsageError without the ``mcp`` package."""
+    require_mcp()
     problem = ""
     with suppress(BrokenPipeError):  # the agent reads no more
         problem = asyncio.run(_served(environ))
@@ -41,7 +41,7 @@ def serve(environ: Mapping[str, str] = os.environ) -> int:
 
 
 async def _served(environ: Mapping[str, str]) -> str:
-    """Why it ended before the agent went; empty where it did not."""
+    """Serve one agent and return the reason for an early end; empty if there is none."""
     from mcp.server.stdio import stdio_server
     from mcp_types import jsonrpc_message_adapter
 
@@ -55,7 +55,7 @@ async def _served(environ: Mapping[str, str]) -> str:
     replies = Replies(sys.stdout.buffer)
     calls = Calls(Supervised(environ), replies)
     server = calls.server()
-    # Like files of anyio, as far as they are used.
+    # These have the methods of anyio's files that the package uses.
     lines = Lines(sys.stdin.fileno(), replies, is_understood)
     try:
         async with stdio_server(stdin=cast(Any, lines), stdout=cast(Any, replies)) as (read, write):
@@ -66,13 +66,13 @@ async def _served(environ: Mapping[str, str]) -> str:
 
 
 class Calls:
-    """The handlers of the protocol's requests."""
+    """Handlers of the protocol's requests."""
 
     def __init__(self, supervised: Supervised, replies: Replies) -> None:
         self.supervised, self._replies = supervised, replies
 
     def server(self) -> Server[Any]:
-        """A server that these serve."""
+        """Return a server with these handlers."""
         from mcp.server import Server
 
         from unstuck import __version__
@@ -86,7 +86,7 @@ class Calls:
         )
 
     async def listed(self, context: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
-        """The tools with what agents read about them."""
+        """Return the tools with their descriptions."""
         from mcp_types import ListToolsResult, Tool, ToolAnnotations
 
         tools = [
@@ -104,7 +104,7 @@ class Calls:
         return ListToolsResult(tools=tools)
 
     async def called(self, context: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
-        """The result of one call; the agent is told every few seconds that it still has to wait."""
+        """Return the result of one call, with progress notifications meanwhile."""
         from mcp_types import CallToolResult, TextContent
 
         result = await self._result(context, params.name, params.arguments or {})
@@ -135,6 +135,6 @@ class Calls:
 
 
 def _client(context: ServerRequestContext) -> str:
-    """What the agent calls itself; empty where it does not say."""
+    """Return the agent's own name; empty if it gives none."""
     said = getattr(context.session, "client_params", None)
     return cast(str, said.client_info.name) if said is not None else ""

@@ -1,6 +1,6 @@
-"""The server's entry in an agent's settings, JSON or TOML: found, put in and taken out. Pure.
+"""Entry of the MCP server in an agent's settings, JSON or TOML: found, installed and removed. Pure.
 
-All else stays as it was written.
+Every other byte stays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\n[ \t]*(?:#[^\n]*)?\r?)*\Z", re.MULTI
 
 
 def _is_ours(entry: Any) -> bool:
-    """Whether an entry starts our server."""
+    """Return whether an entry starts the server of unstuck."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("command"), str):
         return False
     args = entry.get("args")
@@ -32,37 +32,33 @@ def _is_ours(entry: Any) -> bool:
 
 
 def _require_free(found: Any, name: str) -> None:
-    """Raise ValueError where somebody else's server has our name."""
+    """Raise ValueError if another server has the name."""
     if found is not None and not _is_ours(found):
         raise ValueError(f"it has another server of the name {name}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry(ABC):
-    """Our entry in a settings file, by its names from the top down."""
+    """Entry of unstuck in a settings file. ``path`` has its names from the top down."""
 
     path: tuple[str, ...]
 
     def find(self, text: str) -> dict[str, Any] | None:
-        """Our entry in ``text``. Raises ValueError where that cannot be read."""
+        """Return the entry in ``text``. Raises ValueError for a text that cannot be parsed."""
         found = self._named(text)
         return dict(found) if _is_ours(found) else None
 
-    def holds(self, text: str) -> bool:
-        """Whether our entry is in ``text``."""
-        return self.find(text) is not None
-
     @abstractmethod
     def _named(self, text: str) -> Any:
-        """Whatever has the name of our entry."""
+        """Return the value at the entry's path, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonEntry(_Entry):
-    """A member of nested objects, by its names from the top down."""
+    """Entry as a member of nested objects."""
 
     def put(self, text: str, entry: Mapping[str, Any]) -> str:
-        """``text`` with ``entry``, in the place of what was ours before. Raises ValueError where it has no place."""
+        """Return ``text`` with ``entry`` in place of an earlier one. Raises ValueError if it has no place."""
         _require_free(self._named(text), self.path[-1])
         if text and self.find(text) == entry:
             return text
@@ -77,7 +73,7 @@ class JsonEntry(_Entry):
         return append(text, nodes[-1], f"{json.dumps(missing[0])}: {element}")
 
     def without(self, text: str, keep: str) -> str:
-        """``text`` without our entry. An object that this leaves empty goes, too, unless it was there in ``keep``."""
+        """Return ``text`` without the entry and the objects it leaves empty, unless ``keep`` has those."""
         if self.find(text) is None:
             return text
         kept = len(self._nodes(parse(keep))) - 1 if keep else 0
@@ -90,12 +86,12 @@ class JsonEntry(_Entry):
         return cut(text, *out)
 
     def _named(self, text: str) -> Any:
-        """Whatever has the name of our entry."""
+        """Return the value at the entry's path, if any."""
         nodes = self._nodes(parse(text or "{}"))
         return nodes[-1].value if len(nodes) > len(self.path) else None
 
     def _nodes(self, top: Node) -> list[Node]:
-        """The objects on the way, from the top, as far as they are there."""
+        """Return the existing objects on the path, from the top."""
         nodes = [top]
         for name in self.path:
             child = nodes[-1].member(name) if nodes[-1].kind == "object" else None
@@ -107,10 +103,10 @@ class JsonEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class TomlEntry(_Entry):
-    """A table by its names from the top down; it is written at the end of the file."""
+    """Entry as a table at the end of the file."""
 
     def put(self, text: str, entry: Mapping[str, Any]) -> str:
-        """``text`` with ``entry``, in the place of what was ours before. Raises ValueError where it has no place."""
+        """Return ``text`` with ``entry`` in place of an earlier one. Raises ValueError if it has no place."""
         _require_free(self._named(text), self.path[-1])
         if self.find(text) == entry:
             return text
@@ -126,7 +122,7 @@ class TomlEntry(_Entry):
         raise ValueError(f"its {self.path[0]} are not written as tables")
 
     def without(self, text: str, keep: str) -> str:
-        """``text`` without our table, what is below it, and the blank line before it."""
+        """Return ``text`` without the table, its subtables, and the blank line before it."""
         if self.find(text) is None:
             return text
         rest = text
@@ -137,22 +133,22 @@ class TomlEntry(_Entry):
             rest = before + rest[end:]
         wanted, left = _parsed(text), _parsed(rest)
         del wanted[self.path[0]][self.path[1]]
-        left.setdefault(self.path[0], {})  # which ours may have been the only one of
+        left.setdefault(self.path[0], {})  # the removed table may have been the only one
         if left != wanted:
             raise ValueError(f"{'.'.join(self.path)} is not written as a table: take it out by hand")
         return rest
 
     def _named(self, text: str) -> Any:
-        """Whatever has the name of our entry."""
+        """Return the value at the entry's path, if any."""
         found: Any = _parsed(text)
         for name in self.path:
             found = found.get(name) if isinstance(found, dict) else None
         return found
 
     def _table(self, text: str) -> tuple[int, int, bool] | None:
-        """Where the first table of ours, or below ours, begins and ends; and whether it is ours itself.
+        """Return start and end of the first table or subtable of the entry, and whether it is the table itself.
 
-        Comments before the next table are that one's.
+        Comments before the next table belong to that table.
         """
         names = r"[ \t]*\.[ \t]*".join(rf"(?:{name}|\"{name}\"|'{name}')" for name in map(re.escape, self.path))
         found = re.search(rf"^[ \t]*\[[ \t]*{names}[ \t]*([.\]]).*\n?", text, re.MULTILINE)

@@ -1,7 +1,7 @@
-"""Standard input and output as the protocol uses them: one JSON object a line, bounded, and known to have arrived.
+"""Transport of the protocol over standard input and output: bounded lines of JSON with confirmed replies.
 
-What is read is read by a thread, because what an agent gives a program as its input may be a pipe, a socket or a file;
-nobody waits for it at the end. What is written may block: an agent that does not read keeps nobody but itself waiting.
+A thread reads the input, which may be a pipe, a socket or a file; the process ends without waiting for it. A write may
+block: an agent that does not read holds up only itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 
 
 class Replies:
-    """What is written. ``after`` is awaited once the reply to a request is with the agent, as far as we can know."""
+    """Output of replies. A callback set with ``after`` is awaited once a reply has been written."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -34,33 +34,33 @@ class Replies:
         self._due: list[Callable[[], Awaitable[None]]] = []
 
     def after(self, request: Any, then: Callable[[], Awaitable[None]]) -> None:
-        """Await ``then`` behind the reply to ``request``."""
+        """Await ``then`` after the reply to ``request``."""
         self._after[request] = then
 
     async def write(self, text: str) -> None:
-        """One message, with its line end."""
+        """Write one message with its line end."""
         if self._after and (then := self._after.pop(_id_of(text), None)) is not None:
             self._due.append(then)
         self._stream.write(text.encode())
         self._stream.flush()
 
     async def flush(self) -> None:
-        """What was written has left us already."""
+        """Await the callbacks of the replies written so far; ``write`` has flushed them."""
         due, self._due = self._due, []
         for then in due:
             await then()
 
     async def refuse(self, code: int, problem: str, id: str | int | None = None) -> None:
-        """Say what is wrong with a line; where it was a request, whoever waits for its ``id`` hears of it."""
+        """Answer a bad line with an error, with the ``id`` of a request."""
         error = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": problem}}
         await self.write(json.dumps(error) + "\n")
 
 
 class Lines:
-    """What is read from ``descriptor``: one message after the other, until the agent goes.
+    """Messages from ``descriptor`` until the agent disconnects.
 
-    ``is_understood`` says whether a text is a message to whoever reads it, who would pass over any other in silence.
-    ``problem`` is why it ended before the agent went.
+    ``is_understood`` returns whether the protocol's package accepts a text; it ignores any other silently. ``problem``
+    is the reason for an early end.
     """
 
     def __init__(self, descriptor: int, replies: Replies, is_understood: Callable[[str], bool]) -> None:
@@ -68,7 +68,7 @@ class Lines:
         self.problem = ""
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Every line that is a message; the others are answered here. Behind one that is too long nothing is read."""
+        """Yield every line that is a message and answer the others; end at a line that is too long."""
         async for line in _lines(self._descriptor):
             if len(line) > MAX_LINE:
                 self.problem = f"a message may have {MAX_LINE} bytes: the server ends"
@@ -84,11 +84,11 @@ class Lines:
                 yield text
 
     async def _understood(self, line: bytes) -> str | None:
-        """The message of this line of JSON; None for one that is refused."""
+        """Return the message in this line of JSON; None for a refused one."""
         message, text = json.loads(line), line.decode()
         is_request = "method" in message and "id" in message
         id = message["id"] if is_request and isinstance(message["id"], str | int) else None
-        if not is_request or id is not None:  # else it would be taken for one that wants no answer
+        if not is_request or id is not None:  # a request with a bad id would count as a notification
             if self._is_understood(text):
                 return text
             if (mended := _mended(message)) and self._is_understood(mended):
@@ -100,9 +100,9 @@ class Lines:
 
 
 def _mended(message: Any) -> str:
-    """``message`` without halves of characters: where a text was cut off in one that is JSON to most, but not to all.
+    """Return ``message`` without lone surrogates, which a cut text leaves and some parsers reject.
 
-    Empty where it is nested too deeply.
+    Empty if it is nested too deeply.
     """
     try:
         return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n"
@@ -111,19 +111,19 @@ def _mended(message: Any) -> str:
 
 
 def complain(problem: str) -> None:
-    """Into the agent's own log of the server, as far as it keeps one."""
+    """Write ``problem`` to standard error, which agents keep as the server's log."""
     with suppress(OSError):
         sys.stderr.write(f"unstuck mcp: {problem}\n")
         sys.stderr.flush()
 
 
 async def _lines(descriptor: int) -> AsyncIterator[bytes]:
-    """Every line with its end; one that is too long as far as it was read, and the last one as it is."""
+    """Yield every line with its end; a line that is too long in part, and the last one as it is."""
     loop, room = asyncio.get_running_loop(), Semaphore(_AHEAD)
     read: asyncio.Queue[bytes] = asyncio.Queue()
 
     def work() -> None:
-        with suppress(RuntimeError):  # the loop has ended: nobody listens any more
+        with suppress(RuntimeError):  # the loop has ended
             for line in _split(descriptor):
                 room.acquire()
                 loop.call_soon_threadsafe(read.put_nowait, line)

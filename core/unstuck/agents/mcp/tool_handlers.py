@@ -1,6 +1,6 @@
-"""Where the calls of agents arrive: each becomes a question, an observation, advice or a checkpoint of its task.
+"""Handlers of agents' calls: each becomes a question, an observation, advice or a checkpoint of its task.
 
-Nothing that goes wrong in here reaches an agent but as a text that says what to do now.
+An error reaches the agent only as a text that says what to do next.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from unstuck.supervision.intervention.advice import Advice, Reported, advise
 from unstuck.supervision.intervention.tool_call import Call
 from unstuck.text import admit, one_line
 
-__all__ = ["Desk"]
+__all__ = ["ToolHandlers"]
 
 QUESTION_LIMIT, OPTION_LIMIT, CONTEXT_LIMIT, STEP_LIMIT = 4_000, 500, 8_000, 2_000
 LOST_S = 10.0
-"""After so long without a word that it has arrived, an answer counts as not delivered."""
+"""Seconds without an acknowledgement after which an answer counts as not delivered."""
 
 STRANGER = "You are not one of the agents of the run that is live here. Ask the person you work for yourself."
 OVER = "This task is over. Make no further changes, and end your turn."
 NOBODY = "Nobody may be asked in this run. Decide yourself, take the way that can be taken back, and say so in the end."
 
 
-class Desk:
-    """``sessions`` are those that hooks tell of; with ``visitors`` any agent may come, as beside a watch."""
+class ToolHandlers:
+    """Handlers for one run or watch. ``sessions`` are known from hooks; ``visitors`` admits any agent."""
 
     def __init__(self, core: Core, *, sessions: Sessions | None = None, visitors: Visitors | None = None) -> None:
         self._core, self._sessions, self._visitors = core, sessions, visitors
@@ -54,7 +54,7 @@ class Desk:
         }
 
     async def handle(self, message: Message, peer: Peer) -> Message:
-        """The reply to one call: ``text``, and ``failed`` where the agent should take it for a failure."""
+        """Return the reply to one call: ``text``, and ``failed`` if the agent should treat it as a failure."""
         tool = TOOLS.get(str(message.get("tool", "")))
         arguments = message.get("arguments")
         try:
@@ -63,17 +63,17 @@ class Desk:
             found = given(tool, arguments)
             caller, stay = await self._caller(message, peer)
             if caller is None:
-                return _said(STRANGER if self._visitors is None else OVER, failed=True)
-            reply: Message = await self._work[tool.name](caller, found, _word(message, "call"))
+                return _reply(STRANGER if self._visitors is None else OVER, failed=True)
+            reply: Message = await self._work[tool.name](caller, found, _field(message, "call"))
             return {**reply, "stay": True} if stay else reply
         except RecordError:
             raise
         except UnstuckError as error:
-            return _said(str(error), failed=True)
+            return _reply(str(error), failed=True)
 
     async def stay(self, message: Message, peer: Peer) -> Message:
-        """Held for as long as the agent is there; its going is noticed by that."""
-        token = _word(message, "session")
+        """Wait until the agent disconnects, then end its visit."""
+        token = _field(message, "session")
         if self._visitors is None or not token:
             return {}
         try:
@@ -83,7 +83,7 @@ class Desk:
         return {}
 
     async def acknowledged(self, ack: str) -> None:
-        """What was replied with this ``ack`` is with the agent."""
+        """Confirm that the agent has the reply with this ``ack``."""
         call, waiting = self._sent.pop(ack, (None, None))
         if call is not None and waiting is not None:
             waiting.cancel()
@@ -93,7 +93,7 @@ class Desk:
                 call.close()
 
     async def close(self) -> None:
-        """Nobody is there any more to whom anything could be told."""
+        """Cancel what waits for agents: the run ends."""
         waiting = [task for _, task in self._sent.values()]
         for task in waiting:
             task.cancel()
@@ -102,32 +102,32 @@ class Desk:
             await self._visitors.close()
 
     async def _caller(self, message: Message, peer: Peer) -> tuple[Caller | None, bool]:
-        """Who calls, and whether its going has to be noticed by us."""
+        """Return the caller, and whether the supervisor has to notice its disconnection."""
         processes = lineage(peer.pid)
-        if (caller := attempt_of(self._core, processes, _word(message, "attempt"))) is not None:
+        if (caller := attempt_of(self._core, processes, _field(message, "attempt"))) is not None:
             return caller, False
         if self._sessions is not None and (found := self._sessions.session_of(processes)) is not None:
             task, attempt, work = found
             return (Caller(task=task, attempt=attempt, observer=work) if attempt else None), False
-        token = _word(message, "session")
+        token = _field(message, "session")
         if self._visitors is None or not token:
             return None, False
-        return await self._visitors.caller(token, _word(message, "client")), True
+        return await self._visitors.caller(token, _field(message, "client")), True
 
     # --- the tools --------------------------------------------------------------------------------------------------
 
-    async def _ask_human(self, caller: Caller, said: dict[str, Any], call: str) -> Message:
-        options = [option for given in said.get("options", ()) if (option := one_line(given, OPTION_LIMIT))]
-        text = admit(said["question"], limit=QUESTION_LIMIT)
-        # Of the whole question: the middle of a long one, of which a person sees head and tail, may be another.
-        whole = admit(said["question"], limit=MAX_GIVEN)
+    async def _ask_human(self, caller: Caller, arguments: dict[str, Any], call: str) -> Message:
+        options = [option for given in arguments.get("options", ()) if (option := one_line(given, OPTION_LIMIT))]
+        text = admit(arguments["question"], limit=QUESTION_LIMIT)
+        # The digest covers the whole question: a person sees only head and tail of a long one.
+        whole = admit(arguments["question"], limit=MAX_GIVEN)
         asked = sha256("\n".join([whole, *options]).encode()).hexdigest()[:8]
         context = {
             "task_id": caller.task,
             "agent_id": self._agent(caller),
             "question": text,
             "options": options,
-            "context": admit(said.get("context", ""), limit=CONTEXT_LIMIT),
+            "context": admit(arguments.get("context", ""), limit=CONTEXT_LIMIT),
             "error_type": "asked",
         }
         choices = tuple(choice for choice in CHOICES["question"] if options or choice != "choose")
@@ -141,41 +141,41 @@ class Desk:
         )
         return await self._asked(question, call)
 
-    async def _report_failure(self, caller: Caller, said: dict[str, Any], call: str) -> Message:
-        command, approach = one_line(said.get("command", ""), 500), one_line(said.get("approach", ""), 500)
-        reported = Reported(error=admit(said["error"]), exit_code=said.get("exit_code"), approach=approach)
+    async def _report_failure(self, caller: Caller, arguments: dict[str, Any], call: str) -> Message:
+        command, approach = one_line(arguments.get("command", ""), 500), one_line(arguments.get("approach", ""), 500)
+        reported = Reported(error=admit(arguments["error"]), exit_code=arguments.get("exit_code"), approach=approach)
         async with self._turns.setdefault(caller.attempt, asyncio.Lock()):
             row = self._core.row(caller.task)
             advice = await advise(self._core, row, self._climbs.get(caller.attempt, row.climb), reported)
             self._note(caller, reported, command, advice)
             self._climbs[caller.attempt] = advice.climb
             if advice.question is None:
-                return _said(advice.text)
+                return _reply(advice.text)
             reply = await self._asked(advice.question, call)
             self._climbs[caller.attempt] = advice.climb.answered()
             return reply
 
-    async def _report_progress(self, caller: Caller, said: dict[str, Any], call: str) -> Message:
-        text = admit(said["message"], limit=STEP_LIMIT)
+    async def _report_progress(self, caller: Caller, arguments: dict[str, Any], call: str) -> Message:
+        text = admit(arguments["message"], limit=STEP_LIMIT)
         seen = Observation(kind="message", text=text, at=self._core.clock.monotonic(), tool="message", role="agent")
         directive = await caller.observer.step(seen)
-        return _said(directive.text or "Noted. Go on.", failed=directive.kind == "stop")
+        return _reply(directive.text or "Noted. Go on.", failed=directive.kind == "stop")
 
-    async def _checkpoint(self, caller: Caller, said: dict[str, Any], call: str) -> Message:
-        event = await save_requested(self._core, self._core.row(caller.task), said["reason"])
+    async def _checkpoint(self, caller: Caller, arguments: dict[str, Any], call: str) -> Message:
+        event = await save_requested(self._core, self._core.row(caller.task), arguments["reason"])
         await self._core.journal.committed()
         if event.id == "none":
-            return _said(f"Nothing was saved ({event.reason}). Be careful with what you do next.", failed=True)
+            return _reply(f"Nothing was saved ({event.reason}). Be careful with what you do next.", failed=True)
         missing = f" Not covered: {', '.join(event.not_covered)}." if event.not_covered else ""
         back = f"A person can go back to it: unstuck checkpoints restore {event.id}."
-        return _said(f"Saved as {event.id}: {event.files} files.{missing} {back}")
+        return _reply(f"Saved as {event.id}: {event.files} files.{missing} {back}")
 
-    # --- their parts ------------------------------------------------------------------------------------------------
+    # --- questions and advice ---------------------------------------------------------------------------------------
 
     async def _asked(self, question: Question, id: str) -> Message:
-        """Ask, wait for as long as it takes, and say what came of it."""
+        """Ask the question, wait for its answer without a limit, and return the reply."""
         if not self._core.may_ask:
-            return _said(NOBODY, failed=True)
+            return _reply(NOBODY, failed=True)
         call = Call(self._core, question, id)
         sent = False
         try:
@@ -185,13 +185,13 @@ class Desk:
             if not sent:
                 call.close()
         if row is None:
-            return _said(OVER, failed=True)
+            return _reply(OVER, failed=True)
         ends = row.effect in ("skipped", "abandoned") or row.status == "withdrawn"
-        reply = _said(_words(row), failed=ends)
+        reply = _reply(_answer_text(row), failed=ends)
         return {**reply, "ack": self._expect(call)} if sent else reply
 
     def _expect(self, call: Call) -> str:
-        """The id of the word that the answer has arrived; without it the answer counts as not delivered."""
+        """Return the id of the acknowledgement without which the answer counts as not delivered."""
         self._count += 1
         ack = f"call {self._count}"
         self._sent[ack] = call, asyncio.ensure_future(self._lost(ack))
@@ -202,11 +202,11 @@ class Desk:
         call, _ = self._sent.pop(ack)
         call.close()
 
-    def _note(self, caller: Caller, said: Reported, command: str, advice: Advice) -> None:
-        """What it reports and what it is told stand in the record; that it repeats itself the ladder has answered."""
-        text = admit(f"{command}\n{said.error}" if command else said.error, limit=STEP_LIMIT)
+    def _note(self, caller: Caller, reported: Reported, command: str, advice: Advice) -> None:
+        """Record the report and the advice; the escalation level has already answered repetitions."""
+        text = admit(f"{command}\n{reported.error}" if command else reported.error, limit=STEP_LIMIT)
         failure = e.StepRecorded(
-            kind="failure", tool="report_failure", text=text, exit_code=said.exit_code, identity=advice.identity
+            kind="failure", tool="report_failure", text=text, exit_code=reported.exit_code, identity=advice.identity
         )
         told = e.StepRecorded(
             kind="message", tool="report_failure", text=admit(advice.text, limit=STEP_LIMIT), role="system"
@@ -219,8 +219,8 @@ class Desk:
         return task.agent or task.agent_type
 
 
-def _words(row: GateRow) -> str:
-    """What the answer says to the agent that waits for it."""
+def _answer_text(row: GateRow) -> str:
+    """Return the text of an answer for the agent that waits for it."""
     answer, effect = row.answer, row.effect
     if row.status == "withdrawn" or answer is None:
         return "The question was withdrawn: nobody will answer it. Go on without it if you can, else end your turn."
@@ -238,9 +238,9 @@ def _words(row: GateRow) -> str:
     return f"{who} says: go on."
 
 
-def _said(text: str, *, failed: bool = False) -> Message:
+def _reply(text: str, *, failed: bool = False) -> Message:
     return {"text": text, "failed": failed}
 
 
-def _word(message: Message, key: str) -> str:
+def _field(message: Message, key: str) -> str:
     return one_line(str(message.get(key) or ""), 100)

@@ -1,6 +1,6 @@
-"""The tools: what agents read about them, and what they may be given. Pure.
+"""Tools of the server: descriptions for agents, and validation of arguments. Pure.
 
-The descriptions are all that a model goes by when it decides whether to call, so they say when to, and when not to.
+A model decides on a call by the description alone, so each says when to call and when not to.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from unstuck.text import one_line
 __all__ = ["INSTRUCTIONS", "MAX_GIVEN", "SERVER", "TOOLS", "Tool", "given", "is_ours"]
 
 SERVER = "unstuck"
-"""The name under which agents know the server."""
+"""Name of the server in agents' settings."""
 MAX_GIVEN = 1_000_000
-"""Characters of a text that a tool is given; more is a mistake, and is said to be one."""
+"""Most characters of a text argument; more is refused."""
 
 INSTRUCTIONS = (
     "A supervisor sits beside you, and a person behind it. Call ask_human where only a person can decide, "
@@ -28,7 +28,7 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """``arguments`` are their JSON schemas by name; those of ``required`` have to be there."""
+    """A tool. ``arguments`` holds their JSON schemas by name; those in ``required`` are mandatory."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Tool:
     read_only: bool = False
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of what it takes."""
+        """Return the JSON schema of its arguments."""
         return {
             "type": "object",
             "properties": {name: dict(schema) for name, schema in self.arguments.items()},
@@ -124,13 +124,13 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def is_ours(tool: str) -> bool:
-    """Whether ``tool``, as an agent's hooks name it, is one of these."""
+    """Return whether ``tool``, as an agent's hooks name it, is one of these."""
     server, _, name = tool.removeprefix("mcp__").partition("__")
     return tool.startswith("mcp__") and server == SERVER and name in TOOLS
 
 
 def given(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``tool`` was given, with nothing that it does not take. Raises UsageError, in words for the agent."""
+    """Return the validated arguments of ``tool``. Raises UsageError with a text for the agent."""
     unknown = [name for name in arguments if name not in tool.arguments]
     if unknown:
         raise UsageError(f"{tool.name} takes no {unknown[0][:40]!r}: {', '.join(tool.arguments)}")

@@ -1,14 +1,14 @@
-"""One attempt's conversation through the SDK: its hooks hold and tell, its permissions are asked of a person."""
+"""Conversation of one attempt through the SDK: hooks hold and steer the agent, a person grants permissions."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
-from unstuck.agents.command.agent_output import MOST_STEPS
+from unstuck.agents.command.agent_output import MOST_STEPS, own, see
+from unstuck.agents.command.conversation_agent import Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.hooks.claude_hooks import observation, output
 from unstuck.agents.sdk.transport import Transport
@@ -18,32 +18,32 @@ from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["Conversation"]
+__all__ = ["SdkConversation"]
 
 _HELD_S = 24 * 3600.0
-"""Seconds for which a hook may wait: over its limit the program would go on by itself, and be told nothing."""
+"""Seconds that a hook may wait: past its limit the program would proceed without an answer."""
 _MARGIN_S = 60.0
 _WHY_LIMIT = 2_000
 _EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
-_TOLD_BY_HOOKS = ("action", "success", "failure")
+_REPORTED_BY_HOOKS = ("action", "success", "failure")
 
 
-class Conversation:
-    """Works in one session until its turn is over. Give what the program says to ``hear``."""
+class SdkConversation:
+    """Conversation in one session until its last turn is over. ``feed`` takes the program's output."""
 
     def __init__(self, sdk: Any, guidance: Guidance, observer: Observer) -> None:
         self._sdk, self._guidance, self._observer = sdk, guidance, observer
         self._transport = Transport(self._seen)
         self._client: Any = None
         self._count = 0
-        self._untold: list[str] = []
+        self._late: list[str] = []
         self._failure: Exception | None = None
         self._over = asyncio.Event()
         self.stream = ClaudeStream()
-        self.hear = self._transport.hear
+        self.feed = self._transport.feed
 
     async def work(self, say: Callable[[bytes], None]) -> None:
-        """From the first word to the end of the turn; ``say`` takes bytes for the program. Raises ProtocolProblem."""
+        """Run the session to the end of its last turn; ``say`` writes to the program. Raises ProtocolProblem."""
         self._transport.begin(say)
         hooks = {name: [self._sdk.HookMatcher(hooks=[self._on_hook], timeout=_HELD_S)] for name in _EVENTS}
         options = self._sdk.ClaudeAgentOptions(hooks=hooks, can_use_tool=self._on_permission)
@@ -69,45 +69,51 @@ class Conversation:
             raise self._transport.problem
 
     async def _until_over(self) -> None:
-        """Until the turn is over, and those that words which came too late for it have added."""
+        """Wait for the end of the turn, and of those that late messages have added."""
         while True:
             async for _ in self._client.receive_response():
                 pass
-            if not self._untold or self._transport.problem is not None:
+            if not self._late or self._transport.problem is not None:
                 return
 
     async def interrupt(self) -> None:
-        """End the turn that is under way; returns when it is over."""
+        """End the current turn and return when it is over."""
         if self._client is not None:
             with suppress(Exception):
                 await self._client.interrupt()
                 await self._over.wait()
 
     def ended(self, why: str) -> None:
-        """The program has gone."""
+        """Fail whatever still waits: the program has exited."""
         self._transport.end(ProtocolProblem(why))
 
-    # --- what it says ------------------------------------------------------------------------------------------------
+    async def close(self) -> None:
+        """Do nothing: the end of ``work`` has closed the client."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome so far."""
+        return Outcome(self.stream.messages, self.stream.session, failed=self.stream.error)
+
+    # --- messages of the program -------------------------------------------------------------------------------------
 
     def _seen(self, message: Mapping[str, Any]) -> None:
-        if message.get("isReplay") is True and self._untold:
-            self._untold.pop(0)  # it has taken up what it was told
+        if message.get("isReplay") is True and self._late:
+            self._late.pop(0)  # the program has taken up the message
         told = self.stream.take(message)
         if self.stream.ended:
             self._over.set()
         for found in told:
-            # Calls and results are told by the hooks, which can answer.
-            if found.kind in _TOLD_BY_HOOKS or (found.kind != "usage" and self._count >= MOST_STEPS):
+            # Hooks report calls and results, because they can answer.
+            if found.kind in _REPORTED_BY_HOOKS or (found.kind != "usage" and self._count >= MOST_STEPS):
                 continue
             self._count += 1
-            # Where nothing can be recorded any more the attempt itself ends for that reason.
-            with suppress(RecordError):
-                self._observer.see(self._own(found))
+            see(self._observer, self._own(found))
 
     def _own(self, found: Observation) -> Observation:
-        return replace(found, id=Clean(f"{self._guidance.attempt}:{found.id}")) if found.id else found
+        return own(found, self._guidance.attempt)
 
-    # --- what it asks ------------------------------------------------------------------------------------------------
+    # --- hooks and permissions ---------------------------------------------------------------------------------------
 
     async def _on_hook(self, payload: Mapping[str, Any], call: str | None, context: Any) -> dict[str, Any]:
         event = text(payload, "hook_event_name")
@@ -116,14 +122,14 @@ class Conversation:
             return {}
         try:
             directive = await self._observer.step(self._own(found), within=_HELD_S - _MARGIN_S)
-            said = output(event, directive)
-            if said is not None:
+            reply = output(event, directive)
+            if reply is not None:
                 await self._observer.delivered(directive)
         except Exception as error:
-            # What fails here would let the call go: it may not.
+            # An error here would allow the call.
             self._failure = self._failure or error
             return output(event, Directive(kind="deny", text=Clean("The supervisor has ended."))) or {}
-        return said or {}
+        return reply or {}
 
     async def _on_permission(self, tool: str, given: Mapping[str, Any], context: Any) -> Any:
         payload = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given}
@@ -142,12 +148,12 @@ class Conversation:
             )
         return self._sdk.PermissionResultAllow()
 
-    # --- what is said to it ------------------------------------------------------------------------------------------
+    # --- messages to the agent ---------------------------------------------------------------------------------------
 
     async def _listen(self) -> None:
         with suppress(RecordError):
             while True:
                 directive = await self._observer.next_answer()
-                self._untold.append(directive.text)
+                self._late.append(directive.text)
                 await self._client.query(directive.text)
                 await self._observer.delivered(directive)

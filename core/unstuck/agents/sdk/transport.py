@@ -1,4 +1,4 @@
-"""The SDK's way to its program: a process of ours, behind its shim like every other."""
+"""Transport between the SDK and its program, a process of unstuck behind its shim."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Transport"]
 
 
 class Transport:
-    """What the SDK asks of a transport. Give what the program says to ``hear``; ``seen`` gets each message, too."""
+    """Transport as the SDK defines it. ``feed`` takes the program's output; ``seen`` gets each message, too."""
 
     def __init__(self, seen: Callable[[Mapping[str, Any]], None]) -> None:
         self._seen = seen
@@ -23,11 +23,11 @@ class Transport:
         self.problem: ProtocolProblem | None = None
 
     def begin(self, say: Callable[[bytes], None]) -> None:
-        """The program is there; ``say`` takes bytes for it."""
+        """Open the transport; ``say`` writes to the program."""
         self._say, self._open = say, True
 
-    def hear(self, piece: bytes) -> None:
-        """Take the next bytes of the program."""
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes of the program's output."""
         try:
             for message in self._lines.add(piece):
                 if self.problem is None:
@@ -37,34 +37,34 @@ class Transport:
             self.end(problem)
 
     def end(self, problem: ProtocolProblem) -> None:
-        """Nothing more will be said."""
+        """End the transport; the first problem stays."""
         if self.problem is None:
             self.problem, self._open = problem, False
             self._messages.put_nowait(None)
 
-    # --- what the SDK calls ------------------------------------------------------------------------------------------
+    # --- called by the SDK -------------------------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """The process has been started already."""
+        """Do nothing: the process has started already."""
 
     async def write(self, data: str) -> None:
-        """Tell the program; one that has ended does not mind."""
+        """Write to the program; a write after its end has no effect."""
         self._say(data.encode())
 
     async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Each message. Raises ProtocolProblem once there are no more: whoever waits for an answer then hears of it."""
+        """Yield each message. Raises ProtocolProblem at the end, which fails requests that still wait."""
         while (message := await self._messages.get()) is not None:
             yield dict(message)
         if self.problem is not None:
             raise self.problem
 
     async def close(self) -> None:
-        """The process is ended by whoever has started it."""
+        """Accept no more writes; the agent ends the process."""
         self._open = False
 
     def is_ready(self) -> bool:
-        """Whether something may be said."""
+        """Return whether writes are accepted."""
         return self._open
 
     async def end_input(self) -> None:
-        """The input is ended by whoever has started the process."""
+        """Do nothing: the agent closes the input."""

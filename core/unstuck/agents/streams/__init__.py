@@ -1,7 +1,6 @@
-"""What an agent that prints JSON lines tells of its work: calls, results, messages, usage, its session. Pure.
+"""Parsers of agents that print JSON lines: calls, results, messages, usage, session. Pure.
 
-One module per format; ``STREAMS`` are the readers by the agent's name. An exit code is not believed: what the stream
-says, and the check, are.
+One module per format; ``STREAMS`` holds the parsers by agent. The stream and the check decide, not the exit code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``claude -p … --output-format stream-json --verbose``, and Qwen Code, which speaks the same way. Pure.
+"""Parser of ``claude -p … --output-format stream-json --verbose``, and of Qwen Code with the same format. Pure.
 
-One line per content block; the blocks of one message share its id and repeat its usage. A command that fails is a
-result with ``is_error`` that begins with ``Exit code N``. The last line has the totals of the whole process, also of
-its sub-agents, whose lines name the call that started them.
+Each content block is a line; the blocks of one message share its id and repeat its usage. The result of a failed
+command has ``is_error`` and begins with ``Exit code N``. The last line has the totals of the process and its
+sub-agents, whose lines name the call that started them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["ClaudeStream", "QwenStream"]
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
 _MOST_CALLS = 4_096
-_LIVE_MESSAGES = 64  # the main agent and its sub-agents speak in turns
+_LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate
 
 
 class ClaudeStream(Stream):
-    """Claude Code. ``total_cost_usd`` is what this process has cost."""
+    """Claude Code. ``total_cost_usd`` is the cost of this process."""
 
     cached_is_input = False
 
@@ -68,14 +68,14 @@ class ClaudeStream(Stream):
 
     def _tool_result(self, block: Mapping[str, Any], agent: str) -> Observation:
         call = text(block, "tool_use_id")
-        said = _content(block)
+        output = _content(block)
         failed = block.get("is_error") is True
-        found = _EXIT_CODE.match(said) if failed else None
-        # The code is kept as a number; the text is what the command itself said, where it said anything.
+        found = _EXIT_CODE.match(output) if failed else None
+        # The code becomes a number, and the text is the command's own output, if there is any.
         return self._result(
             call,
             self._tools.pop(call, "tool"),
-            said[found.end() :] or said if found else said,
+            output[found.end() :] or output if found else output,
             failed=failed,
             exit_code=int(found[1]) if found else None,
             agent=agent,
@@ -90,24 +90,24 @@ class ClaudeStream(Stream):
     def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         models = [model for model in mapping(data, "modelUsage").values() if isinstance(model, Mapping)]
         names = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
-        # By model it has the sub-agents' share, too.
+        # The usage by model includes the sub-agents.
         total = sum(number(model, name) for model in models for name in names)
         yield from self._used_in_all(total or self._tokens(mapping(data, "usage")), amount(data, "total_cost_usd"))
 
     def _tokens(self, usage: Mapping[str, Any]) -> int:
-        """What was read anew, and what was written; what came from a cache is not counted."""
+        """Return the tokens read and written, without those read from a cache."""
         cached = number(usage, "cache_read_input_tokens") if self.cached_is_input else 0
         read = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens")
         return max(0, read - cached) + number(usage, "output_tokens")
 
 
 class QwenStream(ClaudeStream):
-    """Qwen Code: its input counts what came from a cache; it does not say how a command ended."""
+    """Qwen Code. Its input includes cached tokens, and it reports no exit codes."""
 
     cached_is_input = True
 
     def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:
-        # Its last line sums the whole session, while its messages have told of all that this process has used.
+        # Its last line sums the whole session, and its messages have reported all usage of this process.
         return iter(())
 
 

@@ -1,7 +1,7 @@
-"""``codex exec --json``. Pure.
+"""Parser of ``codex exec --json``. Pure.
 
-Items begin and complete; a command has its exit code. Ids count anew in every process. The usage of a completed turn
-is that of the whole thread so far, also of what other processes had used before.
+Items begin and complete; a command has its exit code. Ids restart in every process. The usage of a completed turn is
+that of the whole thread so far, including earlier processes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
 
-__all__ = ["CodexStream"]
+__all__ = ["CodexStream", "mcp_name"]
 
 
 class CodexStream(Stream):
-    """Codex. A turn that failed, and an error of the whole stream, are its error."""
+    """Codex. Its error is a failed turn or an error of the whole stream."""
 
     sums_session = True
 
@@ -39,7 +39,7 @@ class CodexStream(Stream):
             case "turn.failed":
                 self.ended, self.error = True, text(mapping(data, "error"), "message") or "its turn failed"
             case "error":
-                # Said of every attempt to reach the model again, too: only the end of the turn tells.
+                # Reconnections are errors, too, so only the end of the turn decides.
                 self.error = text(data, "message") or self.error
 
     def _started(self, item: Mapping[str, Any]) -> Iterator[Observation]:
@@ -48,7 +48,7 @@ class CodexStream(Stream):
             case "command_execution":
                 yield self._call(id, "command_execution", {"command": text(item, "command")})
             case "mcp_tool_call":
-                yield self._call(id, _mcp_name(item), item.get("arguments"))
+                yield self._call(id, mcp_name(item), item.get("arguments"))
             case "file_change":
                 yield self._call(id, "apply_patch", _changed(item))
 
@@ -64,10 +64,10 @@ class CodexStream(Stream):
                     id, "command_execution", text(item, "aggregated_output"), failed=failed, exit_code=code
                 )
             case "mcp_tool_call":
-                said = text(mapping(item, "error"), "message") or canonical(item.get("result"))
-                yield self._result(id, _mcp_name(item), said, failed=status == "failed")
+                output = text(mapping(item, "error"), "message") or canonical(item.get("result"))
+                yield self._result(id, mcp_name(item), output, failed=status == "failed")
             case "file_change":
-                # A change that is quick is said in one line, as it is done.
+                # A quick change comes in one line, already completed.
                 yield from self._started(item)
                 yield self._result(id, "apply_patch", status, failed=status == "failed")
             case "web_search":
@@ -78,7 +78,8 @@ def _tokens(usage: Mapping[str, Any]) -> int:
     return max(0, number(usage, "input_tokens") - number(usage, "cached_input_tokens")) + number(usage, "output_tokens")
 
 
-def _mcp_name(item: Mapping[str, Any]) -> str:
+def mcp_name(item: Mapping[str, Any]) -> str:
+    """Return the name of an MCP call with its server."""
     return f"{text(item, 'server')}.{text(item, 'tool')}"
 
 

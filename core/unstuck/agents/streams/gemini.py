@@ -1,7 +1,7 @@
-"""``gemini -o stream-json``. Pure.
+"""Parser of ``gemini -o stream-json``. Pure.
 
-A message comes in pieces, which are put together until something else comes. How a command ended is in no field, at
-most in its text.
+A message comes in pieces, which are joined until another kind of line comes. The exit code of a command is in no field,
+at most in its text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class GeminiStream(Stream):
         self._tools: dict[str, str] = {}
 
     def _id(self, data: Mapping[str, Any]) -> str:
-        return text(data, "tool_id")  # pieces of a message have none: the same words may well come twice
+        return text(data, "tool_id")  # pieces of a message have none, because the same words may come twice
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         kind = text(data, "type")
@@ -56,11 +56,11 @@ class GeminiStream(Stream):
 
     def _tool_result(self, data: Mapping[str, Any]) -> Observation:
         call = text(data, "tool_id")
-        said = text(data, "output") or text(mapping(data, "error"), "message")
-        found = _EXIT_CODE.search(said)
+        output = text(data, "output") or text(mapping(data, "error"), "message")
+        found = _EXIT_CODE.search(output)
         code = int(found[1]) if found else None
         failed = text(data, "status") == "error" or bool(code)
-        return self._result(call, self._tools.pop(call, "tool"), said, failed=failed, exit_code=code)
+        return self._result(call, self._tools.pop(call, "tool"), output, failed=failed, exit_code=code)
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         self.ended = True

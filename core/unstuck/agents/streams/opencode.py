@@ -1,7 +1,7 @@
-"""``opencode run --format json``. Pure.
+"""Parser of ``opencode run --format json``. Pure.
 
-A call and its result are one line, once it is done; a command's exit code stands in its metadata. Each step says what
-it has used. It ends without a line that says so: the last step's reason is ``stop``.
+A call and its result share one line after its end, with a command's exit code in the metadata. Each step reports its
+usage. No line marks the end; the last step's reason is ``stop``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["OpencodeStream"]
 
 
 class OpencodeStream(Stream):
-    """opencode. Its input does not count what came from a cache."""
+    """opencode. Its input excludes cached tokens."""
 
     def _id(self, data: Mapping[str, Any]) -> str:
         return text(mapping(data, "part"), "id")
@@ -42,8 +42,8 @@ class OpencodeStream(Stream):
         yield self._call(id, tool, mapping(state, "input"))
         code = exit_code(mapping(state, "metadata"), "exit")
         failed = text(state, "status") == "error" or bool(code)
-        said = text(state, "output") or text(state, "error")
-        yield self._result(id, tool, said, failed=failed, exit_code=code)
+        output = text(state, "output") or text(state, "error")
+        yield self._result(id, tool, output, failed=failed, exit_code=code)
 
 
 def _tokens(tokens: Mapping[str, Any]) -> int:

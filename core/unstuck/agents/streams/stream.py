@@ -1,6 +1,6 @@
-"""What every reader of an agent's stream of JSON lines has in common. Pure.
+"""Base of the parsers of an agent's JSON lines. Pure.
 
-A line of another version, half a line or plain noise is passed over: a stream can tell too little, and never do harm.
+Lines of another version, broken lines and noise are skipped, so a parser may report too little but does no harm.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from unstuck.text import Clean, admit, one_line
 __all__ = ["LINE_LIMIT", "Stream", "canonical", "items", "mapping", "number", "text", "unwrapped"]
 
 LINE_LIMIT = 2**20
-"""Bytes of the longest line that is read; of a longer one its agent's next line says enough."""
+"""Bytes of the longest line; a longer one is skipped, as the agent's next line says enough."""
 
-_SAID_LIMIT = 64 * 1024
+_MESSAGES_LIMIT = 64 * 1024
 _TEXT_LIMIT = 16_000
 _NAME_LIMIT = 100
 _KEYS_KEPT = 4_096
@@ -31,11 +31,11 @@ _SHELL_WRAPPED = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh -l?c ")
 
 
 class Stream(ABC):
-    """Reads one attempt line by line; a line that comes again tells nothing more, however late it comes.
+    """Parser of one attempt, line by line; a repeated line is ignored.
 
-    ``session`` is the agent's own session (empty until it was said), ``said`` its last messages, ``error`` why it says
-    that it failed (empty where it does not), ``ended`` whether it said that it was done, ``tokens`` what was used.
-    Where an agent counts a session's (``sums_session``), ``before`` is what that had used before this process.
+    ``session`` is the agent's own session, ``messages`` its last messages, ``error`` its own error message; each may be
+    empty. ``ended`` is set once the agent reports its end, and ``tokens`` counts its usage. For an agent that counts
+    per session (``sums_session``), ``before`` is the session's usage before this process.
     """
 
     sums_session = False
@@ -45,17 +45,17 @@ class Stream(ABC):
         self.ended = False
         self.tokens = before if self.sums_session else 0
         self.cost: float | None = None
-        self._said: deque[str] = deque()
-        self._said_length = 0
+        self._messages: deque[str] = deque()
+        self._messages_length = 0
         self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     @property
-    def said(self) -> str:
-        """The last messages of the agent, one after the other."""
-        return "\n".join(self._said)
+    def messages(self) -> str:
+        """Return the last messages of the agent, joined by line ends."""
+        return "\n".join(self._messages)
 
     def read(self, line: str | bytes) -> list[Observation]:
-        """What ``line`` tells; nothing where it is none of this agent's lines."""
+        """Return the observations in ``line``; none if it is not a line of this agent."""
         if len(line) > LINE_LIMIT:
             return []
         try:
@@ -65,11 +65,11 @@ class Stream(ABC):
         return self.take(data) if isinstance(data, dict) else []
 
     def take(self, data: Mapping[str, Any]) -> list[Observation]:
-        """What one object of the stream tells."""
+        """Return the observations in one object of the stream."""
         return [] if self._is_repeated((text(data, "type"), self._id(data))) else list(self._read(data))
 
     def _is_repeated(self, key: tuple[str, str]) -> bool:
-        """Whether this object was read before; one without an id never was."""
+        """Return whether this object came before; one without an id never did."""
         if not key[1]:
             return False
         repeated = key in self._keys
@@ -79,12 +79,12 @@ class Stream(ABC):
         return repeated
 
     def _id(self, data: Mapping[str, Any]) -> str:
-        """What tells this object from all others of its type; empty where the agent says nothing of the kind."""
+        """Return the object's id among those of its type; empty if the agent gives none."""
         return ""
 
     @abstractmethod
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
-        """What one object of the stream tells."""
+        """Yield the observations in one object of the stream."""
 
     def _names_session(self, value: Any) -> None:
         if not self.session and isinstance(value, str) and _SESSION.fullmatch(value):
@@ -94,10 +94,10 @@ class Stream(ABC):
         if not words.strip():
             return
         if not agent:
-            self._said.append(words[-_SAID_LIMIT:])
-            self._said_length += len(self._said[-1])
-            while self._said_length > _SAID_LIMIT and len(self._said) > 1:
-                self._said_length -= len(self._said.popleft())
+            self._messages.append(words[-_MESSAGES_LIMIT:])
+            self._messages_length += len(self._messages[-1])
+            while self._messages_length > _MESSAGES_LIMIT and len(self._messages) > 1:
+                self._messages_length -= len(self._messages.popleft())
         yield Observation(
             kind="message", role="agent", tool="message", text=_clean(words), id=_name(id), agent_id=_name(agent)
         )
@@ -105,19 +105,19 @@ class Stream(ABC):
     def _call(self, id: str, tool: str, given: Any, *, agent: str = "") -> Observation:
         command = given.get("command") if isinstance(given, Mapping) else None
         is_shell = tool.lower() in _SHELLS
-        said = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
-        return Observation(kind="action", text=_clean(said), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
+        action = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
+        return Observation(kind="action", text=_clean(action), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
 
     def _result(
-        self, id: str, tool: str, said: str, *, failed: bool, exit_code: int | None = None, agent: str = ""
+        self, id: str, tool: str, output: str, *, failed: bool, exit_code: int | None = None, agent: str = ""
     ) -> Observation:
         kind: Literal["failure", "success"] = "failure" if failed else "success"
         return Observation(
-            kind=kind, text=_clean(said), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)
+            kind=kind, text=_clean(output), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)
         )
 
     def _used(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
-        """Tell of what has been used since the last time."""
+        """Yield the usage since the last report."""
         if tokens > 0 or cost:
             self.tokens += max(0, tokens)
             if cost:
@@ -125,49 +125,53 @@ class Stream(ABC):
             yield Observation(kind="usage", tokens=max(0, tokens), cost=cost)
 
     def _used_in_all(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
-        """Tell of the rest of what this process has used in all."""
+        """Yield the unreported part of this process's total usage."""
         more = max(0.0, cost - (self.cost or 0.0)) if cost is not None else None
         yield from self._used(tokens - self.tokens, more)
 
 
+def _value(data: Any, key: str) -> Any:
+    return data.get(key) if isinstance(data, Mapping) else None
+
+
 def text(data: Any, key: str) -> str:
-    """The text below ``key``; empty where there is none."""
-    value = data.get(key) if isinstance(data, Mapping) else None
+    """Return the text at ``key``, else an empty one."""
+    value = _value(data, key)
     return value if isinstance(value, str) else ""
 
 
 def mapping(data: Any, key: str) -> Mapping[str, Any]:
-    """The object below ``key``; an empty one where there is none."""
-    value = data.get(key) if isinstance(data, Mapping) else None
+    """Return the object at ``key``, else an empty one."""
+    value = _value(data, key)
     return value if isinstance(value, Mapping) else {}
 
 
 def items(data: Any, key: str) -> list[Any]:
-    """The list below ``key``; an empty one where there is none."""
-    value = data.get(key) if isinstance(data, Mapping) else None
+    """Return the list at ``key``, else an empty one."""
+    value = _value(data, key)
     return value if isinstance(value, list) else []
 
 
 def number(data: Any, key: str) -> int:
-    """The count below ``key``; 0 where it is none."""
-    value = data.get(key) if isinstance(data, Mapping) else None
+    """Return the count at ``key``, else 0."""
+    value = _value(data, key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else 0
 
 
 def amount(data: Any, key: str) -> float | None:
-    """The amount of money below ``key``; None where it is none."""
-    value = data.get(key) if isinstance(data, Mapping) else None
+    """Return the amount of money at ``key``, else None."""
+    value = _value(data, key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
 
 
 def exit_code(data: Any, key: str) -> int | None:
-    """The exit code below ``key``; None where it is none."""
-    value = data.get(key) if isinstance(data, Mapping) else None
+    """Return the exit code at ``key``, else None."""
+    value = _value(data, key)
     return value if isinstance(value, int) and not isinstance(value, bool) and -255 <= value <= 255 else None
 
 
 def unwrapped(command: str) -> str:
-    """The command that a shell was given: ``/bin/bash -lc 'make'`` is ``make``."""
+    """Return the command inside a shell call: ``make`` for ``/bin/bash -lc 'make'``."""
     if not _SHELL_WRAPPED.match(command):
         return command
     try:
@@ -178,7 +182,7 @@ def unwrapped(command: str) -> str:
 
 
 def canonical(value: Any) -> str:
-    """The same text for the same value; one that could just be read may be nested too deeply to be written."""
+    """Return ``value`` as canonical JSON; a value that could be parsed may still be nested too deeply to be written."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)[:_TEXT_LIMIT]
     except RecursionError:

@@ -14,9 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstuck.agents.hooks.hook_files import removal
+from unstuck.agents.config.settings_files import removal
 from unstuck.agents.hooks.unsupervised_log import unwatched_file
-from unstuck.agents.mcp import server_files as servers
 from unstuck.contract import Receipt
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.storage.lock import ProjectLock
@@ -97,10 +96,8 @@ def _refuse_news(agreed: Inventory, now: Inventory) -> None:
 
 
 async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> None:
-    for file in stock.hooks:
+    for file in stock.entries:
         removal(file.agent, file.scope, root=place.root, environ=environ).apply()
-    for entry in stock.servers:
-        servers.removal(entry.agent, entry.scope, root=place.root, environ=environ).apply()
     folder = trees_folder(place, environ)
     if place.repository is not None:
         for tree in stock.trees:

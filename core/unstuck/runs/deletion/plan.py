@@ -7,12 +7,12 @@ import os
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from unstuck.agents.hooks.hook_entries import FORWARDER
-from unstuck.agents.hooks.hook_files import HookFile, hook_files
+from unstuck.agents.config.settings_files import ConfiguredAgent, SettingsFile, settings_files
+from unstuck.agents.hooks.hook_agents import KNOWN as HOOKED
 from unstuck.agents.hooks.unsupervised_log import unwatched_file
-from unstuck.agents.mcp.server_entries import PROGRAM
-from unstuck.agents.mcp.server_files import EntryFile, entry_files
+from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
 from unstuck.channel import socket_path
 from unstuck.errors import ChannelError, UsageError
 from unstuck.eventlog.storage.lock import Holder
@@ -67,8 +67,7 @@ class Stock:
     trees: tuple[OwnTree, ...] = ()
     references: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()
-    hooks: tuple[HookFile, ...] = ()
-    servers: tuple[EntryFile, ...] = ()
+    entries: tuple[SettingsFile[ConfiguredAgent], ...] = ()
 
 
 @dataclass(slots=True)
@@ -292,35 +291,34 @@ def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found
         found.items.append(Item(kind="socket", name=str(path)))
     if (path := unwatched_file(place.home, environ)) is not None:
         found.items.append(Item(kind="logs", name=str(path), size=path.lstat().st_size))
-    hooks = []
-    for file in hook_files(place.root, environ):
-        if file.state in ("installed", "outdated") and file.scope == "project":
-            hooks.append(file)
-            found.items.append(Item(kind="hooks", name=f"{file.agent.name} in {one_line(str(file.path), 400)}"))
-        elif file.state in ("installed", "outdated"):
-            said = f"hooks of all your projects: unstuck hooks remove {file.agent.name}"
-            found.stays.append(Stays(name=one_line(str(file.path), 400), reason=said))
-        elif file.state == "unreadable" and file.scope == "project" and _names_us(file.path):
-            found.blocked.append(f"{file.path} names {FORWARDER} and cannot be edited: {file.problem}")
-    stock.hooks = tuple(hooks)
-    stock.servers = tuple(_take_servers(place, environ, found))
+    hooks = _take_entries(place, environ, found, HOOKED, "hooks", "hooks of all your projects: unstuck hooks remove")
+    servers = _take_entries(
+        place, environ, found, CALLING, "servers", "the server for all your projects: unstuck mcp remove"
+    )
+    stock.entries = (*hooks, *servers)
 
 
-def _take_servers(place: Project, environ: Mapping[str, str], found: _Found) -> Iterator[EntryFile]:
-    """What starts `unstuck mcp` for this project's agents."""
-    for file in entry_files(place.root, environ):
+def _take_entries(
+    place: Project,
+    environ: Mapping[str, str],
+    found: _Found,
+    agents: Mapping[str, ConfiguredAgent],
+    kind: Literal["hooks", "servers"],
+    stays: str,
+) -> Iterator[SettingsFile[ConfiguredAgent]]:
+    """Yield the settings files of the project with entries of unstuck; ``stays`` says why those of the home stay."""
+    for file in settings_files(agents, place.root, environ):
         name = one_line(str(file.path), 400)
-        if file.state in ("installed", "outdated") and file.scope == "project":
-            found.items.append(Item(kind="servers", name=f"{file.agent.name} in {name}"))
+        if file.has_entries and file.scope == "project":
+            found.items.append(Item(kind=kind, name=f"{file.agent.name} in {name}"))
             yield file
-        elif file.state in ("installed", "outdated"):
-            said = f"the server for all your projects: unstuck mcp remove {file.agent.name}"
-            found.stays.append(Stays(name=name, reason=said))
-        elif file.state == "unreadable" and file.scope == "project" and _names_us(file.path, PROGRAM):
-            found.blocked.append(f"{file.path} names {PROGRAM} and cannot be edited: {file.problem}")
+        elif file.has_entries:
+            found.stays.append(Stays(name=name, reason=f"{stays} {file.agent.name}"))
+        elif file.state == "unreadable" and file.scope == "project" and _names(file.path, file.agent.PROGRAM):
+            found.blocked.append(f"{file.path} names {file.agent.PROGRAM} and cannot be edited: {file.problem}")
 
 
-def _names_us(path: Path, name: str = FORWARDER) -> bool:
+def _names(path: Path, name: str) -> bool:
     try:
         return name.encode() in path.read_bytes()
     except OSError:

@@ -7,9 +7,10 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from unstuck.agents.hooks.hook_files import installed_hooks
+from unstuck.agents.config.settings_files import ConfiguredAgent, settings_files
+from unstuck.agents.hooks.hook_agents import KNOWN as HOOKED
 from unstuck.agents.hooks.unsupervised_log import unwatched_file
-from unstuck.agents.mcp.server_files import installed_entries
+from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
 from unstuck.processes import prompted_from
 from unstuck.runs.deletion.inventory import Stays
 from unstuck.runs.deletion.plan import socket_of, trees_folder
@@ -57,10 +58,11 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
     for path in (socket_of(place, environ), unwatched_file(place.home, environ)):
         if path is not None:
             yield str(path)
-    for file in installed_hooks(place.root, environ, scope="project"):
-        yield f"hooks in {file.path}"
-    for entry in installed_entries(place.root, environ, scope="project"):
-        yield f"a server in {entry.path}"
+    tables: tuple[tuple[str, Mapping[str, ConfiguredAgent]], ...] = (("hooks", HOOKED), ("a server", CALLING))
+    for what, agents in tables:
+        for file in settings_files(agents, place.root, environ):
+            if file.has_entries and file.scope == "project":
+                yield f"{what} in {file.path}"
 
 
 def _below(home: Path) -> Iterator[Path]:

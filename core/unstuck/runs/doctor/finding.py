@@ -1,4 +1,4 @@
-"""One line of a check-up."""
+"""Finding: one line of a check-up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Finding"]
 
 
 class Finding(NamedTuple):
-    """What was looked at and what was found. ``ok`` is off where it is in the way; ``mend`` is what helps then."""
+    """A checked item and its value. ``ok`` is off for an obstacle, and ``mend`` is its remedy."""
 
     what: str
     value: str

@@ -1,4 +1,4 @@
-"""Where everything lies, how much room it takes, and whether it can be used."""
+"""Locations of the project's files: paths, sizes, and access."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["places"]
 
 
 def places(place: Project, environ: Mapping[str, str]) -> list[Finding]:
-    """The project, its record, work trees, settings and socket. Blocks."""
+    """Return the findings about the project, its event logs, worktrees, settings, socket and lock. Blocks."""
     return list(_places(place, environ))
 
 

@@ -1,6 +1,6 @@
-"""What somebody has left: agents without a supervisor, trees and branches without a record, unfinished restores.
+"""Leftovers: agents without a supervisor, worktrees and branches without an event log, unfinished restores.
 
-A look that fails is told as that, and never taken for *there is nothing*.
+A failed check is reported as such, never as *nothing found*.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["orphans"]
 
 
 async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
-    """Everything that waits for somebody to take care of it."""
+    """Return everything that needs attention."""
     if place.home.exists() and not place.home.is_dir():
-        return []  # somebody else's file: there is no record here
+        return []  # a file of another program: there are no event logs
     found = await asyncio.to_thread(lambda: [*_runs(place), *_processes(place), *_restores(place)])
     try:
         found += [finding async for finding in _kept(place, environ)]
@@ -39,7 +39,7 @@ async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
 
 
 def _runs(place: Project) -> Iterator[Finding]:
-    """Those whose record is damaged, and those that can be gone on with."""
+    """Yield the runs with a damaged event log, and those that can be resumed."""
     open_runs = []
     for run in run_names(place.runs):
         try:
@@ -60,7 +60,7 @@ def _runs(place: Project) -> Iterator[Finding]:
 
 
 def _processes(place: Project) -> Iterator[Finding]:
-    """Agents at work for a run that nobody supervises."""
+    """Yield the agents that work for a run without a supervisor."""
     try:
         live = _live(place)
         for run in runs_in(place.home):
@@ -78,7 +78,7 @@ def _live(place: Project) -> str:
 
 
 def _restores(place: Project) -> Iterator[Finding]:
-    """Restores that were cut off."""
+    """Yield the interrupted restores."""
     for folder in ObjectStore(place.home, place.repository).trees():
         last = read_last(folder)
         if last is not None and not last.done:
@@ -92,12 +92,12 @@ async def _kept(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Fin
 
 
 async def _without_record(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
-    """Work trees and branches of runs whose record is gone, and records whose removal was cut off."""
+    """Yield worktrees and branches without an event log, and event logs with an interrupted removal."""
     known = set(run_names(place.runs)) | {run for home in place.others for run in runs_in(home)}
     left = set(runs_in(place.home)) - known
     if place.repository is not None:
         left |= {tree.run for tree in await own_trees(place.repository, trees_folder(place, environ))} - known
         left |= {run_of(name) for name in await own_references(place.repository)} - known
     for run in sorted(left - {""}):
-        # The results of a run that was removed for its age stay on their branch on purpose.
+        # The results of a run removed for its age stay on their branch on purpose.
         yield Finding("left", f"what is left of run {run}, whose record is gone: unstuck delete {run}")

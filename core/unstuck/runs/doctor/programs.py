@@ -1,4 +1,4 @@
-"""The programs that are needed or could be attached, their versions, and the hooks of those that run on their own."""
+"""Programs of a run: git and known agents with their versions, their hooks, and their MCP server entries."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from pathlib import Path
 
 from unstuck import __version__
 from unstuck.agents.command.presets import PRESETS
+from unstuck.agents.config.settings_files import SettingsFile, settings_files
 from unstuck.agents.hooks.codex_trust import trust_of
-from unstuck.agents.hooks.hook_files import OPEN, HookFile, hook_files
+from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent
 from unstuck.agents.hooks.unsupervised_log import unwatched_calls, unwatched_file
+from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
+from unstuck.agents.mcp.mcp_agents import trouble_with
 from unstuck.errors import WorkspaceError
 from unstuck.processes import clean_environment
 from unstuck.runs.doctor.finding import Finding
@@ -25,21 +28,21 @@ from unstuck.text import one_line
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
 
-__all__ = ["agents", "git", "hooks", "versions"]
+__all__ = ["agents", "git", "hooks", "mcp_servers", "versions"]
 
 _OTHERS = ("aider",)
-_PATIENCE_S = 3.0
-_MOST = 4096
+_TIMEOUT_S = 3.0
+_OUTPUT_LIMIT = 4096
 
 
 def versions() -> Iterator[Finding]:
-    """Ours and Python's."""
+    """Yield the versions of unstuck and Python."""
     yield Finding("unstuck", __version__)
     yield Finding("python", f"{platform.python_version()} on {platform.system()}")
 
 
 async def git() -> Finding:
-    """Which git there is, and whether it can do what is asked of it."""
+    """Return the version of git, and whether it is recent enough."""
     try:
         said = (await run_git(Path.cwd(), "--version")).line
     except WorkspaceError as error:
@@ -52,7 +55,7 @@ async def git() -> Finding:
 
 
 async def agents(environ: Mapping[str, str]) -> list[Finding]:
-    """The known agents that are installed, asked for their versions all at once and for three seconds at most."""
+    """Return the installed known agents with their versions, which they have three seconds to print."""
     found = {name: path for name in (*PRESETS, *_OTHERS) if (path := shutil.which(name, path=environ.get("PATH")))}
     if not found:
         return [Finding("agents", "none of the known ones on PATH; any program works after --")]
@@ -62,7 +65,7 @@ async def agents(environ: Mapping[str, str]) -> list[Finding]:
 
 
 async def _version(path: str, environ: Mapping[str, str]) -> str:
-    """What the program says to ``--version``; empty where it says nothing, or does not end in time."""
+    """Return the first line of ``--version``; empty without one, or from a program that does not end in time."""
     try:
         process = await asyncio.create_subprocess_exec(
             path,
@@ -78,8 +81,8 @@ async def _version(path: str, environ: Mapping[str, str]) -> str:
     assert process.stdout is not None
     said = b""
     try:
-        async with asyncio.timeout(_PATIENCE_S):
-            said = await process.stdout.read(_MOST)
+        async with asyncio.timeout(_TIMEOUT_S):
+            said = await process.stdout.read(_OUTPUT_LIMIT)
             await process.wait()
     except TimeoutError:
         pass
@@ -91,8 +94,8 @@ async def _version(path: str, environ: Mapping[str, str]) -> str:
 
 
 def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """The hooks that are installed, each with whether it works, and whether it has to be trusted."""
-    for file in hook_files(place.root, environ):
+    """Yield the installed hooks, with their problems and their trust."""
+    for file in settings_files(KNOWN, place.root, environ):
         where = " --here" if file.scope == "project" else ""
         mend = f"unstuck hooks install {file.agent.name}{where}"
         path = one_line(str(file.path), 300)
@@ -112,7 +115,7 @@ def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _unwatched(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """The calls that a watch has taken and not answered in time."""
+    """Yield the calls that a watch has accepted and not answered in time."""
     path = unwatched_file(place.home, environ)
     found = unwatched_calls(path) if path is not None else None
     if found is not None:
@@ -120,8 +123,8 @@ def _unwatched(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("hooks", f"{calls} went on unwatched, the last: {found.last} ({one_line(str(path), 300)})")
 
 
-def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, str]) -> Finding:
-    """Hooks that are as they should be, where their agent wants to be told that they may run."""
+def _trusted(file: SettingsFile[HookedAgent], path: str, place: Project, environ: Mapping[str, str]) -> Finding:
+    """Return the finding about current hooks, with the agent's trust in them."""
     said = f"{file.agent.name}: {path}"
     if not file.agent.trust:
         return Finding("hooks", said)
@@ -132,3 +135,13 @@ def _trusted(file: HookFile, path: str, place: Project, environ: Mapping[str, st
             mend = f"start {file.agent.name}, type /hooks, and look at them there"
             return Finding("hooks", f"{said} is not trusted, so it is passed over", ok=False, mend=mend)
     return Finding("hooks", f"{said} (whether {file.agent.title} trusts it is not known)")
+
+
+def mcp_servers(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield the settings files that start the MCP server, and those that cannot be parsed."""
+    for file in settings_files(CALLING, place.root, environ):
+        trouble, mend = trouble_with(file)
+        if trouble:
+            yield Finding("mcp", f"{file.agent.name}: {one_line(trouble, 400)}", ok=False, mend=one_line(mend, 400))
+        elif file.state == "installed":
+            yield Finding("mcp", f"{file.agent.name}: {one_line(str(file.path), 300)}")

@@ -1,7 +1,7 @@
-"""What an agent beside us uses: its hooks do not say so, but the transcripts of its session do, which they name.
+"""Transcripts of an agent's sessions: token usage, and the exit codes of Codex, which its hooks do not report.
 
-Each is read on from where it was, so that a call costs the same however long the session is. Whatever is no line of
-that agent's is passed over: the count can be too low, and never does harm.
+A meter continues where it last stopped, so that a call costs the same however long the session is. Lines of another
+format are skipped: the count can be too low, which does no harm.
 """
 
 from __future__ import annotations
@@ -9,35 +9,38 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstuck.agents.hooks.codex_exit_code import opened
 from unstuck.agents.streams.stream import mapping, number, text
 
-__all__ = ["Meter"]
+__all__ = ["Meter", "exit_code"]
 
 _PIECE = 2**20
-"""Bytes that are read in one call at most; what is left comes with the next one."""
+"""Most bytes read in one call; the next call reads the rest."""
 _MOST_FILES = 1_024
 _RECENT = 8
-"""So many sub-agents that began last are read on with every call of the session."""
+"""Number of newest sub-agents whose transcripts are read with every call of the session."""
 _REPLIES_KEPT = 64
+_TAIL = 2**20
+_CODES = range(-255, 256)
 _SUBAGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(slots=True)
 class _Transcript:
-    """How far it has been read, and what was counted of its newest replies, which may be written piece by piece."""
+    """Read offset of a transcript, and the tokens counted of its newest replies, which may be written in pieces."""
 
     offset: int
     counted: OrderedDict[str, int] = field(default_factory=OrderedDict)
 
     def more(self, reply: str, tokens: int) -> int:
-        """What ``tokens`` of this reply are beyond what was counted of it."""
+        """Return the uncounted part of the ``tokens`` of this reply."""
         before = self.counted.pop(reply, 0)
         self.counted[reply] = max(before, tokens)
         if len(self.counted) > _REPLIES_KEPT:
@@ -46,7 +49,7 @@ class _Transcript:
 
 
 class Meter:
-    """Counts for one session of ``agent``, from the moment on in which it was first asked."""
+    """Token counter of one session of ``agent``, from its first call on."""
 
     def __init__(self, agent: str) -> None:
         self._read_line = _READERS.get(agent)
@@ -55,17 +58,17 @@ class Meter:
         self._turn = threading.Lock()
 
     def more(self, path: str, subagent: str = "") -> int:
-        """The tokens that have been used since the last call, as the transcripts of the session and ``subagent`` say.
+        """Return the tokens used since the last call, from the transcripts of the session and ``subagent``.
 
-        ``path`` is the session's. Blocks; may be called by several threads.
+        ``path`` is the session's. Blocks; several threads may call it.
         """
         if self._read_line is None or not os.path.isabs(path):
             return 0
         with self._turn:
-            # What stands there already was used before; only a sub-agent's may have begun since.
+            # Existing lines are earlier usage; only a sub-agent may have begun since.
             begun = bool(self._transcripts)
             used = self._more(path, from_end=True)
-            # A sub-agent's last words are written after its last call.
+            # A sub-agent's last reply is written after its last call.
             used += sum(
                 self._more(other, from_end=False) for other in list(self._transcripts)[-_RECENT:] if other != path
             )
@@ -77,7 +80,7 @@ class Meter:
 
     def _more(self, path: str, *, from_end: bool) -> int:
         try:
-            with opened(path) as (descriptor, size):
+            with _opened(path) as (descriptor, size):
                 transcript = self._known(path, size if from_end else 0)
                 return self._read(transcript, descriptor, size) if transcript is not None else 0
         except FileNotFoundError:
@@ -93,12 +96,12 @@ class Meter:
 
     def _read(self, transcript: _Transcript, descriptor: int, size: int) -> int:
         if size <= transcript.offset:
-            transcript.offset = size  # written anew: what it says of the past was counted
+            transcript.offset = size  # rewritten: its earlier usage was counted
             return 0
         piece = os.pread(descriptor, _PIECE, transcript.offset)
         end = piece.rfind(b"\n") + 1
         if not end and len(piece) == _PIECE:
-            end = len(piece)  # a line that is too long is left out
+            end = len(piece)  # a line that is too long is skipped
         transcript.offset += end
         return sum(self._tokens(transcript, line) for line in piece[:end].splitlines())
 
@@ -146,4 +149,53 @@ _READERS: Mapping[str, Callable[[Any], tuple[str, int]]] = {
     "gemini": _gemini,
     "qwen": _qwen,
 }
-"""Of a line: which reply of the model it is about (empty for none), and what that has used without what was cached."""
+"""Functions from a line to the id of the model's reply (empty for none) and its tokens without cached ones."""
+
+
+def exit_code(path: str, call: str) -> int | None:
+    """Return the exit code of ``call`` in Codex's transcript at ``path``; None if it is not there."""
+    if not call or not os.path.isabs(path):
+        return None
+    for line in reversed(_tail(path).split(b"\n")):
+        if (
+            call.encode("utf-8", "replace") in line
+            and b'"exit_code"' in line
+            and (code := _code(line, call)) is not None
+        ):
+            return code
+    return None
+
+
+def _tail(path: str) -> bytes:
+    try:
+        with _opened(path) as (descriptor, size):
+            return os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+    except OSError:
+        return b""
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[int, int]]:
+    """Yield a descriptor of the file at ``path`` and its size. Raises OSError for anything but a readable file."""
+    try:
+        # Without O_NONBLOCK a pipe in its place would block forever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise OSError(str(error)) from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError("it is no file")
+        yield descriptor, found.st_size
+    finally:
+        os.close(descriptor)
+
+
+def _code(line: bytes, call: str) -> int | None:
+    try:
+        record: Any = json.loads(line)
+        item = record["payload"]["item"]
+        found = item["exit_code"] if item["id"] == call else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if type(found) is int and found in _CODES else None
