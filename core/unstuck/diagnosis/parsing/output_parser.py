@@ -14,7 +14,7 @@ from unstuck.diagnosis.parsers.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.parsers.line_rules import COMMAND_LINE
 from unstuck.diagnosis.parsers.plain_lines import message_of, with_symbol
 from unstuck.diagnosis.parsing.parsed_output import Reading
-from unstuck.diagnosis.parsing.test_runs import is_test_run, place_alone
+from unstuck.diagnosis.parsing.run_summary import is_test_run
 from unstuck.diagnosis.parsing.truncation import ends_of
 from unstuck.diagnosis.parsing.wrappers import before_wrapper, without_wrappers
 from unstuck.text import Clean, admit
@@ -35,6 +35,9 @@ ASKED_FOR = Lazy(
     r"(?:required from here|note: in instantiation of .{1,2000} requested here)$"
 )
 ASKING = ("required from here", "requested here")
+# A line that is nothing but a place, which some test runners print below what failed.
+PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
+PLACE_ENDS = frozenset("0123456789'")
 # A frame's last line says nothing.
 SAYS = Lazy(r"\w")
 # Nor does what a launcher says of the program that it ran.
@@ -137,10 +140,18 @@ def _is_shell(program: str) -> bool:
 
 def _place_below(seen: Overview, best: Finding, tested: bool) -> str | None:
     """A place that is told apart from the error itself."""
-    alone = place_alone(seen.text) if tested and best.weight < SURE else None
+    alone = _place_alone(seen.text) if tested and best.weight < SURE else None
     if alone is not None:
         return alone
     return _place_of_request(seen.text) if best.kind == "build" else None
+
+
+def _place_alone(text: str) -> str | None:
+    """The user's own place that stands alone on a line."""
+    spots = (
+        PLACE_ALONE.match(line) for line in text.split("\n") if line[-1:] in PLACE_ENDS and len(line) <= LINE_LIMIT
+    )
+    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
 
 
 def _place_of_request(text: str) -> str | None:
