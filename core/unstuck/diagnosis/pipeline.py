@@ -1,12 +1,13 @@
-"""From an output to a diagnosis."""
+"""Diagnosis of an output, alone and after earlier failures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 
 from unstuck.diagnosis.classification.categories import category_of
-from unstuck.diagnosis.classification.causes import NO_PAST, Past, cause_of
+from unstuck.diagnosis.classification.causes import cause_after, cause_of
 from unstuck.diagnosis.classification.error_type import error_type_of
 from unstuck.diagnosis.classification.failure_types import failure_type_of
 from unstuck.diagnosis.classification.hints import hint_for
@@ -16,7 +17,7 @@ from unstuck.diagnosis.parsing.parsed_output import Reading
 from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean
 
-__all__ = ["diagnose"]
+__all__ = ["diagnose", "with_history"]
 
 # Before Python 3.12 a member costs a hundred times as much through its class.
 TRANSIENT = ErrorCategory.TRANSIENT
@@ -35,11 +36,11 @@ def diagnose(
     pre_existing: bool | None = None,
     at: float = 0.0,
 ) -> Diagnosis | None:
-    """What failed, or None when ``exit_code`` is 0. Never raises on any output; looks at a bounded head and tail.
+    """Return the diagnosis of an output, or None when ``exit_code`` is 0. Parses a bounded head and tail; never raises.
 
-    ``root`` is the directory that locations become relative to; ``phase`` is ``parse`` or ``test`` where the caller
-    knows; ``history`` are the failures before this one (a string is an identity), which make a cause worse, never a
-    circle; ``pre_existing`` says that the baseline fails in the same way; ``at`` is seconds since 1970.
+    Locations become relative to the directory ``root``. ``phase`` is ``parse`` or ``test`` where the caller knows.
+    ``history`` is that of :func:`with_history`. ``pre_existing`` means that the baseline fails in the same way. ``at``
+    is seconds since 1970.
     """
     if exit_code == 0:
         return None
@@ -58,9 +59,28 @@ def diagnose(
         tool=tool,
     )
     failure_type = failure_type_of(reading, error_type)
-    cause = cause_of(reading, error_type, _past(signature, history) if history else NO_PAST, phase=phase)
+    cause = cause_of(reading, error_type, phase=phase)
     headline = reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
-    return diagnosis_of(signature, failure_type, category, cause, headline, hint_for(reading, error_type))
+    hint = hint_for(reading, error_type)
+    found = diagnosis_of(signature, failure_type, category, cause, headline, hint, reading.files)
+    return with_history(found, history) if history else found
+
+
+def with_history(diagnosis: Diagnosis, history: Iterable[Diagnosis | FailureSignature | str]) -> Diagnosis:
+    """Return ``diagnosis`` with its cause after the failures in ``history``, of which a string is an identity."""
+    known = list(history)
+    earlier = [one.signature if isinstance(one, Diagnosis) else one for one in known if not isinstance(one, str)]
+    identities = [one if isinstance(one, str) else one.identity for one in known]
+    here = sum(bool(diagnosis.location) and one.location == diagnosis.location for one in earlier)
+    cause = cause_after(
+        diagnosis.cause,
+        diagnosis.error_type,
+        retries=identities.count(diagnosis.identity),
+        same_location=here + known.count(diagnosis.identity),
+        files=len({*diagnosis.files, *(one.file for one in earlier if one.file)}),
+        external_api=any(one.error_type is ErrorType.HTTP_ERROR for one in earlier),
+    )
+    return replace(diagnosis, cause=cause)
 
 
 @cache
@@ -76,19 +96,3 @@ def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature],
 def _as_shell_says(exit_code: int | None) -> int | None:
     """A program that a signal ended: -9 to the one who started it, 137 to a shell."""
     return 128 - exit_code if exit_code is not None and -64 <= exit_code < 0 else exit_code
-
-
-def _past(signature: FailureSignature, history: Iterable[Diagnosis | FailureSignature | str]) -> Past:
-    """What earlier failures say of this one; a bare identity says only whether it was the same."""
-    known = list(history)
-    told = [one.signature if isinstance(one, Diagnosis) else one for one in known if not isinstance(one, str)]
-    same = sum(
-        one == signature.identity if isinstance(one, str) else one.identity == signature.identity for one in known
-    )
-    here = sum(bool(signature.location) and one.location == signature.location for one in told)
-    return Past(
-        retries=same,
-        same_location=here + known.count(signature.identity),
-        files=frozenset(one.file for one in told if one.file),
-        external_api=any(one.error_type is ErrorType.HTTP_ERROR for one in told),
-    )

@@ -1,4 +1,4 @@
-"""On which rung of the ladder a failure enters, and the values its handler takes and gives."""
+"""Cause of a failure, which decides its first escalation level, and the values of the failure handler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.parsing.parsed_output import Reading
 from unstuck.diagnosis.parsing.truncation import ends_of
 
-__all__ = ["NO_PAST", "Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
+__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_after", "cause_of", "classify_cause"]
 
 # Patterns in lower case, and the parts of a line that one of them is tried on for.
 SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error")
@@ -26,10 +26,9 @@ DEPENDENCY = Lazy(
 DEPENDENCY_PARTS = ("module", "package", "import", "no matching distribution")
 TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch")
 TYPE_PARTS = ("type",)
-TOLD_BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
-# Asked for in every diagnosis: before Python 3.12 a member costs a hundred times as much through its class.
-ASSERTION_ERROR, TYPE_ERROR, HTTP_ERROR = ErrorType.ASSERTION_ERROR, ErrorType.TYPE_ERROR, ErrorType.HTTP_ERROR
-SIMPLE_LOGIC = Cause.SIMPLE_LOGIC
+BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
+# No history makes these worse.
+SETTLED = (Cause.SYNTAX_ERROR, Cause.DEPENDENCY_ISSUE, Cause.TEST_ASSERTION)
 PATIENCE = 2
 MANY_FILES = 3
 
@@ -46,19 +45,6 @@ class Failure:
     same_location_count: int = 0
     involved_files: Sequence[str] = ()
     involves_external_api: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """What the failures before this one say of it: how often it was this one, or at this place, and what took part."""
-
-    retries: int = 0
-    same_location: int = 0
-    files: frozenset[str] = frozenset()
-    external_api: bool = False
-
-
-NO_PAST = Past()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +125,32 @@ def _by_circumstance(same_location: int, files: int, external_api: bool, otherwi
     return Cause.UNKNOWN_API if external_api else otherwise
 
 
-def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, phase: str | None = None) -> Cause:
-    """The cause of an output that was read: its error type where that decides, the handler's rules otherwise."""
-    told = Cause.SYNTAX_ERROR if phase == "parse" else TOLD_BY_TYPE.get(error_type)
-    if told is not None:
-        return told
-    if error_type is ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
+def cause_of(reading: Reading, error_type: ErrorType, *, phase: str | None = None) -> Cause:
+    """The cause of a parsed output, as far as one failure shows it: its error type, then its files."""
+    if phase == "parse":
+        return Cause.SYNTAX_ERROR
+    if error_type is ErrorType.ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
         return Cause.TEST_ASSERTION
-    if error_type is TYPE_ERROR:
-        return SIMPLE_LOGIC if past.retries < PATIENCE else Cause.APPROACH_WRONG
-    files = len({*reading.files, *past.files})
-    external_api = past.external_api or error_type is HTTP_ERROR
-    return _by_circumstance(past.same_location, files, external_api, SIMPLE_LOGIC)
+    return BY_TYPE.get(error_type) or cause_after(Cause.SIMPLE_LOGIC, error_type, files=len({*reading.files}))
+
+
+def cause_after(
+    cause: Cause,
+    error_type: ErrorType,
+    *,
+    retries: int = 0,
+    same_location: int = 0,
+    files: int = 0,
+    external_api: bool = False,
+) -> Cause:
+    """The cause after earlier failures. ``cause`` is that of this failure alone.
+
+    ``retries`` counts occurrences of the same failure, ``same_location`` those of any failure at its location.
+    ``files`` is the number of files that took part. ``external_api`` means that a failure came from one.
+    """
+    if cause in SETTLED:
+        return cause
+    if error_type is ErrorType.TYPE_ERROR:
+        return Cause.SIMPLE_LOGIC if retries < PATIENCE else Cause.APPROACH_WRONG
+    external_api = external_api or error_type is ErrorType.HTTP_ERROR
+    return _by_circumstance(same_location, files, external_api, Cause.SIMPLE_LOGIC)
