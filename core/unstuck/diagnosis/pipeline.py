@@ -44,7 +44,7 @@ def diagnose(
     """
     if exit_code == 0:
         return None
-    read, signature_of, diagnosis_of = _readers()
+    read, signature_of = _readers()
     reading = read(output or "", root=root, exit_code=_as_shell_says(exit_code))
     error_type = error_type_of(reading)
     category = category_of(reading, error_type, pre_existing=bool(pre_existing))
@@ -62,7 +62,7 @@ def diagnose(
     cause = cause_of(reading, error_type, phase=phase)
     headline = reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
     hint = hint_for(reading, error_type)
-    found = diagnosis_of(signature, failure_type, category, cause, headline, hint, reading.files)
+    found = Diagnosis(signature, failure_type, category, cause, headline, hint, reading.files)
     return with_history(found, history) if history else found
 
 
@@ -84,13 +84,12 @@ def with_history(diagnosis: Diagnosis, history: Iterable[Diagnosis | FailureSign
 
 
 @cache
-def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature], Callable[..., Diagnosis]]:
+def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature]]:
     """What comes in at the first use, with the patterns of all tools: a command that diagnoses nothing needs none."""
-    from unstuck.diagnosis.fast_frozen import maker_of
     from unstuck.diagnosis.parsing.output_parser import read
     from unstuck.diagnosis.signatures.signature import signature_of
 
-    return read, signature_of, maker_of(Diagnosis)
+    return read, signature_of
 
 
 def _as_shell_says(exit_code: int | None) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 from unstuck.diagnosis.classification.phrases import QUOTAS, Phrases
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import Reading
 
 __all__ = ["category_of", "classify_error", "http_status"]
@@ -172,7 +172,7 @@ def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool =
     return ErrorCategory.TRANSIENT if _is_transient(reading, error_type, said) else own
 
 
-def _is_configuration(reading: Reading, error_type: ErrorType, said: Overview) -> bool:
+def _is_configuration(reading: Reading, error_type: ErrorType, said: IndexedText) -> bool:
     if error_type is ErrorType.IMPORT_ERROR and reading.weight < SURE and FOREIGN.are_in(said):
         return True
     return (
@@ -185,7 +185,7 @@ def _is_configuration(reading: Reading, error_type: ErrorType, said: Overview) -
     )
 
 
-def _is_transient(reading: Reading, error_type: ErrorType, said: Overview) -> bool:
+def _is_transient(reading: Reading, error_type: ErrorType, said: IndexedText) -> bool:
     if error_type is ErrorType.HTTP_ERROR:
         return http_status(reading) in RETRIABLE_STATUS or RATE_LIMIT.are_in(said)
     return error_type in PASSING or BUSY.are_in(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.classification.phrases import Phrases
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.context_window import says_context_exhausted
-from unstuck.diagnosis.matching.prefilter import Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import Reading
 from unstuck.diagnosis.parsing.truncation import ends_of
 
@@ -48,13 +48,13 @@ def classify_failure(error: str, subtask_id: str = "", *, circular: bool = False
     word alone is in every second program. Of a long error the head and the tail are looked at.
     """
     error = ends_of(error)
-    kind = _by_indicator(Overview(error.lower()))
+    kind = _by_indicator(IndexedText(error.lower()))
     if kind is FailureType.UNKNOWN and says_context_exhausted(error):
         return FailureType.CONTEXT_EXHAUSTED
     return FailureType.CIRCULAR_FIX if kind is FailureType.UNKNOWN and circular else kind
 
 
-def _by_indicator(said: Overview) -> FailureType:
+def _by_indicator(said: IndexedText) -> FailureType:
     if BROKEN_BUILD.are_in(said):
         return FailureType.BROKEN_BUILD
     return FailureType.VERIFICATION_FAILED if VERIFICATION_FAILED.are_in(said) else FailureType.UNKNOWN

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 
 __all__ = ["QUOTAS", "STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
 
@@ -17,28 +17,25 @@ __all__ = ["QUOTAS", "STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
 class Phrase:
     """Words in lower case, and the pattern that they have to stand in, if any."""
 
-    gates: Either
+    literals: Literals
     pattern: Lazy | None
     kind: Any = None
 
-    def is_in(self, said: Overview) -> bool:
+    def is_in(self, said: IndexedText) -> bool:
         """Whether it is in what was said, which is in lower case."""
-        return self.gates.part in said.kinds and (self.pattern is None or self.pattern.search(said.text) is not None)
+        return self.literals.part in said.lines and (self.pattern is None or self.pattern.search(said.text) is not None)
 
 
 class Phrases:
-    """A headline says one of them: a plain one may stand wherever its words are whole, a pattern behind its gate.
-
-    A gate is a part that all the pattern finds has, because looking for that costs a tenth of a search.
-    """
+    """Alternatives in a headline: plain words, or a pattern with a literal that is part of every match."""
 
     def __init__(self, *phrases: str | tuple[str, str]) -> None:
         pairs = ((phrase, None) if isinstance(phrase, str) else (phrase[0], Lazy(phrase[1])) for phrase in phrases)
-        self.gated: Gates[Phrase] = Gates(Phrase(Either(gate), pattern) for gate, pattern in pairs)
+        self.prefilter: Prefilter[Phrase] = Prefilter(Phrase(Literals(literal), pattern) for literal, pattern in pairs)
 
-    def are_in(self, said: Overview) -> bool:
+    def are_in(self, said: IndexedText) -> bool:
         """Whether one of them is in ``said``, a headline in lower case."""
-        return any(map(Phrase.is_in, self.gated.in_question(said), repeat(said)))
+        return any(map(Phrase.is_in, self.prefilter.candidates(said), repeat(said)))
 
 
 Kind = TypeVar("Kind")
@@ -49,11 +46,13 @@ class Table(Generic[Kind]):
 
     def __init__(self, *rows: tuple[Kind, Phrases]) -> None:
         self.rows = rows
-        self.gated = Gates(replace(phrase, kind=kind) for kind, said in rows for phrase in said.gated.entries)
+        self.prefilter = Prefilter(
+            replace(phrase, kind=kind) for kind, said in rows for phrase in said.prefilter.entries
+        )
 
-    def spoken_in(self, said: Overview) -> Kind | None:
+    def spoken_in(self, said: IndexedText) -> Kind | None:
         """The kind of the first row that is in ``said``, a headline in lower case, or None."""
-        for phrase in self.gated.in_question(said):
+        for phrase in self.prefilter.candidates(said):
             if phrase.is_in(said):
                 kind: Kind = phrase.kind
                 return kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import Reading
 
 __all__ = ["waits"]
@@ -17,8 +17,7 @@ _AFTER = Lazy(
     r"(?:retry[-_ ]?after|retrydelay|retry in|try again in|resets? (?:in|after))\W{1,6}"
     rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})"
 )
-_AFTER_GATES = Either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset", "[Rr]esets")
-_TIME_GATES = Either("reset", "resets")
+_AFTER_PARTS = ("etry", "ry again in", "eset")
 _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = Lazy(
@@ -29,7 +28,6 @@ _USED_UP = Lazy(
     r"(?:usage|hour|daily|weekly|monthly|session) limit|hit your limit|quota (?:used up|will reset)|insufficient_quota"
     r"|exceeded your (?:current )?quota"
 )
-_EPOCH_GATES = Either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 
@@ -44,9 +42,9 @@ def waits(reading: Reading) -> dict[str, str]:
     return {name: value for name, value in said.items() if value}
 
 
-def _retry_after(seen: Overview) -> str:
+def _retry_after(seen: IndexedText) -> str:
     """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
-    for part in _AFTER_GATES.parts if seen.may_have(_AFTER_GATES) else ():
+    for part in _AFTER_PARTS:
         for line in lines_with(seen.text, part):
             if wait := _AFTER.search(line[:_LONGEST].lower()):
                 return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
@@ -58,11 +56,11 @@ def _seconds(number: str, unit: str) -> float:
     return float(number) * _SECONDS.get(unit, _SECONDS.get(unit[0], 1.0))
 
 
-def _resets_at(seen: Overview) -> str:
+def _resets_at(seen: IndexedText) -> str:
     """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
-    if seen.may_have(_EPOCH_GATES) and (epoch := _EPOCH.search(seen.text)):
+    if epoch := _EPOCH.search(seen.text):
         return epoch[1]
-    for line in lines_with(seen.text, "reset") if seen.may_have(_TIME_GATES) else ():
+    for line in lines_with(seen.text, "reset"):
         if (said := _TIME.search(line[:_LONGEST])) and 1 <= int(said[1]) <= 12:
             hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
             return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()

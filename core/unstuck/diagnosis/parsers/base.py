@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from unstuck.diagnosis.matching.prefilter import Either
+from unstuck.diagnosis.matching.prefilter import Literals
 
 __all__ = ["Finding", "Shape", "all_of", "is_library", "place"]
 
@@ -59,15 +59,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A reader of one family of outputs.
+    """Parser of one family of outputs.
 
-    ``read`` gets the whole text and its lines, and only where one of ``gates`` is in the text (a gate may begin with a
-    line feed; no gates: always), because that search is far cheaper than a look at each line. ``most`` is the highest
-    weight it can give: once something surer was found it is not asked any more.
+    ``read`` gets the whole text and its lines, only where one of ``literals`` is in the text; these may begin with a
+    line feed. ``most`` is the highest weight that it can give: after a surer finding it is not called.
     """
 
     most: int
-    gates: Either
+    literals: Literals
     read: Callable[[str, list[str]], Finding | None]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstuck.diagnosis.matching.context_window import CONTEXT_GATES, says_context_exhausted
+from unstuck.diagnosis.matching.context_window import CONTEXT_LITERALS, says_context_exhausted
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.parsers.base import Finding
 from unstuck.diagnosis.parsers.line_rules import LINE_LIMIT, Rule, rule
@@ -137,8 +137,8 @@ MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 
 def context_exhausted(text: str, _: list[str]) -> Finding | None:
     """The line that says that the context window is full."""
-    for gate in CONTEXT_GATES.gates:
-        for whole in lines_with(text, gate.part):
+    for part, _words in CONTEXT_LITERALS.pairs:
+        for whole in lines_with(text, part):
             line = whole[:LINE_LIMIT]
             if says_context_exhausted(line):
                 return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from unstuck.diagnosis.matching.context_window import CONTEXT_GATES, says_context_exhausted
+from unstuck.diagnosis.matching.context_window import CONTEXT_LITERALS, says_context_exhausted
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals
 from unstuck.diagnosis.parsers import RULES, SHAPES, SUREST, Finding, first_that_fits
 from unstuck.diagnosis.parsers.base import is_library, place
 from unstuck.diagnosis.parsers.docker import NOT_BUILT, failed_step
@@ -44,7 +44,7 @@ SAYS = Lazy(r"\w")
 ENDED = Lazy(r"exit status \d{1,3}$")
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs somebody's program to install something.
-INSTALLERS = Either(
+INSTALLERS = Literals(
     "metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E…"
 )
 # What unstuck itself tells an agent; it comes back wherever an agent repeats what it was told.
@@ -62,12 +62,12 @@ EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such
 
 def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
     """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
-    seen = Overview(_bounded(output))
-    if OWN.search(seen.kinds):
-        seen = Overview(_without_own_words(seen.text))
+    seen = IndexedText(_bounded(output))
+    if OWN.search(seen.lines):
+        seen = IndexedText(_without_own_words(seen.text))
     whole, told = seen, without_wrappers(seen)
     if told:
-        seen = Overview(told)
+        seen = IndexedText(told)
     best = _found(seen, whole, told, exit_code)
     if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
         # What was asked to run a command did not find it; a shell says so of its script's file, too.
@@ -83,21 +83,21 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     return _reading(seen, best, root, exit_code)
 
 
-def _found(seen: Overview, whole: Overview, told: str | None, exit_code: int | None) -> Finding:
+def _found(seen: IndexedText, whole: IndexedText, told: str | None, exit_code: int | None) -> Finding:
     """The finding in ``seen``; ``whole`` has a task runner's words, too, and ``told`` is what was said beside them."""
     best = _best_of_step(seen.text) if NOT_BUILT in seen.text else None
     best = best or _best(seen, exit_code)
     if told == "":
         best.kind = "run"
     elif told and not best.weight:
-        best = _last_line(without_wrappers(Overview(before_wrapper(whole.text))) or told, exit_code)
+        best = _last_line(without_wrappers(IndexedText(before_wrapper(whole.text))) or told, exit_code)
     return best
 
 
 def _best_of_step(text: str) -> Finding | None:
     """What the failing step of an image's build says, where it says what failed."""
     step, instruction = failed_step(text)
-    seen = Overview(step)
+    seen = IndexedText(step)
     best = _best(seen, None) if step else None
     if best is None or best.weight < TOLD:
         return None
@@ -106,19 +106,19 @@ def _best_of_step(text: str) -> Finding | None:
     return best
 
 
-def _best(seen: Overview, exit_code: int | None) -> Finding:
+def _best(seen: IndexedText, exit_code: int | None) -> Finding:
     """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
     lines: list[str] = []
     best: Finding | None = None
-    if seen.may_have(SUREST.gates):
+    if seen.has(SUREST.literals):
         lines = _lines(seen.text)
         best = _surer(None, SUREST.read(seen.text, lines))
         if best is not None and best.weight >= SUREST.most:
             return best
-    for shape in SHAPES.in_question(seen):
+    for shape in SHAPES.candidates(seen):
         if best is not None and shape.most <= best.weight:
             break
-        if seen.has(shape.gates):
+        if seen.has(shape.literals):
             lines = lines or _lines(seen.text)
             best = _surer(best, shape.read(seen.text, lines))
     ruled = first_that_fits(RULES, seen, -1 if best is None else best.weight)
@@ -138,7 +138,7 @@ def _is_shell(program: str) -> bool:
     return program.rpartition("/")[2] in COMMAND_LINE
 
 
-def _place_below(seen: Overview, best: Finding, tested: bool) -> str | None:
+def _place_below(seen: IndexedText, best: Finding, tested: bool) -> str | None:
     """A place that is told apart from the error itself."""
     alone = _place_alone(seen.text) if tested and best.weight < SURE else None
     if alone is not None:
@@ -185,7 +185,7 @@ def _last_line(text: str, exit_code: int | None) -> Finding:
     return Finding(weight=0, headline=last)
 
 
-def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | None) -> Reading:
+def _reading(seen: IndexedText, best: Finding, root: str | None, exit_code: int | None) -> Reading:
     program = best.kind in ("run", "build") and best.weight > 0
     installing = program and seen.has(INSTALLERS)
     kind = "build" if installing and best.kind == "run" else best.kind
@@ -193,25 +193,24 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
         best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
     )
     headline = headline if len(headline) <= HEADLINE_LIMIT else Clean(headline[:HEADLINE_LIMIT])
-    exhausted = best.weight < 95 and seen.has(CONTEXT_GATES) and says_context_exhausted(f"{headline} {detail}")
-    # By position, in the order of the fields: a class takes three times as long to take them by name.
+    exhausted = best.weight < 95 and seen.has(CONTEXT_LITERALS) and says_context_exhausted(f"{headline} {detail}")
     return Reading(
-        seen,
-        headline,
-        Overview(headline.lower()),
-        best.name,
-        best.code,
-        location or None,
-        function,
-        test,
-        detail,
-        kind,
-        best.files,
-        best.weight,
-        exhausted,
-        best.environment,
-        installing,
-        exit_code,
+        seen=seen,
+        headline=headline,
+        said=IndexedText(headline.lower()),
+        name=best.name,
+        code=best.code,
+        location=location or None,
+        function=function,
+        test=test,
+        detail=detail,
+        kind=kind,
+        files=best.files,
+        weight=best.weight,
+        context_exhausted=exhausted,
+        environment=best.environment,
+        installing=installing,
+        exit_code=exit_code,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstuck.diagnosis.matching.prefilter import Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.text import Clean
 
 __all__ = ["Reading"]
@@ -20,9 +20,9 @@ class Reading:
     failed, ``installing`` that a package was being installed.
     """
 
-    seen: Overview
+    seen: IndexedText
     headline: Clean
-    said: Overview
+    said: IndexedText
     name: str = ""
     code: str = ""
     location: str | None = None

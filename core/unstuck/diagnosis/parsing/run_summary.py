@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 
 __all__ = ["RunSummary", "contradiction", "is_test_run", "ran_nothing", "run_summaries"]
 
@@ -60,7 +60,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class _Closing:
-    """A line that has the one of ``gates`` and matches ``pattern`` closes a run of ``runner``.
+    """A line that has the one of ``literals`` and matches ``pattern`` closes a run of ``runner``.
 
     The groups ``bad``, ``more``, ``outside``, ``passed`` and ``total`` are counts, ``counts`` is a list such as ``1
     failed, 2 passed`` and ``named`` one such as ``Failures: 1``. Without any of them the line itself means ``failed``
@@ -68,7 +68,7 @@ class _Closing:
     """
 
     runner: str
-    gates: Either
+    literals: Literals
     pattern: Lazy
     failed: int = 0
     passed: int = 0
@@ -79,7 +79,7 @@ class _Closing:
 def _closing(
     runner: str, part: str, pattern: str, *, failed: int = 0, passed: int = 0, ran: bool | None = None
 ) -> _Closing:
-    return _Closing(runner, Either(part), Lazy(pattern), failed, passed, ran)
+    return _Closing(runner, Literals(part), Lazy(pattern), failed, passed, ran)
 
 
 def _of(unit: Unit, *closings: _Closing) -> Iterable[_Closing]:
@@ -88,7 +88,7 @@ def _of(unit: Unit, *closings: _Closing) -> Iterable[_Closing]:
 
 _PYTEST_PART = r"\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests? \w+)"
 _SIGNS = r"[^\w\n]{0,10}"
-_CLOSINGS: Gates[_Closing] = Gates(
+_CLOSINGS: Prefilter[_Closing] = Prefilter(
     (
         *_of(
             "test",
@@ -269,7 +269,7 @@ _CLOSINGS: Gates[_Closing] = Gates(
 def run_summaries(output: str) -> tuple[RunSummary, ...]:
     """Every closing line in ``output``, in its order."""
     found: dict[int, RunSummary] = {}
-    for one in _summaries(Overview(output)):
+    for one in _summaries(IndexedText(output)):
         known = found.get(one.at)
         if known is None or _says(known) < _says(one):
             found[one.at] = one
@@ -280,18 +280,18 @@ def _says(one: RunSummary) -> tuple[bool, int, bool]:
     return one.certain, one.failed, one.ran is not None
 
 
-def _summaries(seen: Overview, units: tuple[Unit, ...] = ()) -> Iterator[RunSummary]:
+def _summaries(seen: IndexedText, units: tuple[Unit, ...] = ()) -> Iterator[RunSummary]:
     """The closing lines of ``units``, or of all, by rule; a line may fit several."""
-    for rule in _CLOSINGS.in_question(seen):
-        part = rule.gates.part
-        if (units and rule.unit not in units) or part not in seen.kinds:
+    for rule in _CLOSINGS.candidates(seen):
+        part = rule.literals.part
+        if (units and rule.unit not in units) or part not in seen.lines:
             continue
         for at, line in _lines_with(seen.text, part):
             if len(line) <= LINE_LIMIT and (summary := _read(rule, line, at)) is not None:
                 yield summary
 
 
-def is_test_run(seen: Overview) -> bool:
+def is_test_run(seen: IndexedText) -> bool:
     """Whether a test runner reports failed tests."""
     return any(one.failed for one in _summaries(seen, _TESTS))
 

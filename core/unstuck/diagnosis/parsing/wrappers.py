@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Either, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals
 
 __all__ = ["before_wrapper", "without_wrappers"]
 
-_GATES = Either(
+_LITERALS = Literals(
     "make: *** [",
     "gmake: *** [",
     "…@",
@@ -83,9 +83,9 @@ _WRAPPER = Lazy(rf"^(?:{'|'.join(_LINES)})$", 8)
 _SAYS = Lazy(r"\w")
 
 
-def without_wrappers(seen: Overview) -> str | None:
+def without_wrappers(seen: IndexedText) -> str | None:
     """The text without such lines, empty where nothing else is said; None where it has none."""
-    if not seen.has(_GATES):
+    if not seen.has(_LITERALS):
         return None
     rest: str = _WRAPPER.sub("", seen.text)
     if rest == seen.text:

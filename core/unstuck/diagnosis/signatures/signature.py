@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from unstuck.diagnosis.enums import ErrorType
-from unstuck.diagnosis.fast_frozen import maker_of
 from unstuck.diagnosis.parsing.parsed_output import Reading
 from unstuck.diagnosis.signatures.fingerprint import digest, essence_of, mask, words_of
 from unstuck.text import Clean, admit, shorten
@@ -162,7 +161,7 @@ def signature_of(
     Only a failure that ``passes`` by itself is asked how long that takes.
     """
     context, subject = essence_of(reading)
-    return _make(
+    return FailureSignature(
         _exact(reading),
         error_type,
         reading.location,
@@ -233,6 +232,3 @@ def _type_of(reading: Reading) -> ErrorType:
 
 def _overlap(one: frozenset[str], two: frozenset[str]) -> float:
     return 2 * len(one & two) / (len(one) + len(two)) if one or two else 1.0
-
-
-_make = maker_of(FailureSignature)
