@@ -1,4 +1,4 @@
-"""The table of rules and shapes, and what reading an output may cost."""
+"""The table of rules and parsers, and the cost of parsing an output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.lazy_regex import lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.parsers import RULES, SHAPES, SUREST
+from unstuck.diagnosis.parsers import PARSERS, RULES, SUREST
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.prompts import Brief, compose
 
@@ -113,7 +113,7 @@ def test_what_is_no_place(line: str) -> None:
 def test_the_table_is_in_order() -> None:
     """A newcomer's entry need not be in any particular line: the surest comes first, and every pattern compiles."""
     assert all(one.weight >= two.weight for one, two in pairwise(RULES.entries))
-    assert all(one.most >= two.most for one, two in pairwise((SUREST, *SHAPES.entries)))
+    assert all(one.most >= two.most for one, two in pairwise((SUREST, *PARSERS.entries)))
     for rule in RULES.entries:
         assert re.compile(rule.pattern.pattern)
         part = rule.literals.part

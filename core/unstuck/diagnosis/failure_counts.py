@@ -16,12 +16,12 @@ __all__ = ["extent_of"]
 
 _MULTILINE = 8
 
-# A runner that ran while a part of what it runs could not be loaded.
+# Messages of a runner about a part that could not be loaded.
 _NOT_LOADED = (
     "_FailedTest", "failed to run", "during collection", "ERROR collecting", "[build failed]", "[setup failed]",
 )  # fmt: skip
 _SIGNS = r"[^\w\n]{0,10}"
-# Beginnings of lines of which each is one error.
+# Beginnings of lines that each report one error.
 _ERROR_LINES = (
     r"[^\s:(][^:\n(]{0,300}(?::\d+){1,2}:? (?:fatal )?error\b",
     r"[^\s:(][^\n(]{0,300}\(\d+(?:,\d+)?\): (?:fatal )?error\b",
@@ -52,12 +52,12 @@ def extent_of(output: str | bytes, diagnosis: Diagnosis | None) -> Extent:
 
 
 def _stage(text: str, diagnosis: Diagnosis | None, *, ran: bool, partly: bool) -> Stage:
-    """The stage at which it failed; ``ran``: tests were counted, ``partly``: some of them for certain ran."""
+    """Return the stage of the failure. ``ran`` means that tests were counted, ``partly`` that some of them ran."""
     if diagnosis is None:
         return ""
     if diagnosis.failure_type is FailureType.BROKEN_BUILD:
         if partly:
-            return ""  # a part of it loads
+            return ""  # a part loads
         return "parse" if diagnosis.error_type is ErrorType.SYNTAX_ERROR else "load"
     tested = ran and diagnosis.failure_type is FailureType.VERIFICATION_FAILED
     return "run" if tested and not any(words in text for words in _NOT_LOADED) else ""

@@ -13,7 +13,7 @@ from unstuck.diagnosis.classification.failure_types import failure_type_of
 from unstuck.diagnosis.classification.hints import hint_for
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean
 
@@ -44,12 +44,12 @@ def diagnose(
     """
     if exit_code == 0:
         return None
-    read, signature_of = _readers()
-    reading = read(output or "", root=root, exit_code=_as_shell_says(exit_code))
-    error_type = error_type_of(reading)
-    category = category_of(reading, error_type, pre_existing=bool(pre_existing))
+    parse_output, signature_of = _parsers()
+    parsed = parse_output(output or "", root=root, exit_code=_shell_exit_code(exit_code))
+    error_type = error_type_of(parsed)
+    category = category_of(parsed, error_type, pre_existing=bool(pre_existing))
     signature = signature_of(
-        reading,
+        parsed,
         error_type,
         passes=category is TRANSIENT,
         agent_id=agent_id,
@@ -58,11 +58,11 @@ def diagnose(
         exit_code=exit_code,
         tool=tool,
     )
-    failure_type = failure_type_of(reading, error_type)
-    cause = cause_of(reading, error_type, phase=phase)
-    headline = reading.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
-    hint = hint_for(reading, error_type)
-    found = Diagnosis(signature, failure_type, category, cause, headline, hint, reading.files)
+    failure_type = failure_type_of(parsed, error_type)
+    cause = cause_of(parsed, error_type, phase=phase)
+    headline = parsed.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
+    hint = hint_for(parsed, error_type)
+    found = Diagnosis(signature, failure_type, category, cause, headline, hint, parsed.files)
     return with_history(found, history) if history else found
 
 
@@ -84,14 +84,14 @@ def with_history(diagnosis: Diagnosis, history: Iterable[Diagnosis | FailureSign
 
 
 @cache
-def _readers() -> tuple[Callable[..., Reading], Callable[..., FailureSignature]]:
-    """What comes in at the first use, with the patterns of all tools: a command that diagnoses nothing needs none."""
-    from unstuck.diagnosis.parsing.output_parser import read
+def _parsers() -> tuple[Callable[..., ParsedOutput], Callable[..., FailureSignature]]:
+    """Return the functions that need the patterns of all tools, imported at the first diagnosis."""
+    from unstuck.diagnosis.parsing.output_parser import parse_output
     from unstuck.diagnosis.signatures.signature import signature_of
 
-    return read, signature_of
+    return parse_output, signature_of
 
 
-def _as_shell_says(exit_code: int | None) -> int | None:
-    """A program that a signal ended: -9 to the one who started it, 137 to a shell."""
+def _shell_exit_code(exit_code: int | None) -> int | None:
+    """Return the exit code as a shell reports it: 137 for a program that signal 9 ended (-9)."""
     return 128 - exit_code if exit_code is not None and -64 <= exit_code < 0 else exit_code

@@ -8,12 +8,12 @@ from typing import Any
 
 from unstuck.diagnosis.enums import Cause, ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.truncation import ends_of
 
 __all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_after", "cause_of", "classify_cause"]
 
-# Patterns in lower case, and the parts of a line that one of them is tried on for.
+# Patterns in lower case, each with the literals that a line needs for it.
 SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error")
 SYNTAX_PARTS = ("syntax", "parse", "unexpected token", "indentation")
 DEPENDENCY = Lazy(
@@ -35,7 +35,7 @@ MANY_FILES = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong, as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
+    """Failure as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
 
     error: str
     phase: str = ""
@@ -49,7 +49,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Approach:
-    """A way to do the task. ``source`` says where the idea is from; ``confidence`` is 0.0 to 1.0."""
+    """Approach to a task. ``source`` names its origin; ``confidence`` is 0.0 to 1.0."""
 
     name: str
     source: str = ""
@@ -58,7 +58,7 @@ class Approach:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What was being done when it failed. ``intent`` holds the task's memory; ``test_context`` what its tests say."""
+    """Execution that failed. ``intent`` holds the task's memory, ``test_context`` the results of its tests."""
 
     current_phase: Any = ""
     current_approach: Any = None
@@ -70,9 +70,9 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class HandlerResult:
-    """What the handler answers: ``action`` is RETRY, PIVOT, RESEARCH or ASK, the rest belongs to one of them.
+    """Answer of the handler: ``action`` is RETRY, PIVOT, RESEARCH or ASK; each other field belongs to one of them.
 
-    ``targets`` is what research should look into, the most telling first.
+    ``targets`` are those of research, the most relevant first.
     """
 
     action: str
@@ -87,10 +87,10 @@ class HandlerResult:
 
 
 def classify_cause(failure: Any) -> Cause:
-    """The cause of a :class:`Failure` (or of anything with its attributes; a missing one counts as empty).
+    """Return the cause of a :class:`Failure`, or of an object with its attributes; a missing one counts as empty.
 
-    A ``type`` that names a cause decides where no rule does, so that a caller can state a cause no text shows. Of a
-    long error the head and the tail are looked at.
+    A ``type`` that names a cause decides where no rule does, for causes that no text shows. Of a long error only the
+    head and the tail count.
     """
     error = ends_of(str(getattr(failure, "error", "") or "")).lower()
     phase = getattr(failure, "phase", "")
@@ -113,7 +113,7 @@ def classify_cause(failure: Any) -> Cause:
 
 
 def _has(error: str, parts: tuple[str, ...], pattern: Lazy) -> bool:
-    """Whether ``pattern`` is found in a line of ``error`` that has one of ``parts``."""
+    """Return whether ``pattern`` is in a line of ``error`` that has one of ``parts``."""
     return any(pattern.search(line) for part in parts for line in lines_with(error, part))
 
 
@@ -125,13 +125,13 @@ def _by_circumstance(same_location: int, files: int, external_api: bool, otherwi
     return Cause.UNKNOWN_API if external_api else otherwise
 
 
-def cause_of(reading: Reading, error_type: ErrorType, *, phase: str | None = None) -> Cause:
+def cause_of(parsed: ParsedOutput, error_type: ErrorType, *, phase: str | None = None) -> Cause:
     """The cause of a parsed output, as far as one failure shows it: its error type, then its files."""
     if phase == "parse":
         return Cause.SYNTAX_ERROR
-    if error_type is ErrorType.ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
+    if error_type is ErrorType.ASSERTION_ERROR and (parsed.kind == "test" or phase == "test"):
         return Cause.TEST_ASSERTION
-    return BY_TYPE.get(error_type) or cause_after(Cause.SIMPLE_LOGIC, error_type, files=len({*reading.files}))
+    return BY_TYPE.get(error_type) or cause_after(Cause.SIMPLE_LOGIC, error_type, files=len({*parsed.files}))
 
 
 def cause_after(

@@ -1,4 +1,4 @@
-"""How long a service wants to be left alone: for so many seconds, until a time of day, or it does not say."""
+"""Retry times that services ask for: a number of seconds, a time of day, or a spent quota."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
-__all__ = ["waits"]
+__all__ = ["retry_times"]
 
 _LONGEST = 2_000
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
@@ -31,19 +31,19 @@ _USED_UP = Lazy(
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 
-def waits(reading: Reading) -> dict[str, str]:
-    """``retry_after`` in seconds, ``resets_at`` (when a limit ends) and ``used_up``; empty where it is not said."""
-    spent = _is_used_up(f"{reading.headline} {reading.detail}")
-    said = {
-        "retry_after": _retry_after(reading.seen),
-        "resets_at": _resets_at(reading.seen),
+def retry_times(parsed: ParsedOutput) -> dict[str, str]:
+    """Return ``retry_after`` in seconds, ``resets_at`` (the end of a limit) and ``used_up``, as far as known."""
+    spent = _is_used_up(f"{parsed.headline} {parsed.detail}")
+    known = {
+        "retry_after": _retry_after(parsed.seen),
+        "resets_at": _resets_at(parsed.seen),
         "used_up": "yes" if spent else "",
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in known.items() if value}
 
 
 def _retry_after(seen: IndexedText) -> str:
-    """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
+    """Return the seconds that a service asks for, from ``41``, ``2h15m30s`` or ``3 hours 12 minutes``."""
     for part in _AFTER_PARTS:
         for line in lines_with(seen.text, part):
             if wait := _AFTER.search(line[:_LONGEST].lower()):
@@ -57,16 +57,16 @@ def _seconds(number: str, unit: str) -> float:
 
 
 def _resets_at(seen: IndexedText) -> str:
-    """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
+    """Return the end of a limit: seconds since 1970, or ``15:00`` with a time zone where one is named."""
     if epoch := _EPOCH.search(seen.text):
         return epoch[1]
     for line in lines_with(seen.text, "reset"):
-        if (said := _TIME.search(line[:_LONGEST])) and 1 <= int(said[1]) <= 12:
-            hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
-            return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()
+        if (time := _TIME.search(line[:_LONGEST])) and 1 <= int(time[1]) <= 12:
+            hour = int(time[1]) % 12 + (12 if time[3].lower() == "pm" else 0)
+            return f"{hour:02}:{time[2] or '00'} {time[4] or ''}".strip()
     return ""
 
 
 def _is_used_up(text: str) -> bool:
-    """Whether a limit is spent that no wait of seconds brings back, unlike that of too many calls at once."""
+    """Return whether a quota is spent, unlike a limit of calls at once, which a wait of seconds restores."""
     return ("imit" in text or "uota" in text) and _USED_UP.search(text[:_LONGEST].lower()) is not None

@@ -21,7 +21,7 @@ CONTEXT_EXHAUSTED = Lazy(
     r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input))"
 )
 CONTEXT_LITERALS = Literals("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
-# A limit on what the model may write is no limit on what it may read.
+# A limit of the model's output is not its context window.
 OUTPUT_LIMIT = Lazy(r"output token|max_tokens: \d")
 
 

@@ -29,7 +29,7 @@ class IndexedText:
         self.words = set(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
 
     def has(self, literals: Literals) -> bool:
-        """Whether one of ``literals`` is in the text."""
+        """Return whether one of ``literals`` is in the text."""
         return any(words <= self.words and part in self.lines for part, words in literals.pairs)
 
 

@@ -22,7 +22,7 @@ def docker(text: str, lines: list[str]) -> Finding | None:
 
 
 def failed_step(text: str) -> tuple[str, str | None]:
-    """What the step that failed printed, without the builder's marks, and the place of its instruction.
+    """Return the output of the failed step without the builder's marks, and the place of its instruction.
 
     With plain progress each line has the step's number and its time; on a terminal only the block between two rules
     is left of them. Empty where it printed nothing.

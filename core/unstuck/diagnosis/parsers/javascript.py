@@ -82,7 +82,7 @@ class _Reader:
             self._text(line)
 
     def _is_next_test(self, line: str) -> bool:
-        """Whether ``line`` begins another failed test; what was found of the one before is put aside."""
+        """Return whether ``line`` begins another failed test. The finding of the one before is kept."""
         if self._done is None or self._done.kind != "test" or line[0] not in TEST_STARTS or not TEST.match(line):
             return False
         self._failed.append(self._done)
@@ -183,7 +183,7 @@ class _Reader:
 
 
 def thrown(text: str, lines: list[str]) -> Finding | None:
-    """What node prints of a thrown value that is no error: its text below the source and a caret, and no stack."""
+    """Return a thrown value that is no error: node prints it below the source and a caret, without a stack."""
     for number, line in enumerate(lines[2:-1], 2):
         place_of = THROWN.match(lines[number - 2]) if "^" in line and CARET.match(line) else None
         said = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
@@ -209,7 +209,7 @@ TAP_FRAME = Lazy(r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?(/[^\s()]{1,400}):(
 
 @dataclass(slots=True)
 class _Report:
-    """What stands below a test that failed; ``frame`` is the first of the user's own in its stack."""
+    """Report below a failed test. ``frame`` is the user's first one in its stack."""
 
     test: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -226,12 +226,12 @@ class _Report:
 
 
 def tap(text: str, lines: list[str]) -> Finding | None:
-    """The first test of a TAP report that failed by itself: its fields, and the user's own frame of its stack."""
+    """Return the first test of a TAP report that failed itself, with its fields and the user's frame."""
     reports: list[_Report] = []
     inside = False
     for line in lines:
         if "not ok " in line and (failed := TAP_FAILED.match(line)):
-            # A file that failed as a whole is named by its path, of which the directory says nothing.
+            # A file that failed as a whole is named by its path; its directory is irrelevant.
             reports.append(_Report(failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]))
             inside = True
         elif inside and line.strip() == "...":
@@ -247,7 +247,7 @@ def _told(report: _Report, tests: str) -> Finding:
     said = fields.get("error", "").strip('"')
     said = next(iter(error), "") if said in ("|-", "|", ">-") or not said else said
     name, code = fields.get("name", ""), fields.get("code", "")
-    # The runner's own word for a file that failed: what the program printed says more.
+    # The runner's own word for a failed file: the program's output is more specific.
     whole_file = code == "ERR_TEST_FAILURE" and said == "test failed"
     return Finding(
         weight=60 if whole_file else 91,

@@ -8,7 +8,7 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
-__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_that_fits", "rule"]
+__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_match", "rule"]
 
 FILES_KEPT = 50
 LINE_LIMIT = 2_000
@@ -18,7 +18,7 @@ MACROS = {
     "MSG": r"(?P<msg>\S.*?)",
     "CODE": r"(?P<code>[A-Za-z]{1,10}\d{1,5})",
 }
-# What a build tool or a package manager says last, after the tool that failed has said why.
+# Last lines of build tools and package managers, after the tool's own report.
 SUMMARIES = (
     "error: could not compile",
     "error: test failed",
@@ -30,7 +30,7 @@ SUMMARIES = (
 )
 
 
-# A program that ran one line for somebody is not a script with lines.
+# A program that runs one command line has no script with lines.
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The literal of the rules for lines that begin with a file, a line and a colon, and a pattern that finds any of them.
 ANY_PLACE = ":"
@@ -63,8 +63,8 @@ def rule(weight: int, literal: str, pattern: str, kind: str = "build", name: str
     return Rule(weight, Literals(literal), Lazy(pattern), kind, name, code)
 
 
-def first_that_fits(rules: Prefilter[Rule], seen: IndexedText, floor: int = -1) -> Finding | None:
-    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
+def first_match(rules: Prefilter[Rule], seen: IndexedText, floor: int = -1) -> Finding | None:
+    """Return the first report of the surest rule above ``floor``. ``rules`` are ordered by weight."""
     if rules.entries[0].weight <= floor:
         return None
     placed: bool | None = None
@@ -82,16 +82,16 @@ def first_that_fits(rules: Prefilter[Rule], seen: IndexedText, floor: int = -1) 
 
 
 def _has_places(seen: IndexedText) -> bool:
-    """Whether a line begins with a file, a line and a colon."""
+    """Return whether a line begins with a file, a line and a colon."""
     return PLACED.search(seen.lines) is not None
 
 
 def _reported(one: Rule, part: str, text: str) -> Finding | None:
-    """The first line that the rule fits, with the files of the others."""
+    """Return the finding in the first line that matches, with the files of the others."""
     best: Finding | None = None
     files: dict[str, None] = {}
-    for whole in lines_with(text, part):
-        line = whole[:LINE_LIMIT].rstrip()
+    for full_line in lines_with(text, part):
+        line = full_line[:LINE_LIMIT].rstrip()
         found = one.pattern.match(line)
         if found is None or line.startswith(SUMMARIES):
             continue

@@ -136,17 +136,17 @@ MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 
 
 def context_exhausted(text: str, _: list[str]) -> Finding | None:
-    """The line that says that the context window is full."""
+    """Return the line that reports a full context window."""
     for part, _words in CONTEXT_LITERALS.pairs:
-        for whole in lines_with(text, part):
-            line = whole[:LINE_LIMIT]
+        for full_line in lines_with(text, part):
+            line = full_line[:LINE_LIMIT]
             if says_context_exhausted(line):
                 return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))
     return None
 
 
 def with_symbol(line: str, text: str) -> str:
-    """``line``, and what javac cannot find, which it names some lines below."""
+    """Return ``line`` with the symbol that javac prints some lines below."""
     if line != "cannot find symbol":
         return line
     named = (SYMBOL.match(below[:LINE_LIMIT].rstrip()) for below in lines_with(text, "symbol: "))
@@ -154,7 +154,7 @@ def with_symbol(line: str, text: str) -> str:
 
 
 def message_of(line: str) -> str:
-    """What a service's JSON says, after what stands before the JSON."""
+    """Return the message in a service's JSON, after the text before the JSON."""
     said = MESSAGE.search(line) if '"message"' in line else None
     if said is None:
         return line

@@ -1,4 +1,4 @@
-"""pytest: the first failing test of a run, or why no test ran."""
+"""Parser of pytest: the first failing test of a run, or the reason why no test ran."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ USAGE = (
     "ERROR: could not ",
     "ImportError while loading conftest",
 )
-# Said before anything that shows whose words they are.
+# Messages that pytest prints before its header.
 NEVER_BEGUN = ("file or directory not found", "not found: ")
 BORDERS = ("___", "===")
 BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
 MARKS = frozenset("EFI_=")
-# A line and where it stands.
+# Line number and line.
 Numbered = tuple[int, str]
 
 
 def failing_test(text: str, lines: list[str]) -> Finding | None:
-    """One section of the failures, with the tests that the summary names."""
-    # Most lines are of tests that passed, and none of those has both a file and no test's name.
+    """Return the finding in one section of the failures, with the tests of the summary."""
+    # Most lines are of passed tests; those have a test's name beside the file.
     telling = [
         (number, line)
         for number, line in enumerate(lines)
@@ -56,13 +56,13 @@ def failing_test(text: str, lines: list[str]) -> Finding | None:
 
 
 def internal_error(text: str, lines: list[str]) -> Finding | None:
-    """What a plugin or a conftest raised in pytest itself: a traceback behind a mark."""
+    """Return an exception of a plugin or conftest inside pytest: a traceback behind a mark."""
     mark = "INTERNALERROR> "
     return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
 
 
 def _of_one_section(telling: list[Numbered], lines: list[str]) -> list[Numbered]:
-    """``telling`` with the failure whose test stands first in the code, in whatever order the workers were done."""
+    """Return ``telling`` with only the failure whose test is first in the code, in any order of the workers."""
     borders = [number for number, line in telling if line.startswith(BORDERS) and BORDER.match(line)]
     if len(borders) < 2:
         return telling
@@ -75,7 +75,7 @@ def _of_one_section(telling: list[Numbered], lines: list[str]) -> list[Numbered]
 
 
 def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
-    """Where a section belongs: what could not even start comes first, then files and lines of the tests."""
+    """Return the order of a section: errors before failures, then by file and line of the test."""
     places = (SPOT.match(line) or FRAME.match(line) for line in section if ".py" in line)
     file, number = next(((spot[1], int(spot[2])) for spot in places if spot and not is_library(spot[1])), ("", 0))
     return not title.lstrip("_").startswith(" ERROR "), file, number, title
@@ -191,7 +191,7 @@ class _Reader:
         return found
 
     def _reason(self) -> str:
-        """What the summary says of the section that was read, else of the first test."""
+        """Return the summary's reason for the parsed section, else for the first test."""
         told = self._failed
         if self._title:
             title = f".{self._title}"

@@ -14,9 +14,9 @@ TITLE = "Traceback (most recent call last):"
 DETAIL_LINES = 2
 # Above each leaf of a group; one that was never raised has no traceback of its own.
 LEAF = Lazy(r"\s{0,200}\+(?:-\+)?-{16} \d{1,7} -{16}$")
-# What another process raised is raised here once more.
+# An exception of another process that is raised again here.
 ELSEWHERE = "RemoteTraceback"
-# What the interpreter prints of itself, the innermost frame first and without a comma.
+# The interpreter's own report, the innermost frame first and without a comma.
 FATAL_TITLE = "(most recent call first):"
 FATAL_HEAD = Lazy(r"(?:Fatal Python error: \S.*|Timeout \(\d{1,3}:\d\d:\d\d(?:\.\d{1,6})?\)!)$")
 FATAL_HEADS = ("Fatal Python error: ", "Timeout (")
@@ -27,7 +27,7 @@ ENVIRONMENT = ("<frozen os>", "/os.py")
 
 
 def traceback(text: str, lines: list[str]) -> Finding | None:
-    """The last exception that was printed; under unittest the first."""
+    """Return the last exception in the output; under unittest the first."""
     reader = _Reader()
     for line in lines:
         reader.feed(line)
@@ -42,9 +42,9 @@ def traceback(text: str, lines: list[str]) -> Finding | None:
 
 
 def fatal(text: str, lines: list[str]) -> Finding | None:
-    """What ended the interpreter itself, at the user's own innermost frame of the thread that it was in.
+    """Return the interpreter's own fatal error, at the user's innermost frame of the current thread.
 
-    Where it is not said which one that was, it is the thread that stands last, which is the main one.
+    Where no current thread is marked, it is the last one, which is the main thread.
     """
     headline = next((line for line in lines if line.startswith(FATAL_HEADS) and FATAL_HEAD.match(line)), "")
     starts = [number for number, line in enumerate(lines) if line.endswith(FATAL_TITLE)]

@@ -54,7 +54,7 @@ class RunSummary:
 
     @property
     def certain(self) -> bool:
-        """Whether the line is a known tool's own, which may contradict an exit code."""
+        """True for a known tool's own line, which may contradict an exit code."""
         return self.unit in _CERTAIN
 
 
@@ -271,12 +271,12 @@ def run_summaries(output: str) -> tuple[RunSummary, ...]:
     found: dict[int, RunSummary] = {}
     for one in _summaries(IndexedText(output)):
         known = found.get(one.at)
-        if known is None or _says(known) < _says(one):
+        if known is None or _order(known) < _order(one):
             found[one.at] = one
     return tuple(found[at] for at in sorted(found))
 
 
-def _says(one: RunSummary) -> tuple[bool, int, bool]:
+def _order(one: RunSummary) -> tuple[bool, int, bool]:
     return one.certain, one.failed, one.ran is not None
 
 
@@ -292,7 +292,7 @@ def _summaries(seen: IndexedText, units: tuple[Unit, ...] = ()) -> Iterator[RunS
 
 
 def is_test_run(seen: IndexedText) -> bool:
-    """Whether a test runner reports failed tests."""
+    """Return whether a test runner reports failed tests."""
     return any(one.failed for one in _summaries(seen, _TESTS))
 
 
@@ -312,7 +312,7 @@ def contradiction(output: str, *, trusted: bool = False) -> str:
 
 
 def ran_nothing(output: str) -> bool:
-    """Whether a known runner reports that it ran no test, and none reports that it ran or failed."""
+    """Return whether a known runner reports that it ran no test, and none reports that it ran or failed."""
     return _nothing(_certain(output))
 
 
