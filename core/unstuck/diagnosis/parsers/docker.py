@@ -1,4 +1,4 @@
-"""An image that was not built: what the failing step printed, else the daemon's last word."""
+"""Parser of a failed image build: the output of the failed step, or else the daemon's last line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RULE = "------"
 
 
 def docker(text: str, lines: list[str]) -> Finding | None:
-    """The daemon's last word, and the instruction's line."""
+    """Return the daemon's last line, and the line of the instruction."""
     said = next((line for line in lines if NOT_BUILT in line), "")
     return Finding(62, said, location=_instruction(lines), kind="build") if said else None
 
@@ -24,8 +24,8 @@ def docker(text: str, lines: list[str]) -> Finding | None:
 def failed_step(text: str) -> tuple[str, str | None]:
     """Return the output of the failed step without the builder's marks, and the place of its instruction.
 
-    With plain progress each line has the step's number and its time; on a terminal only the block between two rules
-    is left of them. Empty where it printed nothing.
+    With plain progress each line has the step's number and time; on a terminal only the block between two rules is
+    printed. Empty where the step printed nothing.
     """
     lines = text.split("\n")
     failed = {found[1] for line in lines if (found := FAILED_STEP.match(line))}

@@ -1,4 +1,4 @@
-"""Elixir: exceptions, what the compiler refuses, and ExUnit's tests."""
+"""Parser of Elixir: exceptions, compiler errors, and ExUnit's tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAME = Lazy(
 )
 ERROR = Lazy(r"\s*error: (?P<msg>\S.*)$")
 FIELD = Lazy(r"\s+(code|left|right): +(\S.*)$")
-# Their frames look like the project's own but for the application's name.
+# Only the application's name tells their frames from the project's own.
 LIBRARIES = frozenset(
     (
         *("elixir", "stdlib", "kernel", "compiler", "ex_unit", "mix", "iex", "logger", "eex"),
@@ -30,7 +30,7 @@ COMPILER = ("CompileError", "SyntaxError", "TokenMissingError", "MismatchedDelim
 
 
 def elixir(text: str, lines: list[str]) -> Finding | None:
-    """The first exception, or of the failed tests, which run in any order, the one that stands first in the code."""
+    """Return the first exception, or of the failed tests, which run in any order, the first in the code."""
     reader = _Reader()
     for line in lines:
         reader.feed(line)
@@ -38,7 +38,7 @@ def elixir(text: str, lines: list[str]) -> Finding | None:
 
 
 class _Reader:
-    """Sees every line once. An error is open until it has a place."""
+    """Parser that gets every line once. An error is open until it has a place."""
 
     def __init__(self) -> None:
         self._tests: list[tuple[str, int, Finding]] = []
@@ -65,7 +65,7 @@ class _Reader:
         found = self._open
         if found is None or found.headline or found.kind != "test":
             if found is not None and name in COMPILER and not refused:
-                # The compiler's errors stand above its last word.
+                # The compiler's errors are above its last line.
                 return
             found = self._open = Finding(86, "", kind="build" if name in COMPILER else "run")
             self._found.append(found)

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: errors with a stack below them, and the test runners that name the test above it."""
+"""Parsers of JavaScript and TypeScript: errors with a stack below, and test runners that name the test above."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ HEAD = Lazy(
 IN_MESSAGE = Lazy(r"\w+: (/?[^\s:]{1,300}\.\w{1,5}): .{0,200}\((\d{1,7}):\d{1,7}\)$")
 BARE_HEAD = Lazy(r"\s*(?:Uncaught )?([A-Z]\w{0,80})(?: \[(\w+)\])?(?:: (.*))?$")
 AT = Lazy(r"\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
-# What may stand before it, such as the name of the service that printed it.
+# A prefix, such as the name of the service that printed it.
 BEFORE_FRAME = 60
-# A line and a column at the end of a line, without which nothing is a frame.
+# A line and a column at the end: every frame has them.
 AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
 ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
 THROWN = Lazy(r"(?:\s?[A-Z][a-z]+(?: [a-z]+){1,4}: )?((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
@@ -38,11 +38,11 @@ MESSAGE_LINES = 12
 
 
 def stack(text: str, lines: list[str]) -> Finding | None:
-    """The first error that has frames."""
+    """Return the first error that has frames."""
     if not AT_END.search(text):
         return None
     reader = _Reader()
-    # Under TAP the output of the program stands behind a mark.
+    # Under TAP the output of the program has a prefix.
     for line in (line.removeprefix("# ") for line in lines) if "TAP version" in text else lines:
         if line:
             reader.feed(line)
@@ -50,7 +50,7 @@ def stack(text: str, lines: list[str]) -> Finding | None:
 
 
 class _Reader:
-    """Sees every line once: heads, frames, and the tests and suites above them."""
+    """Parser that gets every line once: heads, frames, and the tests and suites above them."""
 
     def __init__(self) -> None:
         self._test = self._suite = ""
@@ -68,7 +68,7 @@ class _Reader:
 
     def feed(self, line: str) -> None:
         told = self._done or self._placeless
-        # What node prints below the frames may say which system error it was.
+        # Node may print the code of a system error below the frames.
         if told is not None and not told.code and "code: '" in line and (code := CODE.match(line)):
             told.code = code[1] if told.location or code[1] not in told.headline else ""
         if self._done is not None and not self._is_next_test(line):
@@ -101,7 +101,7 @@ class _Reader:
 
     def _framed(self, frame: tuple[str, str, str]) -> None:
         if self._head is None and self._last and (bare := BARE_HEAD.match(self._last)):
-            # A class of the user's own need not be called an error: what stands above a frame is one.
+            # A user's class may have any name: a line above a frame is an error.
             self._head = (bare[1], bare[2] or "", self._last.strip())
         self._in_frames = True
         self._frames.append(frame)
@@ -115,7 +115,7 @@ class _Reader:
             self._message, self._frames, self._is_suite = [], [], False
         elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
             self._test = (test[1] or test[2] or test[3] or test[4]).strip()
-            # A suite may stand there, with the test's own name below it.
+            # A suite may be here, with the test's own name below it.
             self._is_suite = bool(test[4]) and not self._test.endswith(":")
             self._head, self._message, self._frames = ("", "", ""), [], []
         elif line.lstrip().startswith("FAIL") and (suite := SUITE.match(line)):
@@ -129,7 +129,7 @@ class _Reader:
             self._thrown = (thrown[1], thrown[2])
 
     def _close(self, line: str) -> None:
-        """The first error is the one told of; if it has no place, a later one may lend its own."""
+        """Return the first error, with the place of a later one where it has none."""
         if not self._code and (code := CODE.match(line)):
             self._code = code[1]
         found = self._current()
@@ -143,7 +143,7 @@ class _Reader:
             self._last = line
 
     def finding(self) -> Finding | None:
-        """The only error, or of many failed tests the one that stands first, in whatever order they were done."""
+        """Return the only error, or of many failed tests the first in the code."""
         last = self._done or self._placeless or self._current()
         tests = [*self._failed, last] if last is not None and last.location else self._failed
         if not self._failed:
@@ -153,7 +153,7 @@ class _Reader:
         return found
 
     def _read_in(self, headline: str) -> re.Match[str] | None:
-        """The place that the message names."""
+        """Return the place in the message."""
         return IN_MESSAGE.match(headline) or next(filter(None, map(IN_FILE.match, self._message)), None)
 
     def _current(self) -> Finding | None:
@@ -262,6 +262,6 @@ def _told(report: _Report, tests: str) -> Finding:
 
 
 def _spot(location: str) -> str | None:
-    """``file:line`` of ``file:line:column``."""
+    """Return ``file:line`` of ``file:line:column``."""
     file, _, line = location.rpartition(":")[0].rpartition(":")
     return place(file, line) if file and line.isdigit() else None

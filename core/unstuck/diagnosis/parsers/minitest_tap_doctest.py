@@ -1,4 +1,4 @@
-"""Test runners whose reports are like no other's: minitest, Perl's Test::More, doctest."""
+"""Parsers of test runners with reports of their own: minitest, Perl's Test::More, doctest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MINITEST_LINES = 3
 
 
 def minitest(text: str, lines: list[str]) -> Finding | None:
-    """Of the failed tests, which run in any order, the one that stands first in the code."""
+    """Return the failed test that is first in the code, because tests run in any order."""
     starts = [number for number, line in enumerate(lines) if MINITEST.match(line)]
     told = [one for one in (_minitest(lines[start + 1 : start + 30]) for start in starts) if one is not None]
     if not told:
@@ -25,7 +25,7 @@ def minitest(text: str, lines: list[str]) -> Finding | None:
 
 
 def _minitest(lines: list[str]) -> Finding | None:
-    """One test: its name and the assertion's place, then what went wrong; an error has a stack below it."""
+    """Return the finding of one test: its name, the assertion's place and message; an error has a stack below it."""
     test = MINITEST_TEST.match(lines[0]) if lines else None
     if test is None:
         return None
@@ -79,7 +79,7 @@ DOCTEST = Lazy(r'File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7}), in (?P<
 
 
 def doctest(text: str, lines: list[str]) -> Finding | None:
-    """The first example that printed something else, or raised."""
+    """Return the first example that printed something else, or raised."""
     for number, line in enumerate(lines[:-2]):
         spot = DOCTEST.match(line) if lines[number + 1] == "Failed example:" else None
         if spot is None:

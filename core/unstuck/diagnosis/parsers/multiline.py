@@ -1,4 +1,4 @@
-"""Reports over several lines: a pointer below a headline, findings below a file's name, a message that goes on."""
+"""Parsers of reports over several lines: a pointer below a headline, findings below a file, a longer message."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LISTED = Lazy(
 
 
 def listed(text: str, lines: list[str]) -> Finding | None:
-    """Findings of a linter that are indented below the file's name; warnings are passed over."""
+    """Return the first finding of a linter that is indented below the file's name, without warnings."""
     file = ""
     for line in lines:
         if line[:1].strip():
@@ -114,7 +114,7 @@ RUBY_FROM = Lazy(r"\s+(?:\d+: )?from (?P<file>\S{1,300}):(?P<line>\d{1,7}):in [`
 
 
 def ruby(text: str, lines: list[str]) -> Finding | None:
-    """Ruby's error, at the first frame that is the user's own."""
+    """Return Ruby's error, at the user's first frame."""
     head = None
     for line in lines:
         if head is None:
@@ -140,7 +140,7 @@ THROWN = Lazy(
 
 
 def terminated(text: str, lines: list[str]) -> Finding | None:
-    """A C++ exception that nobody caught, and what it says on the next line."""
+    """Return an uncaught C++ exception with its message on the next line."""
     for number, line in enumerate(lines):
         if thrown := THROWN.match(line):
             said = next(
@@ -157,7 +157,7 @@ SANITIZED = Lazy(r"\s+#\d+ 0x[0-9a-f]+ in (?P<function>.{1,200}?) (?P<file>/?\S{
 
 
 def sanitizer(text: str, lines: list[str]) -> Finding | None:
-    """A sanitizer's report, at the first frame that is the user's own."""
+    """Return a sanitizer's report, at the user's first frame."""
     head = None
     for line in lines:
         if head is None:
@@ -216,7 +216,7 @@ def terraform(text: str, lines: list[str]) -> Finding | None:
         if "Error: " in line and (said := TERRAFORM_HEAD.match(line)):
             head, acting = said["msg"], False
         elif head and line.removeprefix("│ ").startswith("  with "):
-            # Only what exists, or is being made, has an address.
+            # Only a resource that exists or is being created has an address.
             acting = True
         elif head and " line " in line and (spot := TERRAFORM_PLACE.match(line)):
             below = [text.removeprefix("│").strip(" ") for text in lines[number : number + 30]]

@@ -22,7 +22,7 @@ CLASS = (
     r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
     r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Failure|Exit|Interrupt|Group|Warning|Expired|Timeout))"
 )
-# A plain name first: most are one, and it is found without going back.
+# A plain name first: it is the most frequent and needs no backtracking.
 HEAD = Lazy(rf"([A-Z]\w+): |({CLASS})(?:: |$)|([A-Za-z_]\w*(?:\.\w+)+): ")
 STRICT = Lazy(rf"{CLASS}(?:: |$)")
 USAGE = (
@@ -44,13 +44,13 @@ Numbered = tuple[int, str]
 def failing_test(text: str, lines: list[str]) -> Finding | None:
     """Return the finding in one section of the failures, with the tests of the summary."""
     # Most lines are of passed tests; those have a test's name beside the file.
-    telling = [
+    candidates = [
         (number, line)
         for number, line in enumerate(lines)
         if line and (line[0] in MARKS or (".py" in line and "::" not in line))
     ]
     reader = _Reader()
-    for number, line in _of_one_section(telling, lines):
+    for number, line in _of_one_section(candidates, lines):
         reader.feed(line, number)
     return reader.finding()
 
@@ -61,17 +61,17 @@ def internal_error(text: str, lines: list[str]) -> Finding | None:
     return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
 
 
-def _of_one_section(telling: list[Numbered], lines: list[str]) -> list[Numbered]:
-    """Return ``telling`` with only the failure whose test is first in the code, in any order of the workers."""
-    borders = [number for number, line in telling if line.startswith(BORDERS) and BORDER.match(line)]
+def _of_one_section(candidates: list[Numbered], lines: list[str]) -> list[Numbered]:
+    """Return ``candidates`` with only the failure whose test is first in the code, in any order of the workers."""
+    borders = [number for number, line in candidates if line.startswith(BORDERS) and BORDER.match(line)]
     if len(borders) < 2:
-        return telling
+        return candidates
     sections = [section for section in pairwise((*borders, len(lines))) if lines[section[0]][0] == "_"]
     if len(sections) < 2:
-        return telling
+        return candidates
     told = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
     dropped = {number for section in sections if section != told for number in range(*section)}
-    return [one for one in telling if one[0] not in dropped]
+    return [one for one in candidates if one[0] not in dropped]
 
 
 def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
@@ -82,7 +82,7 @@ def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
 
 
 class _Reader:
-    """Sees every line once."""
+    """Parser that gets every line once."""
 
     def __init__(self) -> None:
         self._active = self._failures = self._told = False
@@ -130,7 +130,7 @@ class _Reader:
 
     def _rule(self, line: str) -> None:
         if " FAILURES " in line:
-            # What could not even start stands above it and was told already.
+            # Errors before the tests are above this section and already parsed.
             self._failures, self._told = True, bool(self._head)
         if self._failures or "test session starts" in line or "short test summary" in line:
             self._active = True
@@ -176,7 +176,7 @@ class _Reader:
             self._head = self._one_line[3]
         if not self._failed and not self._head:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
-        # In one order whatever order they ran in.
+        # Sorted, because tests run in any order.
         self._failed.sort()
         headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
         found = Finding(100, headline, _name(headline))
