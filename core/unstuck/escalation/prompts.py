@@ -197,18 +197,18 @@ def cut_off(left: Sequence[str] | None, *, stays: bool = True) -> str:
 
     ``left`` are its changes, a file a line, or None where they are unknown. ``stays`` means that they are still there.
     """
-    said = "The attempt before this one was cut off from outside, and nothing has judged its work."
+    intro = "The attempt before this one was cut off from outside, and nothing has judged its work."
     if not stays:
-        return said
+        return intro
     if left is None:
-        return f"{said} What it has left in the files is there, finished or not: look at that first."
+        return f"{intro} What it has left in the files is there, finished or not: look at that first."
     if not left:
-        return f"{said} It has changed no file so far."
+        return f"{intro} It has changed no file so far."
     named = [f"- {one_line(change)}" for change in left[:_NAMED]]
     if len(left) > _NAMED:
         named.append(f"- and {len(left) - _NAMED} more")
     files = "\n".join(["What has been changed so far is in the files, finished or not:", *named])
-    return f"{said}\n\n{files}\n\nLook at what is there first, keep what is right, and go on from there."
+    return f"{intro}\n\n{files}\n\nLook at what is there first, keep what is right, and go on from there."
 
 
 def changes_said(changes: Sequence[tuple[str, str]]) -> list[str]:

@@ -60,8 +60,8 @@ class _Reader:
         elif self._open.kind == "test":
             self._say(line)
 
-    def _raise(self, name: str, said: str) -> None:
-        refused = REFUSED.match(said) if name in COMPILER else None
+    def _raise(self, name: str, message: str) -> None:
+        refused = REFUSED.match(message) if name in COMPILER else None
         found = self._open
         if found is None or found.headline or found.kind != "test":
             if found is not None and name in COMPILER and not refused:
@@ -70,15 +70,15 @@ class _Reader:
             found = self._open = Finding(86, "", kind="build" if name in COMPILER else "run")
             self._found.append(found)
         found.name = "" if name == "CompileError" else name.rpartition(".")[2]
-        found.headline = f"{name}: {refused['msg'] or said if refused else said}"
+        found.headline = f"{name}: {refused['msg'] or message if refused else message}"
         if refused:
             found.location = place(refused["file"], refused["line"])
 
-    def _refuse(self, said: str) -> None:
+    def _refuse(self, message: str) -> None:
         if self._open is not None and self._open.name in COMPILER:
-            self._open.headline = f"{self._open.name}: {said}"
+            self._open.headline = f"{self._open.name}: {message}"
         else:
-            self._open = Finding(84, said, kind="build")
+            self._open = Finding(84, message, kind="build")
             self._found.append(self._open)
 
     def _place(self, app: str | None, file: str, line: str, function: str) -> None:

@@ -76,7 +76,7 @@ class _GoReader:
         self._panic = self._function = self._called = self._running = ""
         self._spot: tuple[str, str] | None = None
         self._failed: list[str] = []
-        self._said: dict[str, tuple[str, int, str]] = {}
+        self._messages: dict[str, tuple[str, int, str]] = {}
 
     def feed(self, line: str) -> None:
         if line.startswith(("panic: ", "fatal error: ")) and not self._panic:
@@ -97,12 +97,12 @@ class _GoReader:
             frame = GO_FRAME.match(line)
             if frame and not is_library(frame[1]) and not any(part in frame[1] for part in GO_RUNTIME):
                 self._spot, self._function = (frame[1], frame[2]), self._called
-        elif said := GO_SAID.match(line):
-            self._said.setdefault(self._running, (said[1], int(said[2]), said[3]))
+        elif logged := GO_SAID.match(line):
+            self._messages.setdefault(self._running, (logged[1], int(logged[2]), logged[3]))
 
     def finding(self, tested: bool) -> Finding | None:
-        told = [(*self._said[test], test) for test in self._failed if test in self._said]
-        file, line, message, _ = min(told, default=("", 0, "", ""))
+        messages = [(*self._messages[test], test) for test in self._failed if test in self._messages]
+        file, line, message, _ = min(messages, default=("", 0, "", ""))
         spot = self._spot if self._panic else (file, line)
         groups = {test.rpartition("/")[0] for test in self._failed}
         test = all_of(test for test in self._failed if test not in groups)
@@ -180,7 +180,7 @@ def rust_panic(text: str, lines: list[str]) -> Finding | None:
             frame = at
     # A helper of the library panics for its caller, which the backtrace names.
     spot = (panic.file, panic.line) if not is_library(panic.file) else (frame[1], frame[2]) if frame else None
-    headline = next((said for said in message if said), "panicked")
+    headline = next((line for line in message if line), "panicked")
     return Finding(
         weight=90 if tested else 86,
         headline=headline,

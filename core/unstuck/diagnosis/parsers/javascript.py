@@ -67,10 +67,10 @@ class _Reader:
         self._code = ""
 
     def feed(self, line: str) -> None:
-        told = self._done or self._placeless
+        complete = self._done or self._placeless
         # Node may print the code of a system error below the frames.
-        if told is not None and not told.code and "code: '" in line and (code := CODE.match(line)):
-            told.code = code[1] if told.location or code[1] not in told.headline else ""
+        if complete is not None and not complete.code and "code: '" in line and (code := CODE.match(line)):
+            complete.code = code[1] if complete.location or code[1] not in complete.headline else ""
         if self._done is not None and not self._is_next_test(line):
             return
         frame = self._frame(line)
@@ -160,7 +160,7 @@ class _Reader:
         if self._head is None or not (self._frames or self._thrown):
             return None
         name, code, headline = self._head
-        headline = headline or next((said for said in self._message if said), "")
+        headline = headline or next((message for message in self._message if message), "")
         if not headline:
             return None
         own = [frame for frame in self._frames if not is_library(frame[0])]
@@ -186,10 +186,10 @@ def thrown(text: str, lines: list[str]) -> Finding | None:
     """Return a thrown value that is no error: node prints it below the source and a caret, without a stack."""
     for number, line in enumerate(lines[2:-1], 2):
         place_of = THROWN.match(lines[number - 2]) if "^" in line and CARET.match(line) else None
-        said = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
-        if said and (place_of or lines[number - 2].startswith("node:")):
+        message = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
+        if message and (place_of or lines[number - 2].startswith("node:")):
             spot = place(place_of[1], place_of[2]) if place_of else None
-            return Finding(62, said[0].strip(), name="throw", location=spot)
+            return Finding(62, message[0].strip(), name="throw", location=spot)
     return None
 
 
@@ -217,8 +217,8 @@ class _Report:
     frame: re.Match[str] | None = None
 
     def feed(self, line: str) -> None:
-        if said := TAP_FIELD.match(line):
-            self.fields.setdefault(said[1], said[2])
+        if message := TAP_FIELD.match(line):
+            self.fields.setdefault(message[1], message[2])
         elif "error" in self.fields and "code" not in self.fields and "name" not in self.fields and line.strip():
             self.error.append(line.strip())
         elif self.frame is None and ":" in line and (at := TAP_FRAME.match(line)) and not is_library(at[2]):
@@ -239,19 +239,19 @@ def tap(text: str, lines: list[str]) -> Finding | None:
         elif inside:
             reports[-1].feed(line)
     own = [report for report in reports if report.fields.get("failureType") != "subtestsFailed"] or reports[-1:]
-    return _told(own[0], all_of(report.test for report in own)) if own else None
+    return _tap_finding(own[0], all_of(report.test for report in own)) if own else None
 
 
-def _told(report: _Report, tests: str) -> Finding:
+def _tap_finding(report: _Report, tests: str) -> Finding:
     fields, error = report.fields, report.error
-    said = fields.get("error", "").strip('"')
-    said = next(iter(error), "") if said in ("|-", "|", ">-") or not said else said
+    message = fields.get("error", "").strip('"')
+    message = next(iter(error), "") if message in ("|-", "|", ">-") or not message else message
     name, code = fields.get("name", ""), fields.get("code", "")
     # The runner's own word for a failed file: the program's output is more specific.
-    whole_file = code == "ERR_TEST_FAILURE" and said == "test failed"
+    whole_file = code == "ERR_TEST_FAILURE" and message == "test failed"
     return Finding(
         weight=60 if whole_file else 91,
-        headline=f"{name}: {said}" if name and said else said or f"{report.test} failed",
+        headline=f"{name}: {message}" if name and message else message or f"{report.test} failed",
         name=name,
         code="" if code == "ERR_TEST_FAILURE" else code,
         location=place(report.frame[2], report.frame[3]) if report.frame else _spot(fields.get("location", "")),

@@ -1,4 +1,4 @@
-"""The rules for failures told in one plain line: services, downloads, the system, package managers, git."""
+"""Rules for failures in one plain line: services, downloads, the system, package managers, git."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ def with_symbol(line: str, text: str) -> str:
 
 def message_of(line: str) -> str:
     """Return the message in a service's JSON, after the text before the JSON."""
-    said = MESSAGE.search(line) if '"message"' in line else None
-    if said is None:
+    found = MESSAGE.search(line) if '"message"' in line else None
+    if found is None:
         return line
     before = line.partition("{")[0].strip("[( \t")
-    return f"{before} {said[1]}".strip() if not before.startswith('"') else said[1]
+    return f"{before} {found[1]}".strip() if not before.startswith('"') else found[1]

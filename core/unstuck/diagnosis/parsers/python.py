@@ -60,7 +60,7 @@ def fatal(text: str, lines: list[str]) -> Finding | None:
         weight=89,
         headline=headline,
         name="Timeout" if headline.startswith("Timeout ") else "FatalPythonError",
-        code=next((code for said, code in SIGNALLED if said in headline), ""),
+        code=next((code for words, code in SIGNALLED if words in headline), ""),
         location=place(file, number) if file else None,
         function=function,
         files=(file,) if file else (),
