@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.pipeline import diagnose
+from unstuck.diagnosis.pipeline import diagnose, with_history
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """Any: to work them out from a codec takes each worker of a fresh clone two seconds."""
@@ -176,6 +176,28 @@ def test_history_makes_the_cause_worse() -> None:
     first = found(output)
     assert first.cause is Cause.SIMPLE_LOGIC
     assert found(output, history=[first, first]).cause is Cause.APPROACH_WRONG
+
+
+TRACE = 'Traceback (most recent call last):\n  File "{}.py", line 3, in f\nKeyError: 1\n'
+
+
+@pytest.mark.parametrize(
+    ("output", "earlier", "cause"),
+    [
+        ("a.py:3: TypeError: no", ["a.py:3: TypeError: no"] * 2, Cause.APPROACH_WRONG),
+        (TRACE.format("a"), [TRACE.format(name) for name in "bcd"], Cause.INTEGRATION_ISSUE),
+        (TRACE.format("a"), [TRACE.format(name) for name in "bc"], Cause.SIMPLE_LOGIC),
+        ("RuntimeError: no", ["HTTP 404: Not Found"], Cause.UNKNOWN_API),
+        ("SyntaxError: no", ["SyntaxError: no"] * 3, Cause.SYNTAX_ERROR),
+    ],
+)
+def test_one_diagnosis_serves_every_history(output: str, earlier: list[str], cause: Cause) -> None:
+    """The cause after earlier failures needs no second look at the output."""
+    history = [found(text) for text in earlier]
+    alone = found(output)
+    assert with_history(alone, history) == found(output, history=history)
+    assert with_history(alone, history).cause is cause
+    assert with_history(alone, ()) == alone
 
 
 def test_secrets_do_not_reach_the_headline() -> None:

@@ -1,4 +1,4 @@
-"""The table of rules and shapes, and what reading an output may cost."""
+"""The table of rules and parsers, and the cost of parsing an output."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unstuck.diagnosis.classification.failure_types import VERIFICATION_FAILED
 from unstuck.diagnosis.classification.phrases import STRONG, WEAK, Phrase
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.lazy_regex import lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview, kinds_of_lines
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.parsers import RULES, SHAPES, SUREST
+from unstuck.diagnosis.parsers import PARSERS, RULES, SUREST
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.prompts import Brief, compose
 
@@ -113,21 +113,20 @@ def test_what_is_no_place(line: str) -> None:
 def test_the_table_is_in_order() -> None:
     """A newcomer's entry need not be in any particular line: the surest comes first, and every pattern compiles."""
     assert all(one.weight >= two.weight for one, two in pairwise(RULES.entries))
-    assert all(one.most >= two.most for one, two in pairwise((SUREST, *SHAPES.entries)))
+    assert all(one.most >= two.most for one, two in pairwise((SUREST, *PARSERS.entries)))
     for rule in RULES.entries:
         assert re.compile(rule.pattern.pattern)
-        part = rule.gates.part
+        part = rule.literals.part
         assert part == part.strip("\n")
-        assert all(gate.part == part for gate in rule.gates.gates), "lines are found by one part"
-        assert not any(character.isdigit() for character in part), "kinds of lines are without digits"
+        assert all(other == part for other, _ in rule.literals.pairs), "lines are found by one part"
 
 
-def test_no_phrase_is_hidden_by_its_gate() -> None:
+def test_no_phrase_is_hidden_by_its_literal() -> None:
     """What stands before a pattern to save time is a part of the pattern itself, so that it can hide nothing."""
     tables = (STRONG, WEAK, LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED)
-    gated = [(one.gates.part, one.pattern) for table in tables for one in table.gated.entries if one.pattern]
-    assert gated
-    assert [gate for gate, pattern in gated if gate not in pattern.pattern.replace("\\", "")] == []
+    literals = [(one.literals.part, one.pattern) for table in tables for one in table.prefilter.entries if one.pattern]
+    assert literals
+    assert [part for part, pattern in literals if part not in pattern.pattern.replace("\\", "")] == []
 
 
 @pytest.mark.parametrize(
@@ -143,13 +142,13 @@ def test_no_phrase_is_hidden_by_its_gate() -> None:
         ("❯ ", ["❯ a.ts"], ["> a.ts"]),
     ],
 )
-def test_a_gate_opens_for_whole_words(said: str, opened: list[str], closed: list[str]) -> None:
-    """A gate is open where its words stand whole, and where it says so for words that go on."""
-    gates = Gates([Phrase(Either(said), None)])
+def test_a_literal_matches_whole_words(said: str, opened: list[str], closed: list[str]) -> None:
+    """A literal matches where its words stand whole, and with an ellipsis also where they go on."""
+    rules = Prefilter([Phrase(Literals(said), None)])
 
     def is_open(text: str) -> bool:
-        seen = Overview(text)
-        return any(seen.has(phrase.gates) for phrase in gates.in_question(seen))
+        seen = IndexedText(text)
+        return any(seen.has(phrase.literals) for phrase in rules.candidates(seen))
 
     assert [text for text in opened if not is_open(text)] == []
     assert [text for text in closed if is_open(text)] == []
@@ -282,13 +281,6 @@ def test_jumping_finds_the_same_lines() -> None:
     text = "no\nan error\nerror: two error\n\nend error"
     assert list(lines_with(text, "error")) == [line for line in text.split("\n") if "error" in line]
     assert list(lines_with("", "error")) == []
-
-
-def test_kinds_of_lines_lose_no_gate() -> None:
-    """Every part without digits that is in a line of an output is in its kinds of lines as well."""
-    text = "".join(f"step {number} of 2000\n" for number in range(2000)) + "Error 7: line 8\n"
-    assert kinds_of_lines(text) == "\nstep  of \nError : line \n"
-    assert "Error 7" in kinds_of_lines("Error 7: line 8\n")
 
 
 TEST_RUN = """\

@@ -1,4 +1,4 @@
-"""Is it going round in circles: identical failures, repeated steps, repeated ideas. Pure: no I/O."""
+"""Loop detection: identical failures, repeated steps, repeated approaches. Pure: no I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One agent on one task: every rule sees what it does and says, and one verdict at most comes of it."""
+"""Monitor of one agent on one task: applies every rule to each observation and gives at most one verdict."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from unstuck.detection.nudge_policy import Flags
 from unstuck.detection.repetition import ROUNDS, Finding
 from unstuck.detection.rules.cycles import Cycles
 from unstuck.detection.rules.repeated_failures import Streaks
-from unstuck.detection.rules.repeated_messages import Talk
+from unstuck.detection.rules.repeated_messages import Messages
 from unstuck.detection.rules.requested_repeats import times_asked_for
 from unstuck.detection.rules.reverted_state import Trees
-from unstuck.detection.rules.stalled_exploration import Looking
+from unstuck.detection.rules.stalled_exploration import Exploration
 from unstuck.detection.steps.external_blockers import is_blocked
-from unstuck.detection.steps.tool_call_kind import TALKING_TOOLS, says_nothing
+from unstuck.detection.steps.tool_call_kind import TALKING_TOOLS, is_bare_status
 from unstuck.detection.steps.tool_steps import Pairing, Step
 
 __all__ = ["Window"]
 
 
 class Window:
-    """What one agent did lately on one task; every part of it is bounded.
+    """Recent steps and messages of one agent on one task, bounded in memory.
 
-    ``rounds`` is how often what it is doing now was there already, for ``↻ 2/3``; ``progressed`` whether the last
+    ``rounds`` counts the repetitions of the current step, for ``↻ 2/3``. ``progressed`` is true when the last
     observation was measured progress.
     """
 
     def __init__(self, allowed: int = 0) -> None:
-        """``allowed``: how often the person asked for something to be repeated."""
+        """Create an empty window. ``allowed`` is the number of repetitions that the person asked for."""
         self._pairing = Pairing()
         self._cycles = Cycles()
         self._streaks = Streaks()
-        self._looking = Looking()
+        self._exploration = Exploration()
         self._trees = Trees()
-        self._talk = Talk()
+        self._messages = Messages()
         self._flags = Flags()
         self._allowed = allowed
         self._last: Step | None = None
@@ -41,7 +41,7 @@ class Window:
         self.progressed = False
 
     def observe(self, observation: Observation) -> Verdict | None:
-        """Take note of one observation; a verdict when it closes a repetition that nobody dismissed."""
+        """Record one observation. Return a verdict when it completes a repetition that is not dismissed."""
         self.progressed = False
         if observation.kind == "message":
             return self._judge(self._message(observation))
@@ -50,53 +50,53 @@ class Window:
         step = self._pairing.feed(observation)
         if step is None:
             return None
-        self._talk.work()
+        self._messages.clear()
         self.rounds = 0
         return self._judge(self._step(step, observation.tree))
 
     @property
     def counts(self) -> bool:
-        """Whether the last step failed in a way that says something, and that the agent can do something about."""
+        """True when the last step is an informative failure that the agent can act on."""
         step = self._last
         if step is None or not step.failed or step.waits:
             return False
-        return bool(step.text.strip()) and not says_nothing(step.text) and not is_blocked(step.text)
+        return bool(step.text.strip()) and not is_bare_status(step.text) and not is_blocked(step.text)
 
     def dismiss(self, pattern: str) -> None:
-        """A person said that this is no loop."""
+        """Exclude ``pattern``: a person has answered that it is no loop."""
         self._flags.dismiss(pattern)
 
     def reset(self) -> None:
-        """Start again, as after an answer; the calls that are on their way stay known."""
-        for part in (self._cycles, self._streaks, self._looking, self._trees, self._flags):
+        """Forget all repetitions, as after an answer. Pending calls stay known."""
+        for part in (self._cycles, self._streaks, self._exploration, self._trees, self._flags):
             part.clear()
         self.rounds = 0
 
     def _step(self, step: Step, tree: str | None) -> list[Finding | None]:
         self._last = step
-        streaks = self._streaks.note(step)
+        streaks = self._streaks.add(step)
         self.progressed = self._streaks.progressed
         if self.progressed:
             self._trees.clear()
             self._flags.clear()
-        returned = self._trees.see(tree, step.number, meant=step.kind == "tree") if tree else None
-        undone = self._trees.edit(step)
-        return [*streaks, returned, undone, self._cycles.note(step), *self._looking.note(step)]
+        returned = self._trees.add_state(tree, step.number, intended=step.kind == "tree") if tree else None
+        undone = self._trees.add_edit(step)
+        return [*streaks, returned, undone, self._cycles.add(step), *self._exploration.add(step)]
 
     def _message(self, observation: Observation) -> list[Finding | None]:
         text = str(observation.text)
         if observation.role == "system":
-            return [self._talk.hear(text)]
+            return [self._messages.add_system(text)]
         if observation.role != "user":
-            return [self._talk.say(text, observation.id)]
-        if self._talk.is_real(text):
+            return [self._messages.add(text, observation.id)]
+        if self._messages.is_new_request(text):
             self._allowed = times_asked_for(text)
             self._pairing.clear()
             self.reset()
         return []
 
     def _thought(self, observation: Observation) -> list[Finding | None]:
-        return [self._talk.say(str(observation.text))] if observation.kind == "action" else []
+        return [self._messages.add(str(observation.text))] if observation.kind == "action" else []
 
     def _judge(self, found: list[Finding | None]) -> Verdict | None:
         findings = [one for one in found if one is not None]

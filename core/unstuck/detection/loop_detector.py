@@ -1,18 +1,17 @@
-"""The loop detector: identical failures of a task, and repetition inside an attempt.
+"""Loop detector: identical failures of a task, and repetition inside an attempt.
 
-The only thing it needs time for is the stamp on an event, and that comes from a clock that is handed in; no decision
-depends on it.
+Events are stamped by the clock of the caller. No decision depends on time.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Observation, Verdict
 from unstuck.detection.agent_monitor import Window
+from unstuck.detection.recent import Recent
 from unstuck.detection.rules.requested_repeats import times_asked_for
 
 __all__ = ["GateOpener", "LoopDetector"]
@@ -23,11 +22,9 @@ AGENTS_KEPT = 16
 EVENTS_KEPT = 1_000
 LOOP_TYPE = "execution_loop"
 
-_Kept = TypeVar("_Kept")
-
 
 class GateOpener(Protocol):
-    """What the detector needs of a gate manager. One that also has ``open_gates()`` says which are still open."""
+    """Gate manager as the detector uses it. An optional ``open_gates()`` returns the gates that are still open."""
 
     async def create_gate(
         self, gate_type: str, *, task_id: str, agent_id: str, project_id: str | None, context: dict[str, Any]
@@ -35,12 +32,12 @@ class GateOpener(Protocol):
 
 
 class LoopDetector:
-    """Bounded in memory: the tasks and agents that were quiet longest are forgotten first."""
+    """Loop detector, bounded in memory: the tasks and agents that were quiet longest are forgotten first."""
 
     def __init__(
         self, gate_manager: GateOpener | None = None, window_size: int = 3, *, clock: Clock | None = None
     ) -> None:
-        """``window_size`` is how many identical failures make a loop (at least 2, else ValueError)."""
+        """Create a detector. ``window_size`` identical failures make a loop (at least 2, else ValueError)."""
         if window_size < 2:
             raise ValueError(f"window_size must be at least 2, not {window_size}")
         self.window_size = window_size
@@ -50,12 +47,12 @@ class LoopDetector:
         self._looping: dict[str, dict[str, Any]] = {}
         self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS_KEPT)
         self._detected = 0
-        self._windows: OrderedDict[str, OrderedDict[str, Window]] = OrderedDict()
+        self._windows: Recent[str, Recent[str, Window]] = Recent(TASKS_WATCHED)
         self._dismissed_tasks: set[str] = set()
-        self._allowed: OrderedDict[str, int] = OrderedDict()
+        self._allowed: Recent[str, int] = Recent(TASKS_KEPT)
 
     def record_failure(self, task_id: str, error_signature: str) -> bool:
-        """Take note of a failure; True while the last ``window_size`` of this task are identical."""
+        """Record a failure. Return True while the last ``window_size`` of this task are identical."""
         window = self._failures.pop(task_id, None) or deque(maxlen=self.window_size)
         self._failures[task_id] = window
         window.append(error_signature)
@@ -70,12 +67,12 @@ class LoopDetector:
         return looping
 
     def record_success(self, task_id: str) -> None:
-        """The task's check passed: its history is clear."""
+        """Forget the failures of a task whose check passed."""
         self._failures.pop(task_id, None)
         self._looping.pop(task_id, None)
 
     def answered(self, task_id: str) -> None:
-        """A person has answered: what this task's agents repeated until now counts no more."""
+        """Forget the repetitions of a task after a person's answer."""
         self.record_success(task_id)
         for window in self._windows.get(task_id, {}).values():
             window.reset()
@@ -83,11 +80,10 @@ class LoopDetector:
     async def check_and_trigger_gate(
         self, task_id: str, agent_id: str, project_id: str | None, error_signature: str
     ) -> str | None:
-        """Take note of a failure and open the gate where it closes a loop; its id as long as it waits for an answer.
+        """Record a failure and open a gate where it completes a loop. Return the gate's id while it is open.
 
-        One gate per loop: an answered one ends the loop, and a new loop needs ``window_size`` failures again. Without
-        a gate manager the loop is kept as an event and the result is None. What the gate manager raises comes
-        through, and the next failure tries again.
+        Each loop has one gate. Its answer ends the loop; a new loop needs ``window_size`` failures again. Without a
+        gate manager the loop is only an event. Raises what the gate manager raises; the next failure tries again.
         """
         if self._is_answered(task_id):
             self.record_success(task_id)
@@ -109,13 +105,13 @@ class LoopDetector:
         }
 
     def observe(self, observation: Observation) -> Verdict | None:
-        """A verdict when an agent repeats itself inside an attempt: first a nudge, then for the gate."""
+        """Return a verdict when an agent repeats itself inside an attempt: first a nudge, then one for the gate."""
         if observation.task_id in self._dismissed_tasks:
             return None
         return self._window(observation.task_id, observation.agent_id).observe(observation)
 
     def dismiss(self, task_id: str, pattern: str | None = None) -> None:
-        """A person said that a pattern (or, without one, whatever this task repeats) is not a loop."""
+        """Exclude a pattern, or without one every repetition of the task: a person has answered that it is no loop."""
         if pattern is None:
             self._dismissed_tasks.add(task_id)
             return
@@ -123,26 +119,23 @@ class LoopDetector:
             window.dismiss(pattern)
 
     def started(self, task_id: str, prompt: str = "") -> None:
-        """An attempt begins: what an earlier one repeated counts no more, what ``prompt`` asks to repeat is no loop."""
+        """Begin an attempt: forget earlier repetitions and allow those that ``prompt`` asks for."""
         self.record_success(task_id)
         self._windows.pop(task_id, None)
-        self._allowed.pop(task_id, None)
         self._allowed[task_id] = times_asked_for(prompt)
-        if len(self._allowed) > TASKS_KEPT:
-            self._allowed.popitem(last=False)
 
     def rounds(self, task_id: str, agent_id: str = "") -> int:
-        """How often what this agent does now was there already: the 2 of ``↻ 2/3``; 0 where nothing repeats."""
+        """Return the repetitions of the agent's current step: the 2 of ``↻ 2/3``; 0 where nothing repeats."""
         window = self._watched(task_id, agent_id)
         return window.rounds if window is not None else 0
 
     def progressed(self, task_id: str, agent_id: str = "") -> bool:
-        """Whether the last observation was measured progress: a check passed, or got further than before."""
+        """Return whether the last observation was measured progress: a check passed or got further than before."""
         window = self._watched(task_id, agent_id)
         return window is not None and window.progressed
 
     def counts(self, task_id: str, agent_id: str = "") -> bool:
-        """Whether the last step failed in a way that says something: no wait, no empty answer, nothing that blocks."""
+        """Return whether the last step is an informative failure: no wait, no empty result, no external blocker."""
         window = self._watched(task_id, agent_id)
         return window is not None and window.counts
 
@@ -151,20 +144,18 @@ class LoopDetector:
         return agents.get(agent_id) if agents is not None else None
 
     def forget(self, task_id: str) -> None:
-        """A task has ended: nothing of it is kept but its events."""
+        """Forget a task that has ended, except its events."""
         self.record_success(task_id)
         self._dismissed_tasks.discard(task_id)
         self._windows.pop(task_id, None)
         self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
-        window = self._watched(task_id, agent_id)
-        if window is not None:
-            self._windows.move_to_end(task_id)
-            self._windows[task_id].move_to_end(agent_id)
-            return window
-        agents = _touched(self._windows, task_id, OrderedDict[str, Window], TASKS_WATCHED)
-        return _touched(agents, agent_id, lambda: Window(self._allowed.get(task_id, 0)), AGENTS_KEPT)
+        agents = self._windows.get(task_id)
+        self._windows[task_id] = agents = Recent(AGENTS_KEPT) if agents is None else agents
+        window = agents.get(agent_id)
+        agents[agent_id] = window = Window(self._allowed.get(task_id, 0)) if window is None else window
+        return window
 
     def _event(self, task_id: str, error_signature: str) -> dict[str, Any]:
         now = self._clock.now()
@@ -187,32 +178,23 @@ class LoopDetector:
         assert self._gate_manager is not None
         # An empty id marks the gate as being made, so that a second failure meanwhile opens no second one.
         event.update(agent_id=agent_id, project_id=project_id, gate_id="")
-        said = ("task_id", "agent_id", "loop_type", "window_size", "error_signature", "detected_at")
+        fields = ("task_id", "agent_id", "loop_type", "window_size", "error_signature", "detected_at")
         try:
             event["gate_id"] = await self._gate_manager.create_gate(
                 "loop_detected",
                 task_id=event["task_id"],
                 agent_id=agent_id,
                 project_id=project_id,
-                context={name: event[name] for name in said},
+                context={name: event[name] for name in fields},
             )
         finally:
             event["gate_id"] = event["gate_id"] or None
         return str(event["gate_id"])
 
     def _is_answered(self, task_id: str) -> bool:
-        """True where this task's loop has a gate and its manager says that it waits no longer."""
+        """Return whether the gate of this task's loop is no longer open."""
         event = self._looping.get(task_id)
         open_gates = getattr(self._gate_manager, "open_gates", None)
         if event is None or not event["gate_id"] or open_gates is None:
             return False
         return event["gate_id"] not in {getattr(gate, "id", gate) for gate in open_gates()}
-
-
-def _touched(kept: OrderedDict[str, _Kept], key: str, new: Callable[[], _Kept], limit: int) -> _Kept:
-    """The value of ``key``, made where there is none; what was quiet longest is forgotten past ``limit``."""
-    value = kept.pop(key, None)
-    kept[key] = value = new() if value is None else value
-    if len(kept) > limit:
-        kept.popitem(last=False)
-    return value

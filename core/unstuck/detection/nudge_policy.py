@@ -1,12 +1,12 @@
-"""Who hears of a repetition: first the agent, then the person, and nobody where a person said that it is no loop."""
+"""Policy for repetitions: the first verdict is a nudge to the agent, the next asks the person."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unstuck.contract import Verdict
+from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import WAITING_ROUNDS, Finding, Kind
 from unstuck.detection.steps.external_blockers import is_blocked
 from unstuck.detection.steps.tool_steps import Step
@@ -22,7 +22,7 @@ MESSAGE = Clean("a message")
 
 @dataclass(slots=True)
 class _Flag:
-    """A pattern the agent was told of. ``rounds`` and ``at`` are those of the nudge, ``last`` when it was seen last."""
+    """Nudged pattern. ``rounds`` and ``at`` are those of the nudge, ``last`` is its last observation."""
 
     rounds: int
     at: int
@@ -30,42 +30,38 @@ class _Flag:
 
 
 class Flags:
-    """Bounded by ``FLAGS_KEPT`` patterns; one that was not seen for ``STEPS_KEPT`` observations is stale."""
+    """Nudged and dismissed patterns, at most ``FLAGS_KEPT`` of each. One not seen for ``STEPS_KEPT`` steps is stale."""
 
     def __init__(self) -> None:
-        self._flags: OrderedDict[str, _Flag] = OrderedDict()
-        self._dismissed: OrderedDict[str, None] = OrderedDict()
+        self._flags: Recent[str, _Flag] = Recent(FLAGS_KEPT)
+        self._dismissed: Recent[str, None] = Recent(FLAGS_KEPT)
 
     def clear(self) -> None:
-        """What was told counts no more; what was dismissed stays so."""
+        """Forget the nudged patterns. Dismissed ones stay dismissed."""
         self._flags.clear()
 
     def dismiss(self, pattern: str) -> None:
-        """A person said that this is no loop."""
+        """Exclude ``pattern``: a person has answered that it is no loop."""
         self._dismissed[pattern] = None
-        if len(self._dismissed) > FLAGS_KEPT:
-            self._dismissed.popitem(last=False)
 
     def is_flagged(self, pattern: str, now: int) -> bool:
-        """Whether the agent was told of this pattern and it is not stale."""
+        """Return whether the agent was nudged about this pattern and it is not stale."""
         flag = self._flags.get(pattern)
         return flag is not None and now - flag.last <= STEPS_KEPT
 
     def verdict(self, findings: Sequence[Finding], allowed: int, now: int) -> Verdict | None:
-        """What is to be said at observation ``now`` about what stands; ``allowed``: how often it was asked for."""
+        """Return the verdict at observation ``now``, if any. ``allowed`` is the number of repetitions asked for."""
         due = [one for one in findings if self._is_due(one, allowed, now)]
         if not due or any(one.pattern in self._dismissed for one in due):
             return None
         first = due[0]
         flag = self._flags.get(first.pattern) if self.is_flagged(first.pattern, now) else None
         for one in due:
-            known = self._flags.pop(one.pattern, None)
+            known = self._flags.get(one.pattern)
             if known is None or now - known.last > STEPS_KEPT:
                 known = _Flag(one.rounds, now, now)
             known.last = now
             self._flags[one.pattern] = known
-        while len(self._flags) > FLAGS_KEPT:
-            self._flags.popitem(last=False)
         if flag is not None and not _is_next_round(first, flag, now):
             return None
         return _verdict(first, nudge=flag is None)
@@ -77,7 +73,7 @@ class Flags:
 
 
 def _is_next_round(finding: Finding, flag: _Flag, now: int) -> bool:
-    """A nudge is worth one more round, and a wait is worth as many as before."""
+    """Return whether enough rounds have passed since the nudge: one, or for a wait as many as before."""
     if finding.kind == "waiting":
         return finding.rounds - flag.rounds >= WAITING_ROUNDS
     return now - flag.at >= finding.round
@@ -96,7 +92,7 @@ def _verdict(finding: Finding, *, nudge: bool) -> Verdict:
 
 
 def _kind(finding: Finding) -> Kind:
-    """A failure that the agent cannot cure is a blockade, however it goes about it."""
+    """Return the kind of verdict: ``blocked`` where every failure has an external cause."""
     failed = [step for step in finding.steps if step.failed]
     if failed and all(is_blocked(step.text) for step in failed):
         return "blocked"
@@ -104,6 +100,7 @@ def _kind(finding: Finding) -> Kind:
 
 
 def _evidence(steps: Sequence[Step]) -> str:
-    """The repeated call and its first error, or what it answers."""
+    """Return the repeated call with its first error or its result."""
     step = next((one for one in steps if one.failed), steps[-1])
-    return f"{step.shown} → {step.said}" if step.said else step.shown
+    headline = step.headline
+    return f"{step.shown} → {headline}" if headline else step.shown

@@ -1,4 +1,4 @@
-"""What a rule has found, before it is decided whether anybody hears of it."""
+"""Finding of a detection rule, before the nudge policy decides."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WAITING_ROUNDS = 10
 class Finding:
     """A repetition as it stands after a step.
 
-    ``pattern`` names it for good, ``rounds`` is how often it was there, ``needed`` how often it may not be, ``round``
-    how many observations one round takes. ``evidence`` is empty where the steps say enough.
+    ``pattern`` identifies it. ``rounds`` counts its occurrences and ``needed`` is the count that makes a loop. One
+    round takes ``round`` observations. ``evidence`` is empty where the steps are enough.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""When two approaches are the same idea in other words."""
+"""Similarity of approaches by their keywords."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ENOUGH = 2
 
 
 def keywords(approach: str) -> frozenset[str]:
-    """The lower-case words of an approach that carry meaning."""
+    """Return the lower-case words of an approach without stop words."""
     return frozenset(WORD.findall(approach.lower())) - STOP_WORDS
 
 
 def similarity(one: str, two: str) -> float:
-    """Jaccard similarity of two approaches' keywords, 0.0 to 1.0; nothing is like an approach without words."""
+    """Jaccard similarity of two approaches' keywords, 0.0 to 1.0; 0.0 where one has no keywords."""
     first, second = keywords(one), keywords(two)
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def is_circular_fix(approach: str, history: Iterable[str]) -> bool:
-    """True when at least two of the last three approaches in ``history`` (oldest first) are like this one."""
+    """Return whether at least two of the last three approaches in ``history`` (oldest first) resemble this one."""
     last = list(history)[-ATTEMPTS:]
     return sum(similarity(approach, earlier) > SIMILAR for earlier in last) >= ENOUGH

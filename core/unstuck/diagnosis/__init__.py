@@ -1,6 +1,6 @@
-"""What went wrong: signature, location, error type, failure type, category and cause. Pure: no I/O, no clock.
+"""Diagnosis of failures: signature, location, error type, failure type, category and cause. Pure: no I/O, no clock.
 
-Whoever only reads what was found needs none of the rules that find it: each name comes in when it is first used.
+Each name is imported at its first use, so that reading a diagnosis imports no rules.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from unstuck.lazy_exports import when_used
 _PUBLIC = {
     "unstuck.diagnosis.classification.categories": ("classify_error",),
     "unstuck.diagnosis.classification.causes": ("Approach", "Execution", "Failure", "HandlerResult", "classify_cause"),
-    "unstuck.diagnosis.signatures.fingerprint": ("steady",),
+    "unstuck.diagnosis.signatures.fingerprint": ("without_volatile",),
     "unstuck.diagnosis.pipeline": ("diagnose",),
     "unstuck.diagnosis.classification.failure_types": ("classify_failure",),
     "unstuck.diagnosis.classification.hints": ("ErrorAnalysis", "analyze_error"),

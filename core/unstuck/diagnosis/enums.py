@@ -1,4 +1,4 @@
-"""The four words a failure gets: what it is, how the next attempt is prepared, who responds, and where it enters."""
+"""Error type, failure type, category and cause of a failure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ["Cause", "ErrorCategory", "ErrorType", "FailureType"]
 
 
 class _Tolerant(str, Enum):
-    """A string enumeration that can read a value written by another version."""
+    """String enumeration that reads values of other versions."""
 
     @classmethod
     def read(cls, value: Any, default: Any) -> Any:
-        """The member whose value or name is ``value``, or ``default`` where there is none."""
+        """Return the member whose value or name is ``value``, or ``default``."""
         if isinstance(value, cls):
             return value
-        said = str(value or "")
-        member = cls._value2member_map_.get(said) or cls.__members__.get(said.upper())
+        text = str(value or "")
+        member = cls._value2member_map_.get(text) or cls.__members__.get(text.upper())
         return default if member is None else member
 
 
 class ErrorType(_Tolerant):
-    """What kind of error was reported."""
+    """Kind of error."""
 
     SYNTAX_ERROR = "SYNTAX_ERROR"
     TYPE_ERROR = "TYPE_ERROR"
@@ -42,7 +42,7 @@ class ErrorType(_Tolerant):
 
 
 class FailureType(_Tolerant):
-    """How the next attempt has to be prepared."""
+    """Kind of failure, which decides the preparation of the next attempt."""
 
     BROKEN_BUILD = "BROKEN_BUILD"
     VERIFICATION_FAILED = "VERIFICATION_FAILED"
@@ -52,7 +52,7 @@ class FailureType(_Tolerant):
 
 
 class ErrorCategory(_Tolerant):
-    """Who has to respond."""
+    """Party that has to respond: the agent, the person, or time."""
 
     TRANSIENT = "transient"
     AGENT_FAILURE = "agent_failure"
@@ -62,7 +62,7 @@ class ErrorCategory(_Tolerant):
 
 
 class Cause(_Tolerant):
-    """On which rung of the ladder a failure enters."""
+    """Cause of a failure, which decides its first escalation level."""
 
     SYNTAX_ERROR = "syntax_error"
     TEST_ASSERTION = "test_assertion"

@@ -8,7 +8,7 @@ from typing import Literal
 __all__ = ["NOT_RUN", "UNKNOWN_EXTENT", "Extent", "Stage"]
 
 Stage = Literal["", "parse", "load", "run"]
-"""Where a check failed: while parsing, while loading (compile, import, collect), in tests that ran; empty: unknown."""
+"""Stage of a failed check: parsing, loading (compile, import, collect) or running tests; empty: unknown."""
 NOT_RUN: tuple[Stage, ...] = ("parse", "load")
 """The stages at which nothing has run."""
 _ORDER: tuple[Stage, ...] = ("", "parse", "load", "run")
@@ -16,16 +16,16 @@ _ORDER: tuple[Stage, ...] = ("", "parse", "load", "run")
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a check came. ``errors`` and ``passed`` are counts, 0 where none is known."""
+    """Extent of a failure. ``errors`` and ``passed`` are counts, 0 where none is known."""
 
     stage: Stage = ""
     errors: int = 0
     passed: int = 0
 
     def is_better_than(self, best: Extent) -> bool:
-        """Whether it is known to be closer to passing: a later stage, fewer errors, or as many with more passes.
+        """Return whether this is known to be closer to passing: a later stage, fewer errors, or more passes.
 
-        Tests that do not run any more are never closer than tests that failed.
+        Tests that no longer run are never closer than tests that failed.
         """
         if self.stage and best.stage and self.stage != best.stage and "run" in (self.stage, best.stage):
             return self.stage == "run"
@@ -36,13 +36,13 @@ class Extent:
         return bool(self.errors) and self.errors < best.errors
 
     def after(self, best: Extent) -> Extent:
-        """The new best extent, of which this one is better than ``best``; a stage once reached stays reached."""
+        """Return the new best extent where this one is better than ``best``. A stage stays reached."""
         return Extent(max(self.stage, best.stage, key=_ORDER.index), self.errors, self.passed)
 
     def broke(self, before: Extent) -> bool:
-        """Whether it is known to be worse than ``before``: nothing runs any more, or more errors of the same stage.
+        """Return whether this is known to be worse than ``before``: nothing runs, or more errors at the same stage.
 
-        A compiler stops at what it cannot parse, so that more errors of a later stage are no worse.
+        A compiler stops at the first stage with errors, so more errors of a later stage are no worse.
         """
         if before.stage == "run":
             return self.stage in NOT_RUN

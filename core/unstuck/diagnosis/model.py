@@ -1,9 +1,9 @@
-"""What is known about one failure, in one value."""
+"""Diagnosis of one failure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
@@ -18,7 +18,10 @@ NOTHING = Clean("")
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What went wrong: ``headline`` is the one line that says it, ``fix_hint`` the one that helps."""
+    """One diagnosed failure: ``headline`` is its line of the output, ``fix_hint`` one sentence of advice.
+
+    ``files`` are the user's files that the output names. They are not part of the JSON.
+    """
 
     signature: FailureSignature
     failure_type: FailureType = FailureType.UNKNOWN
@@ -26,10 +29,11 @@ class Diagnosis:
     cause: Cause = Cause.SIMPLE_LOGIC
     headline: Clean = NOTHING
     fix_hint: Clean = NOTHING
+    files: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def identity(self) -> str:
-        """The same for every occurrence of this failure; what the loop detector is given."""
+        """A key that every occurrence of this failure has, for loop detection."""
         return self.signature.identity
 
     @property
@@ -42,7 +46,7 @@ class Diagnosis:
         return self.signature.location
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able; :meth:`from_dict` reads it back."""
+        """Return JSON-able data for :meth:`from_dict`."""
         return {
             "signature": self.signature.as_dict(),
             "failure_type": self.failure_type.value,
@@ -54,7 +58,7 @@ class Diagnosis:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Diagnosis:
-        """Read what :meth:`as_dict` wrote; a word of a later version becomes the most general one."""
+        """Return the diagnosis of :meth:`as_dict`; a value of a later version becomes the most general one."""
         return cls(
             signature=FailureSignature.from_dict(data.get("signature") or {}),
             failure_type=FailureType.read(data.get("failure_type"), FailureType.UNKNOWN),

@@ -1,1 +1,1 @@
-"""What to do next: precedence, the ladder, alternatives, prompts and the stuck report. Pure functions over values."""
+"""Escalation: precedence, levels, alternatives, prompts and the stuck report. Pure functions over values."""

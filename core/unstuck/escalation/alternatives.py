@@ -1,4 +1,4 @@
-"""Where a pivot can go: what worked before, what the agent sees, what the failure suggests, and two built-in ways."""
+"""Alternative approaches: from memory, from patterns, from the agent, from the failure, and two built-in ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 from unstuck.detection.similarity import similarity
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause
-from unstuck.escalation.user_patterns import matches
+from unstuck.escalation.limits import matches
 
 __all__ = ["BUILT_IN", "Tried", "alternatives", "built_in", "known_ways", "learnt_patterns", "remembered_ways"]
 
@@ -56,13 +56,13 @@ _BUILT_IN_CONFIDENCE = 0.4
 
 
 def built_in(cause: Cause) -> tuple[str, ...]:
-    """The ways every project knows for this cause, at least two."""
+    """Return the built-in approaches for this cause, at least two."""
     own = BUILT_IN.get(cause, ())
     return own + tuple(way for way in _ANYWHERE if way not in own)
 
 
 class Tried(Protocol):
-    """One use of an approach: ``outcome`` is ``worked`` or ``failed``, ``note`` the failure's headline."""
+    """Recorded use of an approach. ``outcome`` is ``worked`` or ``failed``, ``note`` the failure's headline."""
 
     @property
     def signature(self) -> str: ...
@@ -79,20 +79,20 @@ class Tried(Protocol):
 def remembered_ways(
     tried: Iterable[Tried], *, cause: Cause, signature: str, headline: str
 ) -> tuple[tuple[str, float], ...]:
-    """What worked before, as (approach, similarity): 1.0 for this very failure, else how alike the headlines are.
+    """Return approaches that worked before, as (approach, similarity): 1.0 for the same failure, else by headline.
 
     ``tried`` is newest first; only the last use of an approach against a failure counts.
     """
     best: dict[str, float] = {}
     for use in _last_uses(tried, cause, signature).values():
         if use.outcome == "worked":
-            alike = 1.0 if use.signature == signature else similarity(use.note, headline)
-            best[use.approach] = max(alike, best.get(use.approach, 0.0))
-    return tuple((approach, alike) for approach, alike in best.items() if alike > 0)
+            score = 1.0 if use.signature == signature else similarity(use.note, headline)
+            best[use.approach] = max(score, best.get(use.approach, 0.0))
+    return tuple((approach, score) for approach, score in best.items() if score > 0)
 
 
 def learnt_patterns(tried: Iterable[Tried], *, cause: Cause) -> tuple[tuple[str, float], ...]:
-    """Approaches that worked against two failures of this cause, with the share of those that they worked against."""
+    """Return approaches that worked against two failures of this cause, with their share of successes."""
     met: dict[str, list[bool]] = {}
     for use in _last_uses(tried, cause, "").values():
         met.setdefault(use.approach, []).append(use.outcome == "worked")
@@ -104,12 +104,12 @@ def learnt_patterns(tried: Iterable[Tried], *, cause: Cause) -> tuple[tuple[str,
 
 
 def known_ways(patterns: Iterable[tuple[str, str, float]], headline: str) -> tuple[tuple[str, float], ...]:
-    """The user's own patterns that are about this failure, as (approach, confidence)."""
+    """Return the user's patterns that match this failure, as (approach, confidence)."""
     return tuple((approach, confidence) for pattern, approach, confidence in patterns if matches(pattern, headline))
 
 
 def _last_uses(tried: Iterable[Tried], cause: Cause, signature: str) -> Mapping[tuple[str, str], Tried]:
-    """The newest use of each approach against each failure that is this one or has this cause."""
+    """Return the newest use of each approach against each failure that is the same or has this cause."""
     last: dict[tuple[str, str], Tried] = {}
     for use in tried:
         if use.approach and (use.cause == cause.value or (signature and use.signature == signature)):
@@ -125,10 +125,10 @@ def alternatives(
     named: Sequence[str] = (),
     failed: Collection[str] = (),
 ) -> tuple[Approach, ...]:
-    """Every approach that has not failed yet, best first.
+    """Return every approach that has not failed yet, best first.
 
     ``remembered`` holds (approach, similarity) of tasks that succeeded, ``patterns`` (approach, confidence), ``named``
-    what the agent itself offered. Discounts: memory x 0.8, patterns x 0.7, the failure itself 0.5.
+    the agent's own. Confidence: memory x 0.8, patterns x 0.7, the agent 0.6, the failure 0.5, built-in 0.4.
     """
     found = [Approach(name, "memory", similarity * 0.8) for name, similarity in remembered]
     found += [Approach(name, "pattern", confidence * 0.7) for name, confidence in patterns]

@@ -1,4 +1,4 @@
-"""What the ladder still holds for a task: what would follow if the same failure came again each time. Pure."""
+"""Forecast of a task: the steps that would follow if the same failure occurred again each time. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_REPORT = Report()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step that lies ahead; ``approach`` is that of a pivot."""
+    """Step of a forecast. ``approach`` is that of a pivot."""
 
     kind: Ahead
     approach: str = ""
@@ -29,10 +29,10 @@ class Step:
 def forecast(
     climb: Climb, diagnosis: Diagnosis | None, limits: Limits, *, direct: bool = False, may_ask: bool = True
 ) -> tuple[Step, ...]:
-    """The steps from ``climb`` on, decided by the very rules that decide them, up to the question or the end.
+    """Return the steps after ``climb`` up to the question or the end, by the rules that decide them.
 
-    ``diagnosis`` is the failure that comes again and again; without one nothing can be said. Pivots are those that the
-    agent has named and the built-in ones for the cause: what the project remembers may put others before them.
+    ``diagnosis`` is the repeated failure; without one the forecast is empty. Pivots are those that the agent has named
+    and the built-in ones for the cause. The project's memory may put others before them.
     """
     if diagnosis is None:
         return ()

@@ -1,8 +1,8 @@
-"""The ladder: retry, pivot, research, checkpoint and ask. Pure.
+"""Escalation levels: retry, pivot, research, then checkpoint and ask. Pure.
 
-The cause of a failure gives the rung on which it enters, exhaustion climbs. A rung starts again (retries after a pivot,
-pivots after research) only for a failure with another signature: the same one goes on up. Without that rule the resets
-of the failure handler allow 41 directives before the first question.
+The cause of a failure decides its first level; a used-up level leads to the next. Counters start again (retries after a
+pivot, pivots after research) only for a failure with another signature. Without that rule the resets of the failure
+handler allow 41 directives before the first question.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENTRY: dict[Cause, Rung] = {
 
 
 def entry_rung(cause: Cause) -> Rung:
-    """The rung on which a failure of this cause enters the ladder."""
+    """Return the first level for a failure of this cause."""
     return _ENTRY.get(cause, "retry")
 
 
@@ -45,10 +45,10 @@ def next_rung(
     alternatives: bool,
     direct: bool = False,
 ) -> Rung:
-    """The rung that answers the failure that ``climb`` has just noted.
+    """Return the level for the last failure of ``climb``.
 
-    ``fresh`` is whether its signature is new in this climb; ``alternatives`` whether a pivot has somewhere to go;
-    ``direct`` is retry, whatever the cause, then ask.
+    ``fresh`` means that its signature is new in this climb, ``alternatives`` that a pivot has an approach. ``direct``
+    is retry for any cause, then ask.
     """
     if climb.directives >= limits.max_attempts:
         return "human"
@@ -64,7 +64,7 @@ def next_rung(
 
 
 def _restarted(climb: Climb) -> Climb:
-    """Retries start again after a pivot, pivots (and retries) after research."""
+    """Return ``climb`` with retries reset after a pivot, retries and pivots after research."""
     if climb.rung == "research":
         return replace(climb, retries=0, pivots=0, unknown=0)
     if climb.rung == "pivot":
@@ -93,7 +93,7 @@ def _has_room(
 def step_onto(
     climb: Climb, rung: Literal["retry", "pivot", "research", "human"], failure_type: FailureType, *, fresh: bool
 ) -> Climb:
-    """``climb`` after a directive of ``rung``: one more used, one more told."""
+    """Return ``climb`` after a directive on ``rung``, counted as used and as given."""
     counted = _restarted(climb) if fresh else climb
     counted = replace(counted, rung=rung, directives=counted.directives + 1)
     if rung == "retry":

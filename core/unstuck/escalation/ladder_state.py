@@ -1,4 +1,4 @@
-"""Where a task stands on the ladder: one frozen value, recorded with each decision."""
+"""Escalation state of a task: one frozen value, recorded with each decision."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ __all__ = ["LOADS", "Climb", "Rung"]
 Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
 
 LOADS = "loads"
-"""The reason of a checkpoint of files that a check has shown to load, saved before a retry goes on with them."""
+"""Reason of a checkpoint of files that are known to load, saved before a retry keeps them."""
 REMEMBERED_APPROACHES = 6
 REMEMBERED_ADVICE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Climb:
-    """The counters of one climb, from the start of a task or from a person's answer to the next question.
+    """Counters of one climb: from the start of a task, or from a person's answer, to the next question.
 
-    ``retries``, ``pivots`` and ``research`` are what the rungs have used up and may start again; ``told_*`` count
-    every directive since the last question and never go back. ``waited`` is how often the trouble that may pass
-    (``waited_for``, its type) was waited for until now. ``signature`` is the identity of the last failure,
-    ``seen`` those of this climb, ``repeats`` how often the last one came in a row; ``best`` is the extent of the one
-    that was closest to passing. ``approach`` is the one that was
-    directed, by a pivot or by a person; ``named`` are those that the agent itself sees; ``advice`` is what persons have
-    said.
+    ``retries``, ``pivots`` and ``research`` count the used directives of each level and may start again. ``told_*``
+    count every directive since the last question. ``waited`` counts the waits for transient failures, of which
+    ``waited_for`` is the last type. ``signature`` is the identity of the last failure, ``seen`` those of this climb.
+    ``repeats`` counts the last failure in a row. ``best`` is the extent closest to passing. ``approach`` is that of a
+    pivot or a person; ``named`` are the agent's own. ``advice`` holds earlier answers of persons.
     """
 
     rung: Rung = "first"
@@ -59,7 +57,7 @@ class Climb:
     advice: tuple[str, ...] = ()
 
     def noting(self, signature: str, approach: str, named: Sequence[str] = ()) -> Climb:
-        """This climb after a failure with ``signature`` of an attempt that followed ``approach`` and named others."""
+        """Return this climb after a failure of an attempt that followed ``approach`` and ``named`` others."""
         approaches = self.approaches
         if approach and (not approaches or approaches[-1] != approach):
             approaches = (*approaches, approach)[-REMEMBERED_APPROACHES:]
@@ -77,9 +75,9 @@ class Climb:
         )
 
     def answered(self, choice: str = "", text: str = "") -> Climb:
-        """A new climb after a person's answer; what has failed, was found or was said stays known.
+        """Return a new climb after a person's answer, with the failed approaches, findings and advice of this one.
 
-        ``retry`` with a text names the approach of the new climb; any other text is advice.
+        ``retry`` with a text names the approach of the new climb. Any other text is advice.
         """
         return Climb(
             rung="human",

@@ -1,15 +1,16 @@
-"""The four rungs, with what each may cost."""
+"""Escalation levels with their costs, the limits of a climb, and the match of a user's pattern."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["EscalationLevel", "Limits"]
+__all__ = ["EscalationLevel", "Limits", "matches"]
 
 
 class EscalationLevel(Enum):
-    """Retry, pivot, research, ask: the failure handler's four levels with its limits and costs."""
+    """Levels of the failure handler with their limits and costs."""
 
     RETRY = (1, "Retry", 3, "Low", "None")
     PIVOT = (2, "Pivot", 3, "Medium", "None")
@@ -29,11 +30,11 @@ class EscalationLevel(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How far a climb may go. ``max_attempts`` bounds all directives of one climb; the rest are per rung or rule.
+    """Limits of a climb. ``max_attempts`` bounds all its directives; the others are per level or rule.
 
     ``auto_resolve`` holds (pattern, hint, command to run or empty), ``patterns`` (pattern, approach, confidence).
-    A wait of more than ``long_wait`` seconds is one for a quota, after which only ``resume_after_quota`` lets a task go
-    on by itself; a limit that is spent and names no time is waited for ``blind_wait`` seconds.
+    A wait of more than ``long_wait`` seconds is one for a quota. Without a person, a task continues after it only with
+    ``resume_after_quota``. A spent quota without a known time is waited for ``blind_wait`` seconds.
     """
 
     max_retries: int = 3
@@ -51,3 +52,11 @@ class Limits:
     resume_after_quota: bool = False
     auto_resolve: tuple[tuple[str, str, str], ...] = ()
     patterns: tuple[tuple[str, str, float], ...] = ()
+
+
+def matches(pattern: str, headline: str) -> bool:
+    """Return whether a user's ``pattern`` is in ``headline``. An invalid regular expression is compared as text."""
+    try:
+        return re.search(pattern, headline) is not None
+    except re.error:
+        return pattern in headline

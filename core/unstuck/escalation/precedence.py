@@ -1,8 +1,8 @@
-"""One failure gets one directive: the first line of the table that applies. Pure.
+"""Precedence of decisions: one failure gets one directive, of the first line that applies. Pure.
 
 The lines: 1 done · 2 the check could not run · 3 skip to ask · 4 auto resolve · 5 context exhausted · 6 transient ·
-7 stated configuration, proven infrastructure · 8 the agent failed · 9 going round in circles · 10 the ladder.
-Only line 10 uses up rungs.
+7 stated configuration, proven infrastructure · 8 the agent failed · 9 circular fix · 10 the escalation levels.
+Only line 10 counts towards the limits of the levels.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
-from unstuck.escalation.limits import Limits
-from unstuck.escalation.user_patterns import matches
+from unstuck.escalation.limits import Limits, matches
 
 __all__ = [
     "LEARNT",
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 LEARNT = "what a person said"
-"""The rule that stands for a person's own answer, among those that were used."""
+"""Name of the rule for a person's own answer, among the used rules."""
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
 _WEAKENED_OPTIONS = ("accept these changes", "no: they have to be taken back")
 _AGENT_FAILED = {
@@ -50,12 +49,11 @@ _AGENT_FAILED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known when a decision is due. ``circular`` and ``infrastructure`` were found out before.
+    """Facts for one decision. ``circular`` and ``infrastructure`` are results of earlier steps.
 
-    ``resets_in`` is how long it is until the time at which a quota is there again, in seconds; 0 where none is known.
-    ``learnt`` is what a person once said about this very failure and wants to be told without being asked again.
-    ``before`` and ``now`` are how far the check came with the files that the attempt began with and with those that it
-    has left; ``back`` says of the checkpoint that a broken build could go back to that it loads, or that it passes.
+    ``resets_in`` is the number of seconds until a quota resets, 0 where unknown. ``learnt`` is a person's remembered
+    answer to this failure. ``before`` and ``now`` are the extents of the check with the files before and after the
+    attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes.
     """
 
     check: CheckResult
@@ -85,7 +83,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskQuestion:
-    """A person has to say something that no attempt can find out."""
+    """Ask a person for information that no attempt can find."""
 
     key: str
     error_type: str
@@ -96,7 +94,7 @@ class AskQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackOff:
-    """Wait ``delay`` seconds, then the same again; ``retry`` counts from 1; ``quota``: it is a long wait."""
+    """Wait ``delay`` seconds, then repeat the attempt. ``retry`` counts from 1; ``quota`` marks a long wait."""
 
     error_type: str
     retry: int
@@ -107,10 +105,10 @@ class BackOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direct:
-    """The next attempt on ``level``, or with ``human`` the checkpoint and the stuck gate.
+    """Start the next attempt on ``level``, or with ``human`` save a checkpoint and open the stuck gate.
 
-    ``hint`` goes to the agent; ``command`` is run before; ``fresh`` starts a new session; ``restore`` names what to go
-    back to first.
+    ``hint`` goes to the agent. ``command`` runs before the attempt. ``fresh`` starts a new session. ``restore`` names
+    the files to restore first.
     """
 
     level: Literal["retry", "pivot", "research", "human", "continue"]
@@ -127,7 +125,7 @@ class Direct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redispatch:
-    """The agent failed, not its work: the same again."""
+    """Repeat the attempt: the agent failed, not its work."""
 
     error_type: str
     failures: int
@@ -136,14 +134,14 @@ class Redispatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The ground is broken: no task starts until it is mended."""
+    """Start no task until the baseline check passes."""
 
     issue: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halt:
-    """Nobody may be asked and nothing is left to try."""
+    """End the task: no person may be asked and nothing is left to try."""
 
     reason: str
     details: str
@@ -153,7 +151,7 @@ Decision = Finish | AskQuestion | BackOff | Direct | Redispatch | Block | Halt
 
 
 def decide(facts: Facts, limits: Limits) -> Decision:
-    """The one answer to what has just happened."""
+    """Return the decision for ``facts``."""
     return (
         _done(facts)
         or _check_could_not_run(facts)
@@ -172,7 +170,7 @@ def _done(facts: Facts) -> Decision | None:
         return Finish(status="succeeded")
     report = facts.report
     if report.how == "stopped":
-        # Nobody here stopped it without an answer to follow, so its own person did.
+        # A stop without an answer came from the agent's own user.
         return Finish(status="cancelled")
     ended_well = report.how == "ended" and not report.exit_code and report.error is None
     if facts.check == "none" and ended_well and report.signal in (None, "complete"):
@@ -198,7 +196,7 @@ def _check_could_not_run(facts: Facts) -> Decision | None:
 
 
 def _contradicted(facts: Facts) -> Decision | None:
-    """A question, once; where nobody may be asked the check counts as failed, and the lines below decide."""
+    """Return a question, or None where no person may be asked: the check then counts as failed."""
     if not facts.may_ask:
         return None
     if facts.check_trouble == WEAKENED:
@@ -228,10 +226,10 @@ def _patterns(facts: Facts, limits: Limits) -> Decision | None:
 
 
 def _known_answer(facts: Facts, limits: Limits, rule: str, hint: str, command: str) -> Decision | None:
-    """One retry with what is known about this failure; None where it has been tried in vain."""
+    """Return one retry with the known answer to this failure, or None where it was tried before."""
     climb, _ = _noted(facts)
     used = f"{rule}\n{climb.signature}"
-    if used in climb.resolved or not _goes_on(facts, limits):
+    if used in climb.resolved or not _may_continue(facts, limits):
         return None
     return Direct(
         level="retry",
@@ -255,7 +253,7 @@ def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
     if diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED:
         return None
     climb = facts.climb
-    if climb.continuations >= limits.continuations or not _goes_on(facts, limits):
+    if climb.continuations >= limits.continuations or not _may_continue(facts, limits):
         return None
     return Direct(
         level="continue",
@@ -281,14 +279,14 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     if quota and not (facts.may_ask or limits.resume_after_quota):
         details = f"{diagnosis.headline}: nothing goes on by itself after such a wait, and nobody may be asked"
         return Halt(reason="rate_limit", details=details)
-    # The trouble says nothing about the approach, so it is not noted as one of its failures.
+    # A transient failure is not the approach's, so it is not recorded as one.
     error_type = diagnosis.signature.error_type.value
     climb = replace(facts.climb, transient=retry + 1, waited=facts.climb.waited + 1, waited_for=error_type)
     return BackOff(error_type=error_type, retry=retry + 1, delay=delay, climb=climb, quota=quota)
 
 
 def _retry_after(diagnosis: Diagnosis) -> float:
-    """The seconds the other side asked for; 0 where it did not."""
+    """Return the seconds that the service asked for, or 0."""
     try:
         return max(0.0, float(diagnosis.signature.metadata.get("retry_after", 0)))
     except (TypeError, ValueError):
@@ -325,7 +323,7 @@ def _agent_failed(facts: Facts, limits: Limits) -> Decision | None:
 
 
 def _circular(facts: Facts) -> Decision | None:
-    if not facts.circular or _comes_closer(facts):
+    if not facts.circular or _progresses(facts):
         return None
     return _ask(facts, line=9, reason="the same idea was tried again and again")
 
@@ -335,11 +333,11 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
     diagnosis = facts.diagnosis
     failure_type = diagnosis.failure_type if diagnosis else FailureType.UNKNOWN
     cause = diagnosis.cause if diagnosis else Cause.SIMPLE_LOGIC
-    if _comes_closer(facts):
-        # What works is gone on with: the approach is not wrong, and no retry was in vain.
+    if _progresses(facts):
+        # The approach makes progress: its retries count again from zero.
         climb, fresh, cause = replace(climb, retries=0, unknown=0), True, Cause.SIMPLE_LOGIC
     elif cause is Cause.DEPENDENCY_ISSUE and _broke_the_build(facts):
-        # What is missing was there before: going back brings it back, and another approach would lose the rest.
+        # The attempt removed the dependency: a restore brings it back, another approach would lose the work.
         cause = Cause.SIMPLE_LOGIC
     rung = next_rung(
         climb, cause, failure_type, limits, fresh=fresh, alternatives=bool(facts.alternatives), direct=facts.direct
@@ -355,7 +353,7 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
 
 
 def _retry(facts: Facts, climb: Climb) -> Direct:
-    """A retry keeps the files, unless it is known that they loaded before this attempt and that it broke them."""
+    """Return a retry. It keeps the files unless they are known to have loaded before this attempt broke them."""
     goes_back = _broke_the_build(facts)
     return Direct(
         level="retry",
@@ -370,20 +368,20 @@ def _retry(facts: Facts, climb: Climb) -> Direct:
 
 
 def _broke_the_build(facts: Facts) -> bool:
-    """Whether a checkpoint is better than the files; one that passed is better than a build that was not broken yet."""
+    """Return whether the checkpoint is better than the files: it passed, or the attempt made the build worse."""
     if facts.diagnosis is None or facts.diagnosis.failure_type is not FailureType.BROKEN_BUILD or not facts.back:
         return False
     newly = facts.back == "passes" and facts.now.stage in NOT_RUN and facts.before.stage not in NOT_RUN
     return newly or facts.now.broke(facts.before)
 
 
-def _comes_closer(facts: Facts) -> bool:
-    """Whether the check came further than ever in this climb."""
+def _progresses(facts: Facts) -> bool:
+    """Return whether the check came further than ever since the last answer."""
     return facts.now.is_better_than(_best(facts))
 
 
 def _best(facts: Facts) -> Extent:
-    """How far the check came at best in this climb, or before it where that is known."""
+    """Return the best extent of the check since the last answer, or the one before where that is known."""
     return facts.before if facts.climb.best == UNKNOWN_EXTENT else facts.climb.best
 
 
@@ -392,7 +390,7 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
     return Direct(
         level="pivot",
         line=line,
-        # From the start again: what another approach had left is nothing to be measured by.
+        # A new approach starts from the baseline, so the best extent of another one does not apply.
         climb=replace(climb, approach=way.name, best=UNKNOWN_EXTENT),
         approach=way.name,
         fresh=True,
@@ -403,9 +401,9 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
 
 
 def chosen(facts: Facts, level: Literal["pivot", "research", "human"]) -> Decision:
-    """The rung that a person has chosen, whatever the table says; research where no other approach is known.
+    """Return the directive for the level that a person has chosen; research where no other approach is known.
 
-    It counts as used like any other, also past its limit.
+    It counts as used, also past its limit.
     """
     climb, fresh = _noted(facts)
     failure_type = facts.diagnosis.failure_type if facts.diagnosis else FailureType.UNKNOWN
@@ -426,15 +424,15 @@ def _ask(facts: Facts, *, line: int, reason: str) -> Decision:
 
 
 def _noted(facts: Facts) -> tuple[Climb, bool]:
-    """The climb after noting this failure, and whether its signature is new in the climb."""
+    """Return the climb with this failure, and whether its signature is new in the climb."""
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
     noted = facts.climb.noting(identity, approach, facts.report.alternatives)
     best = _best(facts)
-    noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _comes_closer(facts) else best)
+    noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _progresses(facts) else best)
     return noted, identity not in facts.climb.seen
 
 
-def _goes_on(facts: Facts, limits: Limits) -> bool:
-    """Whether this climb may have one more directive."""
+def _may_continue(facts: Facts, limits: Limits) -> bool:
+    """Return whether this climb may have one more directive."""
     return facts.climb.directives < limits.max_attempts

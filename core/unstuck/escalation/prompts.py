@@ -1,7 +1,7 @@
-"""What an attempt is told, as plain text: a template for each rung, ours or the user's own. Pure.
+"""Prompts of attempts, as plain text: a built-in or user template for each level. Pure.
 
-A template is paragraphs with blank lines between them; one whose placeholders are all empty is left out. The task
-always stands before it.
+A template has paragraphs with blank lines between them. A paragraph whose placeholders are all empty is omitted. The
+task comes first.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ IN_HANDS = (
     "A person had the files in their own hands while the attempt before this one stood still. "
     "What they did by hand is meant to stay: keep it, and go on from there."
 )
-"""What is said of a tree that a person had taken over from an agent that came to its end meanwhile."""
+"""Text for a tree that a person took over from an agent that has ended since."""
 _RETRIES: dict[FailureType, str] = {
     FailureType.BROKEN_BUILD: (
         "The last attempt did not pass the check: it does not even load or compile. Mend that first, then go on:"
@@ -88,7 +88,7 @@ TEMPLATES: dict[Level, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """Everything that may go into one attempt's text; empty parts are left out."""
+    """Parts of one attempt's prompt; empty ones are omitted."""
 
     prompt: str
     level: Level = "first"
@@ -108,9 +108,9 @@ class Brief:
 
 
 def compose(brief: Brief, templates: Mapping[Level, str] | None = None) -> Clean:
-    """The whole text of an attempt: the task first and never cut for what this rung adds.
+    """Return the prompt of an attempt: the task first, never cut for the paragraphs of the level.
 
-    ``templates`` are the user's own, by rung. An agent that has to signal is told how, whatever they leave out.
+    ``templates`` are the user's own by level. Help on signals is added for an agent that needs it.
     """
     template = (templates or {}).get(brief.level) or TEMPLATES[brief.level]
     values = _values(brief)
@@ -122,7 +122,7 @@ def compose(brief: Brief, templates: Mapping[Level, str] | None = None) -> Clean
 
 
 def _filled(paragraph: str, values: Mapping[str, str]) -> str:
-    """The paragraph with its values; empty where it has placeholders and nothing to put there."""
+    """Return the paragraph with its values; empty where all its placeholders are empty."""
     names = [name for name in PLACEHOLDER.findall(paragraph) if name in values]
     if names and not any(values[name] for name in names):
         return ""
@@ -151,7 +151,7 @@ def _values(brief: Brief) -> dict[str, str]:
 
 
 def quoted(text: str) -> str:
-    """What a program or a file says: no line of it is taken for one of ours, or for a signal when it is echoed."""
+    """Return quoted text of a program or file, so that no line of it is parsed as unstuck's own or as a signal."""
     return "\n".join(f"| {line}".rstrip() for line in text.splitlines())
 
 
@@ -168,15 +168,15 @@ def _problem(diagnosis: Diagnosis, repeats: int) -> str:
 
 
 def answer_to(question: str, answer: str) -> str:
-    """A person's answer with what the agent had asked: a fresh session does not know its own question any more."""
+    """Return a person's answer with the agent's question, which a new session does not know."""
     return f"{answer}\n(You had asked: {one_line(question, _QUESTION_LIMIT)})" if question and answer else answer
 
 
 def by_hand(why: str, changes: Sequence[str], diff: str, *, files: int, others: Sequence[str] = ()) -> Clean:
-    """What a person did in the files themselves, as an answer: their words, then the ``changes`` and the ``diff``.
+    """Return a person's edits by hand as an answer: their words, the ``changes`` and the ``diff``.
 
-    ``changes`` are the first of so many ``files``, a line each; ``others`` are tasks that may have had a hand in it. It
-    holds also where it is told again and the files are others by then. At most :data:`ANSWER_LIMIT` characters.
+    ``changes`` are the first of ``files``, a line each. ``others`` are tasks that may have changed the same tree. The
+    text stays true when the files change later. At most :data:`ANSWER_LIMIT` characters.
     """
     if not changes:
         return admit(why, limit=ANSWER_LIMIT)
@@ -193,35 +193,35 @@ def by_hand(why: str, changes: Sequence[str], diff: str, *, files: int, others: 
 
 
 def cut_off(left: Sequence[str] | None, *, stays: bool = True) -> str:
-    """What became of an attempt that was cut off, for the one that comes after it.
+    """Return a report of an attempt that was cut off, for the next one.
 
-    ``left`` is what it had changed, a file a line, None where nobody knows; ``stays``: that is still there.
+    ``left`` are its changes, a file a line, or None where they are unknown. ``stays`` means that they are still there.
     """
-    said = "The attempt before this one was cut off from outside, and nothing has judged its work."
+    intro = "The attempt before this one was cut off from outside, and nothing has judged its work."
     if not stays:
-        return said
+        return intro
     if left is None:
-        return f"{said} What it has left in the files is there, finished or not: look at that first."
+        return f"{intro} What it has left in the files is there, finished or not: look at that first."
     if not left:
-        return f"{said} It has changed no file so far."
+        return f"{intro} It has changed no file so far."
     named = [f"- {one_line(change)}" for change in left[:_NAMED]]
     if len(left) > _NAMED:
         named.append(f"- and {len(left) - _NAMED} more")
     files = "\n".join(["What has been changed so far is in the files, finished or not:", *named])
-    return f"{said}\n\n{files}\n\nLook at what is there first, keep what is right, and go on from there."
+    return f"{intro}\n\n{files}\n\nLook at what is there first, keep what is right, and go on from there."
 
 
 def changes_said(changes: Sequence[tuple[str, str]]) -> list[str]:
-    """What a restore did to each file, a line each. ``changes`` are (change, return or disappear; path)."""
+    """Return one line per restored file. ``changes`` are (change, return or disappear; path)."""
     words = {"change": "changed back", "return": "brought back", "disappear": "removed"}
     return [f"{words.get(status, status)} {one_line(path)}" for status, path in changes]
 
 
 def set_back(changes: Sequence[str], *, broken: bool, again: bool = False, saved: str = "") -> str:
-    """What was undone and why, for the agent that did it. ``changes`` are those of :func:`changes_said`.
+    """Return a report of restored files and the reason, for the agent. ``changes`` are of :func:`changes_said`.
 
-    ``again``: nothing was wrong with them, but a person wants the attempt begun again. ``saved`` is the checkpoint of
-    what was there, which an agent that goes on with the same approach is told.
+    ``again`` means that a person restarts the attempt. ``saved`` is the checkpoint of the files before the restore, for
+    an agent that keeps its approach.
     """
     why = "because the build was broken" if broken else "so that the new approach starts clean"
     why = "so that the attempt begins again" if again else why

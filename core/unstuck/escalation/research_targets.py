@@ -1,4 +1,4 @@
-"""What to look into when a failure is to be understood: at most five targets, chosen without reading a file. Pure."""
+"""Research targets for a failure: at most five, chosen without reading a file. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing to look into: a file of the tree, an installed dependency, or examples of an approach."""
+    """Research target: a file of the tree, an installed dependency, or examples of an approach."""
 
     kind: Literal["file", "dependency", "pattern"]
     name: str
@@ -66,10 +66,10 @@ def research_targets(
     files: Sequence[str] = (),
     approach: str = "",
 ) -> tuple[Target, ...]:
-    """What tells most about a failure, in this order: related files, imports it names, the dependency, the pattern.
+    """Return the targets in this order: related files, imports in the headline, the dependency, the pattern.
 
-    ``file`` is where it failed, ``imports`` are (name, module) of that file, ``files`` all paths of the tree, relative
-    and with slashes, ``approach`` the one that failed.
+    ``file`` is the place of the failure, ``imports`` are (name, module) of that file. ``files`` are all paths of the
+    tree, relative and with slashes. ``approach`` is the one that failed.
     """
     found = [Target("file", path) for path in related_files(file, files, imports)]
     words = set(_WORD.findall(headline))
@@ -84,7 +84,7 @@ def research_targets(
 
 
 def related_files(file: str, files: Sequence[str], imports: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
-    """At most three files that belong to ``file``: its test or what it tests, what it imports, then its neighbours."""
+    """Return at most three files related to ``file``: its test or its subject, its imports, then its neighbours."""
     if not file:
         return ()
     folder, _, ending = _split(file)
@@ -96,13 +96,13 @@ def related_files(file: str, files: Sequence[str], imports: Iterable[tuple[str, 
 
 
 def _is_counterpart(one: str, other: str) -> bool:
-    """Whether one is the other's test, by their names."""
+    """Return whether one is the other's test, by their names."""
     (_, stem, ending), (_, there, same) = _split(one), _split(other)
     return ending == same and stem != there and _subject(stem) == _subject(there)
 
 
 def _split(path: str) -> tuple[str, str, str]:
-    """The folder, the name and the ending of a path."""
+    """Return the folder, the name and the ending of a path."""
     folder, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
     return folder, stem if dot else ending, ending if dot else ""
@@ -113,7 +113,7 @@ def _subject(stem: str) -> str:
 
 
 def imports_in(text: str) -> tuple[tuple[str, str], ...]:
-    """(name, module) of what a Python or JavaScript file imports; a name is what the file calls it by."""
+    """Return (name, module) of the imports of a Python or JavaScript file. A name is the one used in the file."""
     return tuple(islice(dict.fromkeys(_imports(text[:_READ])), _MOST_IMPORTS))
 
 
@@ -177,14 +177,15 @@ class Known(Protocol):
 
 
 def insights_about(known: Iterable[Known], *, signature: str, headline: str) -> tuple[str, ...]:
-    """At most two insights that helped against this very failure, else one like it; the newest first, each said to be
-    from when and which task. ``known`` is newest first.
+    """Return at most two findings that helped against this failure, or else against a similar one, with their origin.
+
+    ``known`` is newest first, and so is the result.
     """
     helped = list(islice((one for one in known if one.outcome == "worked" and one.note), _LOOKED_AT))
     same = [one for one in helped if one.signature == signature]
-    alike = same or [one for one in helped if headline and similarity(one.approach, headline) >= _ALIKE]
-    notes = dict.fromkeys(one.note for one in alike)
-    first = [next(one for one in alike if one.note == note) for note in islice(notes, _MOST_KNOWN)]
+    matching = same or [one for one in helped if headline and similarity(one.approach, headline) >= _ALIKE]
+    notes = dict.fromkeys(one.note for one in matching)
+    first = [next(one for one in matching if one.note == note) for note in islice(notes, _MOST_KNOWN)]
     return tuple(
         f"Known since {one.when[:10]} from the task {one_line(one.task, 80)}, where it helped:\n{one.note}"
         for one in first

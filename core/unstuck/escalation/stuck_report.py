@@ -1,4 +1,4 @@
-"""The stuck report: what a person needs to decide, once. Pure."""
+"""Stuck report for a person who decides how a task continues. Pure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ STUCK_OPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StuckReport:
-    """What was tried, what it looks like, and where the files are safe.
+    """Attempts, analysis, and the checkpoint of the files.
 
-    ``attempts`` counts every directive since the last question: always by rung, and what happened beside the ladder
-    where it did; ``touches`` are the tasks that fall with this one; ``checkpoint`` is an id or empty. ``files`` is what
-    the task has changed so far, ``tokens`` what each rung has used as the agents report it, and ``consequences`` says
-    for each of the four options what it would touch. ``weakened`` lists
-    changes to the tests or to what decides about them.
+    ``attempts`` counts every directive since the last question by level, and waits, sessions and agent failures where
+    there are any. ``touches`` are the tasks that depend on this one. ``checkpoint`` is an id or empty. ``files`` are
+    the changes of the task, ``tokens`` the use of each level as reported, ``consequences`` one text per option.
+    ``weakened`` lists changes to the tests and to what decides about them.
     """
 
     task: str
@@ -46,7 +45,7 @@ class StuckReport:
     weakened: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """The report as a file for people."""
+        """Return the report as Markdown."""
         lines = [f"# {self.task} is stuck", "", f"**Problem:** {self.summary}"]
         if self.location:
             lines.append(f"**Where:** `{self.location}`")
@@ -90,7 +89,7 @@ def stuck_report(
     consequences: tuple[str, ...] = (),
     weakened: tuple[str, ...] = (),
 ) -> StuckReport:
-    """The report for a task whose climb has ended."""
+    """Return the report for a task whose climb has ended."""
     return StuckReport(
         task=task,
         summary=diagnosis.headline if diagnosis else reason,
@@ -110,7 +109,7 @@ def stuck_report(
 
 
 def format_stuck_question(report: StuckReport) -> str:
-    """The question a person is asked, with the four options."""
+    """Return the question for the person, with the four options."""
     tried = "\n".join(f"• {text}" for text in _attempts(report.attempts))
     options = "\n".join(f"{number}. {text}" for number, text in enumerate(STUCK_OPTIONS, 1))
     return (
@@ -136,8 +135,8 @@ def _counted(climb: Climb) -> dict[str, int]:
 
 
 def _attempts(attempts: dict[str, int]) -> tuple[str, ...]:
-    told = tuple(f"{count} {_WORDS[kind][count != 1]}" for kind, count in attempts.items() if count)
-    return told or ("one attempt",)
+    counted = tuple(f"{count} {_WORDS[kind][count != 1]}" for kind, count in attempts.items() if count)
+    return counted or ("one attempt",)
 
 
 def _analysis(climb: Climb, diagnosis: Diagnosis | None, reason: str) -> str:
@@ -151,5 +150,5 @@ def _analysis(climb: Climb, diagnosis: Diagnosis | None, reason: str) -> str:
         sameness = f"The same failure {climb.repeats} times in a row"
     else:
         sameness = "One failure"
-    said = (f"{sameness} ({diagnosis.signature.error_type.value}).", diagnosis.fix_hint, end)
-    return " ".join(part for part in said if part)
+    parts = (f"{sameness} ({diagnosis.signature.error_type.value}).", diagnosis.fix_hint, end)
+    return " ".join(part for part in parts if part)

@@ -1,7 +1,6 @@
-"""A block of one to six steps, with the same calls and the same results, again and again.
+"""Rule for cycles: a block of one to six steps that repeats with the same calls and the same results.
 
-For each period it is known how many steps in a row were equal to the one a period before, so a step costs six
-comparisons however long the history is.
+For each period a counter holds how many steps in a row equalled the one a period before. A step costs six comparisons.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ RESET = "another result of the same call"
 
 
 class Cycles:
-    """Bounded by ``LONGEST_PERIOD`` steps."""
+    """Detector of cycles, bounded by ``LONGEST_PERIOD`` steps."""
 
     def __init__(self) -> None:
         self._last: deque[Step] = deque(maxlen=LONGEST_PERIOD)
         self._equal = [0] * (LONGEST_PERIOD + 1)
 
     def clear(self) -> None:
-        """Start again."""
+        """Forget all steps."""
         self._last.clear()
         self._equal = [0] * (LONGEST_PERIOD + 1)
 
-    def note(self, step: Step) -> Finding | None:
-        """The repetition that this step goes on with, of the shortest period; None where it is new."""
+    def add(self, step: Step) -> Finding | None:
+        """Return the repetition of the shortest period that this step continues, or None."""
         period = self._period_of(step)
         self._last.append(step)
         if period is None:
@@ -68,14 +67,14 @@ class Cycles:
 
 
 def _passes_and_fails(block: Sequence[Step]) -> bool:
-    """A check that passes in every round is not what the agent is stuck at."""
+    """Return whether a call passes and fails in the same round, so that the agent is not stuck at it."""
     return not {step.action for step in block if step.failed}.isdisjoint(
         step.action for step in block if not step.failed
     )
 
 
 def _waits(block: Sequence[Step]) -> bool:
-    """Something is waited for, and what is looked at meanwhile does not fail by itself."""
+    """Return whether the block waits for something and nothing else in it fails."""
     return any(step.waits for step in block) and all(step.waits or not step.failed for step in block)
 
 
@@ -92,6 +91,6 @@ def _needed(block: Sequence[Step]) -> int:
 
 
 def _pattern(block: Sequence[Step]) -> str:
-    """The same wherever in the cycle one looks."""
+    """Return a digest that does not depend on the start of the cycle."""
     keys = [step.key for step in block]
     return digest(*min(keys[turn:] + keys[:turn] for turn in range(len(keys))))

@@ -1,18 +1,19 @@
-"""The same failure again: of one check in whatever words, of several calls in the same words.
+"""Rules for repeated failures: of one check in any words, of several calls in the same words.
 
-A streak ends when the check passes, gets further than ever or fails in another way, when another commit is looked at,
-or after ``STEPS_KEPT`` steps. A failure that was left and has come back twice is going round in circles too.
+A streak ends when the check passes, progresses or fails differently, when another commit is checked out, or after
+``STEPS_KEPT`` steps. A failure that returns twice after others is a circular fix.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Sequence
 
+from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding, Kind
-from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, shape_of_miss
+from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, missing_name_message
 from unstuck.detection.similarity import SIMILAR, similarity
-from unstuck.detection.steps.tool_call_kind import check_of, says_nothing
+from unstuck.detection.steps.tool_call_kind import check_of, is_bare_status
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
@@ -30,18 +31,18 @@ RESET = "the same check passing, fewer or other failing tests, the error further
 
 
 class Check:
-    """How one check failed lately: ``failures`` are the same one in a row, ``left`` those before it."""
+    """Recent failures of one check: ``failures`` are the current one in a row, ``left`` those before it."""
 
     def __init__(self) -> None:
         self.best: Failure | None = None
         self.failures: deque[Failure] = deque(maxlen=FAILURES_KEPT)
         self.steps: deque[Step] = deque(maxlen=FAILURES_KEPT)
         self.count = 0
-        self.left: OrderedDict[str, int] = OrderedDict()
+        self.left: Recent[str, int] = Recent(FAILURES_KEPT)
         self.number = 0
 
-    def note(self, step: Step, failure: Failure) -> tuple[bool, int]:
-        """Whether this is the farthest it ever got, and how often this failure has come back."""
+    def add(self, step: Step, failure: Failure) -> tuple[bool, int]:
+        """Record a failure. Return whether it is progress, and how often it has returned."""
         last = self.failures[-1] if self.failures else None
         further = self.best is not None and self.best.key != failure.key and is_progress(self.best, failure)
         if further:
@@ -61,35 +62,33 @@ class Check:
         return further, returned
 
     def _leave(self, last: Failure, now: Failure) -> int:
-        self.left.setdefault(last.key, 0)
+        if last.key not in self.left:
+            self.left[last.key] = 0
         if now.key in self.left:
             self.left[now.key] += 1
-            self.left.move_to_end(now.key)
-        while len(self.left) > FAILURES_KEPT:
-            self.left.popitem(last=False)
         return self.left.get(now.key, 0)
 
 
 class Streaks:
-    """Bounded by ``CHECKS_KEPT`` checks and ``TEXTS_KEPT`` texts."""
+    """Detector of repeated failures, bounded by ``CHECKS_KEPT`` checks and ``TEXTS_KEPT`` texts."""
 
     def __init__(self) -> None:
-        self._checks: OrderedDict[str, Check] = OrderedDict()
-        self._texts: OrderedDict[str, deque[tuple[Step, str]]] = OrderedDict()
+        self._checks: Recent[str, Check] = Recent(CHECKS_KEPT)
+        self._texts: Recent[str, deque[tuple[Step, str]]] = Recent(TEXTS_KEPT)
         self._missed: deque[tuple[Step, str]] = deque(maxlen=MISSES)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
         self._approach = ""
         self.progressed = False
 
     def clear(self) -> None:
-        """Start again."""
+        """Forget all failures."""
         self._checks.clear()
         self._texts.clear()
         self._missed.clear()
         self._attempts.clear()
 
-    def note(self, step: Step) -> list[Finding]:
-        """The streaks that this failure makes longer; empty for anything else."""
+    def add(self, step: Step) -> list[Finding]:
+        """Return the streaks that this failure makes longer; none for any other step."""
         self.progressed = False
         self._approach = step.approach or self._approach
         if step.kind == "tree":
@@ -117,13 +116,11 @@ class Streaks:
             del self._texts[text]
 
     def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
-        check = self._checks.pop(name, None)
+        check = self._checks.get(name)
         if check is None or step.number - check.number > STEPS_KEPT:
             check = Check()
         self._checks[name] = check
-        if len(self._checks) > CHECKS_KEPT:
-            self._checks.popitem(last=False)
-        further, returned = check.note(step, failure)
+        further, returned = check.add(step, failure)
         if further:
             self.progressed = True
             self._attempts.clear()
@@ -136,32 +133,30 @@ class Streaks:
         return self._finding(list(check.steps), check.count, check.failures[0])
 
     def _of_text(self, name: str, step: Step) -> Finding | None:
-        """The same words from different calls; fewer than four calls may just be looking round."""
-        if says_nothing(step.text):
+        """Return a streak of the same words from different calls."""
+        if is_bare_status(step.text):
             return None
-        seen = self._texts.pop(step.result, None) or deque(maxlen=TEXTS_KEPT)
+        seen = self._texts.get(step.result) or deque(maxlen=TEXTS_KEPT)
         if seen and step.number - seen[-1][0].number > STEPS_KEPT:
             seen.clear()
         seen.append((step, name))
         self._texts[step.result] = seen
-        if len(self._texts) > TEXTS_KEPT:
-            self._texts.popitem(last=False)
         if len(seen) == 1:
             return None
         steps = [one for one, _ in seen]
         return self._finding(steps, len(steps), None, key=step.result, needed=ROUNDS_OF_DIFFERENT_CALLS)
 
     def _of_guesses(self, step: Step) -> Finding | None:
-        """Nothing in a row but asking for things that are not there: another name each time, the same answer."""
-        shape = shape_of_miss(step.shown, step.text)
-        if not shape or (self._missed and self._missed[-1][1] != shape):
+        """Return a streak of lookups of missing names: another name each time, the same answer."""
+        message = missing_name_message(step.shown, step.text)
+        if not message or (self._missed and self._missed[-1][1] != message):
             self._missed.clear()
-        if not shape:
+        if not message:
             return None
-        self._missed.append((step, shape))
+        self._missed.append((step, message))
         if len(self._missed) < MISSES:
             return None
-        return self._finding([one for one, _ in self._missed], MISSES, None, key=shape, needed=MISSES)
+        return self._finding([one for one, _ in self._missed], MISSES, None, key=message, needed=MISSES)
 
     def _finding(
         self,
@@ -183,8 +178,8 @@ class Streaks:
         )
 
     def _kind(self, steps: Sequence[Step]) -> Kind:
-        """A circular fix where two of the last six attempts at this failure followed the same idea."""
+        """Return ``circular_fix`` where two of the last six attempts at this failure followed the same approach."""
         failures = {step.result for step in steps}
         approaches = [approach for approach, key in self._attempts if approach and key in failures]
-        alike = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
-        return "circular_fix" if alike >= ROUNDS - 1 else "loop"
+        similar = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
+        return "circular_fix" if similar >= ROUNDS - 1 else "loop"

@@ -1,4 +1,4 @@
-"""Words without work: the same message again, the same in other words, a phrase that repeats itself within one."""
+"""Rules for messages without steps between: the same message, a restated one, a repeated phrase within one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.volatile_text import comparable, digest
 
-__all__ = ["Talk"]
+__all__ = ["Messages"]
 
 MESSAGE_LIMIT = 6_000
 SHOWN = 200
@@ -31,50 +31,50 @@ _FILLER = frozenset(
 )
 
 
-class Talk:
-    """What the agent and the system said since the last step; bounded by ``MESSAGES_KEPT`` messages."""
+class Messages:
+    """Messages since the last step, bounded by ``MESSAGES_KEPT`` of them."""
 
     def __init__(self) -> None:
-        self._said: deque[tuple[str, frozenset[str], frozenset[str]]] = deque(maxlen=MESSAGES_KEPT)
+        self._recent: deque[tuple[str, frozenset[str], frozenset[str]]] = deque(maxlen=MESSAGES_KEPT)
         self._same = self._restated = self._trimmed = 0
         self._system = ""
         self._asked = ""
         self._open, self._text, self._looked = "", "", 0
 
-    def work(self) -> None:
-        """A step was taken."""
-        self._said.clear()
+    def clear(self) -> None:
+        """Forget all messages, after a step."""
+        self._recent.clear()
         self._same = self._restated = self._trimmed = 0
         self._system = self._asked = self._open = self._text = ""
 
-    def is_real(self, text: str) -> bool:
-        """Whether a message in the user's name is one: the same words again, with no step since, came by themselves."""
+    def is_new_request(self, text: str) -> bool:
+        """Record a user message. Return False for the same words again without a step between: a program sent them."""
         asked = digest(text)
         again, self._asked = asked == self._asked, asked
         if again:
             return False
-        self._said.clear()
+        self._recent.clear()
         self._same = self._restated = 0
         return True
 
-    def hear(self, text: str) -> Finding | None:
-        """A message of the system: trimming the context ten times with nothing between gets nowhere."""
-        said = comparable(text)
-        self._trimmed = self._trimmed + 1 if said == self._system else 1
-        self._system = said
+    def add_system(self, text: str) -> Finding | None:
+        """Record a system message. Ten equal ones in a row, such as of a context being trimmed, are a loop."""
+        message = comparable(text)
+        self._trimmed = self._trimmed + 1 if message == self._system else 1
+        self._system = message
         if self._trimmed < WAITING_ROUNDS:
             return None
-        return _finding("loop", "system", said, text, self._trimmed, WAITING_ROUNDS)
+        return _finding("loop", "system", message, text, self._trimmed, WAITING_ROUNDS)
 
-    def say(self, text: str, name: str = "") -> Finding | None:
-        """A message of the agent, or a piece of one: ``name`` is ``message:index`` where it comes in pieces."""
+    def add(self, text: str, name: str = "") -> Finding | None:
+        """Record a message of the agent or a piece of one, whose ``name`` is ``message:index``."""
         message, _, index = name.rpartition(":")
-        pieced = bool(message) and index.isdigit()
-        if pieced and message == self._open:
+        in_pieces = bool(message) and index.isdigit()
+        if in_pieces and message == self._open:
             self._text = (self._text + text)[-MESSAGE_LIMIT:]
             return self._chant_in_pieces()
         found = self._close() if self._open else None
-        if pieced:
+        if in_pieces:
             self._open, self._text, self._looked = message, text[:MESSAGE_LIMIT], 0
             return found
         return _chant(text) or self._whole(text) or found
@@ -84,23 +84,23 @@ class Talk:
         return self._whole(text)
 
     def _chant_in_pieces(self) -> Finding | None:
-        """Looked for whenever the message has grown by half, so that the cost stays linear in its length."""
+        """Search for a chant each time the message has grown by half, so that the cost stays linear in its length."""
         if len(self._text) < max(self._looked * 3 // 2, CHANTED_WORDS * 8):
             return None
         self._looked = len(self._text) if len(self._text) < MESSAGE_LIMIT else MESSAGE_LIMIT // 2
         return _chant(self._text)
 
     def _whole(self, text: str) -> Finding | None:
-        said = comparable(text[:MESSAGE_LIMIT])
-        words, specific = _stems(said), _specific(said)
-        same = bool(self._said) and self._said[-1][0] == said
+        message = comparable(text[:MESSAGE_LIMIT])
+        words, specific = _stems(message), _specific(message)
+        same = bool(self._recent) and self._recent[-1][0] == message
         self._same = self._same + 1 if same else 1
-        restated = any(_restates(words, earlier) for _, earlier, _ in self._said)
-        known = restated and specific <= frozenset().union(*(one for _, _, one in self._said))
+        restated = any(_restates(words, earlier) for _, earlier, _ in self._recent)
+        known = restated and specific <= frozenset().union(*(one for _, _, one in self._recent))
         self._restated = self._restated + 1 if same or known else 0
-        self._said.append((said, words, specific))
+        self._recent.append((message, words, specific))
         if self._same > 1:
-            return _finding("loop", "message", said, text, self._same, ROUNDS)
+            return _finding("loop", "message", message, text, self._same, ROUNDS)
         pattern = " ".join(sorted(words))
         return _finding("loop", "restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
 
@@ -118,13 +118,13 @@ def _finding(kind: Literal["loop"], what: str, pattern: str, text: str, rounds: 
     )
 
 
-def _stems(said: str) -> frozenset[str]:
-    return frozenset(_SUFFIX.sub("", word) if len(word) > 4 else word for word in keywords(said) - _FILLER)
+def _stems(message: str) -> frozenset[str]:
+    return frozenset(_SUFFIX.sub("", word) if len(word) > 4 else word for word in keywords(message) - _FILLER)
 
 
-def _specific(said: str) -> frozenset[str]:
-    """The words that name something: numbers, files, identifiers."""
-    return frozenset(bare for word in said.split() if (bare := word.strip("()[]`'\",.:;!?")) and _SPECIFIC.search(bare))
+def _specific(text: str) -> frozenset[str]:
+    """Return the words that name something: numbers, files, identifiers."""
+    return frozenset(bare for word in text.split() if (bare := word.strip("()[]`'\",.:;!?")) and _SPECIFIC.search(bare))
 
 
 def _restates(words: frozenset[str], earlier: frozenset[str]) -> bool:
@@ -133,7 +133,7 @@ def _restates(words: frozenset[str], earlier: frozenset[str]) -> bool:
 
 
 def _chant(text: str) -> Finding | None:
-    """A phrase that stands at least ``CHANTS`` times in a row at the end of what is prose in ``text``."""
+    """Return a finding for a phrase that ends the prose of ``text`` at least ``CHANTS`` times in a row."""
     text = text[-MESSAGE_LIMIT:]
     if len(text) < CHANTED_WORDS * 2:
         return None
@@ -151,8 +151,9 @@ def _chant(text: str) -> Finding | None:
 
 
 def _period(words: list[str]) -> int:
-    """The shortest period with which ``words`` begin ``CHANTS`` times or more, 0 for none: the failure function of
-    Knuth, Morris and Pratt gives the period of every beginning in linear time.
+    """Return the shortest period that ``words`` begin with ``CHANTS`` times or more, 0 for none.
+
+    The failure function of Knuth, Morris and Pratt gives the period of every prefix in linear time.
     """
     borders = [0] * len(words)
     length = 0

@@ -1,4 +1,4 @@
-"""*Run it ten times*: what a person asked to be repeated is no loop."""
+"""Repetitions that a person asks for, such as *run it ten times*: these are no loop."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ _TIMES = re.compile(
 
 
 def times_asked_for(message: str) -> int:
-    """How often a message wants something done, the largest number it names; 0 where it names none."""
-    said = (_WORDS.get(found.lower()) or int(found) for found in _TIMES.findall(message))
-    return min(MOST, max(said, default=0))
+    """Return the largest number of repetitions that ``message`` asks for; 0 where it names none."""
+    numbers = (_WORDS.get(found.lower()) or int(found) for found in _TIMES.findall(message))
+    return min(MOST, max(numbers, default=0))

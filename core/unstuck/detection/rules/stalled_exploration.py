@@ -1,5 +1,5 @@
-"""Looking without finding anything new: one answer again and again among other questions, one file in slices that
-were all seen, or one question in other words.
+"""Rules for exploration without new results: one result among other queries, one file in known slices, one query in
+other words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from unstuck.detection.steps.tool_call_kind import file_of
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
-__all__ = ["Looking"]
+__all__ = ["Exploration"]
 
 STEPS_KEPT = 12
 AGAIN = 5
@@ -27,8 +27,8 @@ RESET = "an edit, or an answer that was not seen yet"
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
 
 
-class Looking:
-    """Bounded by ``STEPS_KEPT`` steps and ``LINES_KEPT`` lines of one file."""
+class Exploration:
+    """Detector of stalled exploration, bounded by ``STEPS_KEPT`` steps and ``LINES_KEPT`` lines of one file."""
 
     def __init__(self) -> None:
         self._keys: deque[str] = deque(maxlen=STEPS_KEPT)
@@ -38,15 +38,15 @@ class Looking:
         self._asked: list[Step] = []
 
     def clear(self) -> None:
-        """Start again."""
+        """Forget all steps."""
         self._keys.clear()
         self._file = ""
         self._lines.clear()
         self._looks.clear()
         self._asked.clear()
 
-    def note(self, step: Step) -> list[Finding]:
-        """What the agent goes on looking at; anything but a question that was answered starts again."""
+    def add(self, step: Step) -> list[Finding]:
+        """Record a step. Return the queries that it repeats; a step other than an answered query starts again."""
         if step.kind not in ("query", "work") or (step.kind == "work" and step.key not in self._keys):
             self.clear()
         found = [self._again(step), self._same_file(step), self._reworded(step)]
@@ -88,7 +88,7 @@ class Looking:
         )
 
     def _reworded(self, step: Step) -> Finding | None:
-        """A question in plain words, asked like the one before it and answered the same."""
+        """Return a finding for a query in plain words that resembles the one before and has the same result."""
         if step.kind != "query" or _SYNTAX.search(step.shown):
             self._asked.clear()
             return None
@@ -97,8 +97,8 @@ class Looking:
             self._asked.clear()
             return None
         last = keywords(self._asked[-1].shown) if self._asked else frozenset()
-        alike = len(words & last) >= max(REWORDED_WORDS - 1, REWORDED * len(words | last))
-        if not alike or self._asked[-1].result != step.result:
+        similar = len(words & last) >= max(REWORDED_WORDS - 1, REWORDED * len(words | last))
+        if not similar or self._asked[-1].result != step.result:
             self._asked.clear()
         self._asked = [*self._asked[1 - REWORDED_ROUNDS :], step]
         return Finding(

@@ -1,4 +1,4 @@
-"""What a failing check measures: how much fails, which tests, where; and whether it got further."""
+"""Comparison of two failures of one check: the number of failures, the tests, the place, and progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
-__all__ = ["Failure", "is_progress", "is_same", "shape_of_miss"]
+__all__ = ["Failure", "is_progress", "is_same", "missing_name_message"]
 
 ALIKE = 0.7
 MISS_LIMIT = 300
@@ -41,7 +41,7 @@ _AROUND = "()[]{}<>,;:.'\"`"
 
 @dataclass(eq=False)
 class Failure:
-    """One failing result of a check; what costs something is found out when it is asked for."""
+    """Failing result of a check, with its parts parsed at the first use."""
 
     key: str
     action: str
@@ -54,43 +54,43 @@ class Failure:
 
     @cached_property
     def tests(self) -> frozenset[str]:
-        """The tests that failed, by name."""
+        """Names of the tests that failed."""
         found = (one or two for one, two in _TEST.findall(self.text))
         return frozenset(list(dict.fromkeys(name.strip() for name in found))[:TESTS_KEPT])
 
     @cached_property
     def count(self) -> int | None:
-        """How many tests, errors or problems there are, where the text says so."""
+        """Number of failing tests, errors or problems, or None where the text has none."""
         counts = [int(one or two) for one, two in _COUNT.findall(self.text)]
         return max(counts) if counts else None
 
     @cached_property
     def place(self) -> tuple[str, int] | None:
-        """The first file and line that is named."""
+        """First file and line of the text."""
         found = _PLACE.search(self.text)
         return (found[1] or "", int(found[2] or found[3])) if found else None
 
     @cached_property
-    def essence(self) -> tuple[str, str, int | None, frozenset[str]]:
-        """What is the same when the same failure comes again, whatever else the output says."""
+    def fingerprint(self) -> tuple[str, str, int | None, frozenset[str]]:
+        """Parts that are equal when the same failure occurs again in another output."""
         headline = self.signature.metadata.get("headline", "")
-        said = comparable(_LINE_NUMBER.sub("", headline)) if headline else self.key
-        return self.signature.identity, said, self.count, self.tests
+        line = comparable(_LINE_NUMBER.sub("", headline)) if headline else self.key
+        return self.signature.identity, line, self.count, self.tests
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The last words, for a first guess."""
+        """Last words of the text, for a cheap first comparison."""
         return frozenset(comparable(self.text[-400:]).split())
 
     @cached_property
     def numbers(self) -> tuple[str, tuple[float, ...]]:
-        """The text without its numbers, and the numbers."""
-        said = comparable(self.text)
-        return _NUMBER.sub("N", said), tuple(float(number) for number in _NUMBER.findall(said))
+        """Text without its numbers, and the numbers."""
+        text = comparable(self.text)
+        return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
 
 
 def is_progress(best: Failure, after: Failure) -> bool:
-    """Whether the check got further than ever: fewer failures, or the same kind of error further down a file."""
+    """Return whether the check progressed: fewer failures, or an error further down the same file."""
     if best.count is not None and after.count is not None and after.count != best.count:
         return after.count < best.count
     if best.tests or best.place is None or after.place is None or best.place[0] != after.place[0]:
@@ -99,13 +99,13 @@ def is_progress(best: Failure, after: Failure) -> bool:
 
 
 def is_same(before: Failure, after: Failure) -> bool:
-    """Whether it is the same failure in other words; the same call made again at once may vary its words more."""
+    """Return whether two failures match. The results of one call made twice in a row may differ in more words."""
     if before.key == after.key:
         return True
     shared = len(before.words & after.words)
     if shared * 2 <= len(before.words | after.words) - shared:
         return False
-    if before.essence == after.essence:
+    if before.fingerprint == after.fingerprint:
         return True
     again = before.action == after.action and before.number + 1 == after.number
     if not again or (before.count, before.tests) != (after.count, after.tests) or _is_trend(before, after):
@@ -114,13 +114,13 @@ def is_same(before: Failure, after: Failure) -> bool:
 
 
 def _is_trend(before: Failure, after: Failure) -> bool:
-    """Whether the two say the same but for some numbers: a measurement, which may be getting better."""
+    """Return whether two failures differ only in numbers: a measurement that may improve."""
     return before.numbers[0] == after.numbers[0] and before.numbers[1] != after.numbers[1]
 
 
-def shape_of_miss(call: str, said: str) -> str:
-    """How a short answer says that what ``call`` names is not there; empty where it says something else."""
-    if len(said) > MISS_LIMIT or not _MISSING.search(said):
+def missing_name_message(call: str, result: str) -> str:
+    """Return a short result that reports a missing name, with the names of ``call`` masked; empty for other results."""
+    if len(result) > MISS_LIMIT or not _MISSING.search(result):
         return ""
     named = {word.strip(_AROUND) for word in call.split()}
-    return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in said.split())
+    return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in result.split())

@@ -1,4 +1,4 @@
-"""What an edit replaces by what, as far as its call says so."""
+"""Replacement that an edit makes, parsed from its call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE = ("file_path", "path", "file", "filePath")
 
 
 def replacement_in(call: str) -> tuple[str, str, str] | None:
-    """File, old and new text of an edit, where the call says them."""
+    """Return file, old and new text of an edit, or None where the call does not have them."""
     start = call.find("{")
     if start >= 0:
         try:

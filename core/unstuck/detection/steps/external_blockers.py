@@ -1,4 +1,4 @@
-"""What no other attempt of the agent can cure: an outage, a missing permission, a missing tool."""
+"""Failures with a cause outside of the agent's work: an outage, a missing permission, a missing tool."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _MISSING_TOOL = re.compile(
 _TESTED = re.compile(r"^FAILED |assert|--- FAIL|\bexpected\b", re.IGNORECASE | re.MULTILINE)
 
 
-def is_outage(said: str) -> bool:
-    """Whether something elsewhere is down, full or too busy; a failing test that says so is the code's own affair."""
-    said = said[-LOOKED_AT:]
-    return _OUTAGE.search(said) is not None and _TESTED.search(said) is None
+def is_outage(result: str) -> bool:
+    """Return whether ``result`` reports that a service is down, full or busy. A failing test does not count."""
+    end = result[-LOOKED_AT:]
+    return _OUTAGE.search(end) is not None and _TESTED.search(end) is None
 
 
-def is_blocked(said: str) -> bool:
-    """Whether the agent cannot get past this by itself."""
-    if is_outage(said):
+def is_blocked(result: str) -> bool:
+    """Return whether ``result`` reports a failure with an external cause."""
+    if is_outage(result):
         return True
-    said = said[-LOOKED_AT:]
-    found = _REFUSED.search(said) or _MISSING_TOOL.search(said)
-    return found is not None and _TESTED.search(said) is None
+    end = result[-LOOKED_AT:]
+    found = _REFUSED.search(end) or _MISSING_TOOL.search(end)
+    return found is not None and _TESTED.search(end) is None

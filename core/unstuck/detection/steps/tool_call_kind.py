@@ -1,4 +1,4 @@
-"""What sort of call it is: a question, a wait, a step onwards, an edit, or work; and what check it runs."""
+"""Kind of a tool call (query, wait, advance, idle, edit, tree, work) and the check that it runs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = [
     "CallKind",
     "check_of",
     "file_of",
+    "is_bare_status",
     "is_in_progress",
     "kind_of",
-    "says_nothing",
     "shows_image",
 ]
 
@@ -45,7 +45,7 @@ _GIT = {
     **_each("query", "status log diff show branch blame grep ls-files remote rev-parse describe"),
     **_each("tree", "bisect checkout switch reset rebase revert stash restore worktree"),
 }
-# What stands before the program that matters: a change of directory, variables, a wrapper.
+# Prefixes of the program: a change of directory, variables, a wrapper.
 _WRAPPERS = frozenset({"cd", "sudo", "time", "env", "nohup", "command", "exec", "timeout"})
 _BEFORE = re.compile(
     r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
@@ -80,7 +80,7 @@ _IN_PROGRESS = re.compile(
     r"|\d{1,2} ?%)",
     re.IGNORECASE,
 )
-# A first look that costs little: most results have none of these words.
+# Cheap first test: most results have none of these words.
 _LETTERS = re.compile(r"[a-z]+")
 _AT_WORK = frozenset(
     {
@@ -95,7 +95,7 @@ _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\
 
 
 def kind_of(tool: str, text: str) -> CallKind:
-    """The sort of call, by its tool and, for a command, by its first program."""
+    """Return the kind of a call by its tool or, for a command, by its first program."""
     if not text.strip() or ("leep" in text and _SLEEPS.search(text)):
         return "wait"
     kind = _TOOLS.get(tool.lower())
@@ -105,7 +105,7 @@ def kind_of(tool: str, text: str) -> CallKind:
 
 
 def _advances(text: str) -> bool:
-    """One more step in a debugger, one more page: the same call again is not the same step again."""
+    """Return whether the call advances, as in a debugger or to the next page: equal calls are then different steps."""
     if len(text) <= _STEPPING and _STEPS_ON.fullmatch(text.strip()):
         return True
     if len(text) > SHORT:
@@ -131,7 +131,7 @@ def _kind_of_command(command: str) -> CallKind:
 
 
 def _command_in(text: str) -> str:
-    """The command without what stands before its program."""
+    """Return the command from its program on."""
     first = text.partition(" ")[0]
     if first and first not in _WRAPPERS and "=" not in first:
         return text
@@ -139,33 +139,33 @@ def _command_in(text: str) -> str:
     return text[before.end() :] if before else text
 
 
-def says_nothing(result: str) -> bool:
-    """Whether a result says no more than that it went well, or badly."""
+def is_bare_status(result: str) -> bool:
+    """Return whether a result only reports success or failure."""
     return len(result) <= _NOTHING_LIMIT and _NOTHING.fullmatch(result.strip()) is not None
 
 
 def shows_image(result: str) -> bool:
-    """Whether a result is a picture, which two equal texts do not make equal."""
+    """Return whether a result is an image: two of them may differ although their texts are equal."""
     return result[:1] in _IMAGE_BEGINS and len(result) <= SHORT and _IMAGE.fullmatch(result) is not None
 
 
 def is_in_progress(result: str) -> bool:
-    """Whether a result says that something else is still at work."""
+    """Return whether a result reports work that is still in progress."""
     if len(result) > SHORT:
         return False
-    said = result.lower()
-    if "%" not in said and _AT_WORK.isdisjoint(_LETTERS.findall(said)):
+    lowered = result.lower()
+    if "%" not in lowered and _AT_WORK.isdisjoint(_LETTERS.findall(lowered)):
         return False
     return _IN_PROGRESS.search(result) is not None and not _WENT_WRONG.search(result)
 
 
 def check_of(tool: str, text: str) -> str:
-    """What a call checks: the command without its flags, its wrapper and what its output is piped through."""
+    """Return the check that a call runs: its command without flags, wrapper and pipe."""
     command = _command_in(text)
     return f"{tool} {' '.join(_FLAG_OR_PIPE.sub(' ', command[:CHECK_LIMIT]).split())}"
 
 
 def file_of(text: str) -> str:
-    """The last file that a question is about; empty where it names none."""
+    """Return the last file that a query names, or an empty string."""
     found = _FILE.findall(text[:SHORT])
     return str(found[-1]) if found else ""

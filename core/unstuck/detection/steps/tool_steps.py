@@ -1,14 +1,15 @@
-"""Tool calls and their results: pairing one with the other, and what of them is comparable."""
+"""Steps: tool calls paired with their results, in comparable form."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass
 
 from unstuck.contract import Observation
+from unstuck.detection.recent import Recent
 from unstuck.detection.steps.edits import replacement_in
 from unstuck.detection.steps.external_blockers import is_outage
-from unstuck.detection.steps.tool_call_kind import CallKind, is_in_progress, kind_of, says_nothing, shows_image
+from unstuck.detection.steps.tool_call_kind import CallKind, is_bare_status, is_in_progress, kind_of, shows_image
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -26,12 +27,12 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One call and what came of it.
+    """One tool call and its result.
 
-    ``action``, ``result`` and ``key`` (of both) are digests of what is comparable. ``shown`` is the call and ``text``
-    the result as they were, cut. ``informative``: the result says more than that it went well. ``waits``: the
-    call waits, or what it asked about is still at work. ``opaque``: two equal results may differ. ``edit``: file, old
-    and new text where the call says them.
+    ``action``, ``result`` and ``key`` (of both) are digests without volatile parts. ``shown`` is the call and ``text``
+    the result, both cut. An ``informative`` result is more than a bare status. ``waits`` means that the call waits or
+    that its subject is in progress. Equal results may differ where they are ``opaque``. ``edit`` is file, old and new
+    text where the call has them.
     """
 
     number: int
@@ -50,8 +51,8 @@ class Step:
     edit: tuple[str, str, str] | None
 
     @property
-    def said(self) -> str:
-        """The line of a failure that says what went wrong, else the first of the result that says something."""
+    def headline(self) -> str:
+        """Headline of a failure, else the first line of the result that is not blank."""
         found = diagnose(self.text, exit_code=1) if self.failed else None
         if found is not None and found.headline:
             return found.headline[:SHOWN]
@@ -59,16 +60,16 @@ class Step:
 
 
 class Pairing:
-    """Joins results to the calls they belong to: by id where there is one, else first in, first out."""
+    """Pairing of results with their calls: by id where there is one, else first in, first out."""
 
     def __init__(self) -> None:
-        self._pending: OrderedDict[str, Observation] = OrderedDict()
+        self._pending: Recent[str, Observation] = Recent(PENDING_KEPT)
         self._unnamed: deque[Observation] = deque(maxlen=PENDING_KEPT)
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._seen: Recent[str, None] = Recent(IDS_KEPT)
         self._count = 0
 
     def feed(self, observation: Observation) -> Step | None:
-        """The finished step, or None for a call, a repeated delivery and anything else."""
+        """Return the finished step, or None for a call, a repeated delivery and anything else."""
         kind = observation.kind
         if kind not in ("action", "success", "failure") or self._repeated(observation):
             return None
@@ -90,17 +91,13 @@ class Pairing:
         if key in self._seen:
             return True
         self._seen[key] = None
-        if len(self._seen) > IDS_KEPT:
-            self._seen.popitem(last=False)
         return False
 
     def _keep(self, call: Observation) -> None:
-        if not call.id:
+        if call.id:
+            self._pending[call.id] = call
+        else:
             self._unnamed.append(call)
-            return
-        self._pending[call.id] = call
-        if len(self._pending) > PENDING_KEPT:
-            self._pending.popitem(last=False)
 
     def _call_of(self, result: Observation) -> Observation | None:
         if result.id:
@@ -114,13 +111,13 @@ def _step(call: Observation | None, result: Observation, number: int) -> Step:
     text = _cut(str(result.text))
     failed = result.kind == "failure"
     kind = kind_of(tool, shown) if call else "work"
-    said = comparable(text) if not _grows(kind, shown, failed) else text
+    compared = comparable(text) if not _grows(kind, shown, failed) else text
     # Waiting twice as long is still waiting, and a command that only speaks to itself does nothing whatever it says.
     if kind in ("wait", "idle") and not failed:
         action = digest(tool, shown.translate(_NO_DIGITS) if kind == "wait" else "")
     else:
         action = digest(tool, comparable(shown, arguments=True))
-    outcome = digest("" if kind == "idle" and not failed else said)
+    outcome = digest("" if kind == "idle" and not failed else compared)
     return Step(
         number=number,
         tool=tool,
@@ -129,7 +126,7 @@ def _step(call: Observation | None, result: Observation, number: int) -> Step:
         result=outcome,
         key=f"{action}{outcome}{'!' if failed else ''}",
         failed=failed,
-        informative=failed or (kind not in ("idle", "edit") and not says_nothing(said)),
+        informative=failed or (kind not in ("idle", "edit") and not is_bare_status(compared)),
         waits=is_in_progress(text) or (kind == "wait" and (not failed or is_outage(text))),
         opaque=shows_image(text),
         shown=shown[:SHOWN],
@@ -140,7 +137,7 @@ def _step(call: Observation | None, result: Observation, number: int) -> Step:
 
 
 def _grows(kind: CallKind, shown: str, failed: bool) -> bool:
-    """What is read at the end of a log: another time of day there is another line."""
+    """Return whether the call reads the end of a growing log, where another time of day is another line."""
     return kind == "wait" and not failed and "sleep" not in shown.lower()
 
 

@@ -1,8 +1,7 @@
-"""What of a text can be compared between two runs of the same call: everything but what changes by itself.
+"""Masking of volatile parts, so that the texts of two runs of one call can be compared.
 
-Clock times, durations, addresses, process and message ids and places below a temporary directory are masked; asserted
-values, file names, test ids, counts and exit codes stay. The text is taken word by word, because most words need no
-look at all; what a word becomes is remembered.
+Clock times, durations, addresses, process and message ids and paths below a temporary directory are masked. Asserted
+values, file names, test ids, counts and exit codes stay. Words are masked one by one with a cache.
 """
 
 from __future__ import annotations
@@ -59,10 +58,9 @@ _MEASURED = frozenset(
 
 
 def comparable(text: str, *, arguments: bool = False) -> str:
-    """``text`` without what changes by itself, blanks folded, at most ``HEAD + TAIL`` characters of it.
+    """Return ``text`` without volatile parts, blanks folded, at most ``HEAD + TAIL`` characters of it.
 
-    With ``arguments`` it is a call: a duration or a commit that it names is an argument and stays. Durations stay as
-    well where they are what was measured.
+    With ``arguments`` it is a call, whose durations and commits are arguments and stay. Measured durations stay, too.
     """
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]} … {text[-TAIL:]}"
@@ -74,26 +72,26 @@ def comparable(text: str, *, arguments: bool = False) -> str:
 
 
 def digest(*parts: str) -> str:
-    """16 hexadecimal characters that stand for ``parts``."""
+    """Return 16 hexadecimal characters of the hash of ``parts``."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
-    """The words as they are compared, and whether a duration was among those that were masked."""
-    said, last = list(words), len(words) - 1
+    """Return the masked words, and whether a duration was masked."""
+    masked, last = list(words), len(words) - 1
     timed = False
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
         counted = place > 0 and words[place - 1] in _COUNTED
-        said[place], is_time = _word(words[place], durations, counted)
+        masked[place], is_time = _word(words[place], durations, counted)
         if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place].lstrip("([")):
-            said[place], is_time = "TIME", True
+            masked[place], is_time = "TIME", True
         timed = timed or is_time
-    return said, timed
+    return masked, timed
 
 
 @lru_cache(maxsize=8_192)
 def _word(word: str, durations: bool, counted: bool) -> tuple[str, bool]:
-    """What one word is compared as, and whether it was a duration."""
+    """Return the masked word, and whether it was a duration."""
     bare = word.strip(_AROUND)
     if counted and bare.isdigit():
         return "N", False

@@ -1,4 +1,4 @@
-"""Who has to respond to a failure."""
+"""Error categories: the party that has to respond to a failure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from unstuck.diagnosis.classification.phrases import QUOTAS, Phrases
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Overview
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.matching.prefilter import IndexedText
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
 __all__ = ["category_of", "classify_error", "http_status"]
 
@@ -24,7 +24,7 @@ REFUSED_STATUS = frozenset({"401", "402", "403", "407"})
 STATUS = Lazy(
     r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b(?!\.\d)|\b([45]\d\d) (?:client|server) error", re.IGNORECASE
 )
-# A state that cannot be mended from here: what was stored is broken, or the account is gone.
+# A state that cannot be repaired from here: corrupt storage, or a closed account.
 LOST = Phrases(
     "file is not a database",
     "disk image is malformed",
@@ -47,7 +47,7 @@ MACHINE = Phrases(
     "out of memory: killed process",
     "cannot allocate memory",
 )
-# What only somebody with access to the machine or the account can set right.
+# Settings that need access to the machine or the account.
 SETTINGS = Phrases(
     "certificate…",
     "self-signed",
@@ -80,7 +80,7 @@ SETTINGS = Phrases(
         r"environment variable .{0,60}(?:not set|missing|required|is not defined)|missing .{0,40}environment variable",
     ),
 )
-# A package that is not installed; a module of the project's own is the agent's to write.
+# A package that is not installed. A missing module of the project is for the agent to write.
 FOREIGN = Phrases(
     "no matching distribution",
     "no matching package",
@@ -132,14 +132,14 @@ CONFIGURATION_CODES = frozenset(
     {"usage", "configuration", "EACCES", "EPERM", "exit 127", "ERESOLVE", "E404", "ETARGET"}
 )
 PASSING = (ErrorType.TIMEOUT_ERROR, ErrorType.CONNECTION_ERROR)
-# Asked for in every diagnosis: before Python 3.12 a member costs a hundred times as much through its class.
+# Members used in every diagnosis: before Python 3.12 access through the class costs a hundred times as much.
 HTTP_ERROR = ErrorType.HTTP_ERROR
 AGENT_FAILURE, INFRASTRUCTURE = ErrorCategory.AGENT_FAILURE, ErrorCategory.INFRASTRUCTURE
 SURE = 90
 
 
 def classify_error(error: Any) -> ErrorCategory:
-    """The category of an object with ``type`` and ``pre_existing``; an attribute that is missing counts as empty."""
+    """Return the category of an object with ``type`` and ``pre_existing``. A missing attribute counts as empty."""
     kind = getattr(error, "type", "") or ""
     if kind in TRANSIENT:
         return ErrorCategory.TRANSIENT
@@ -154,46 +154,46 @@ def classify_error(error: Any) -> ErrorCategory:
     return ErrorCategory.AGENT_FAILURE
 
 
-def category_of(reading: Reading, error_type: ErrorType, *, pre_existing: bool = False) -> ErrorCategory:
-    """The category of an output: what a reader would call it. Only what is transient is acted upon for it alone."""
+def category_of(parsed: ParsedOutput, error_type: ErrorType, *, pre_existing: bool = False) -> ErrorCategory:
+    """Return the category of a parsed output. Only ``transient`` decides the next step alone."""
     own = INFRASTRUCTURE if pre_existing else AGENT_FAILURE
-    if reading.kind == "test" and error_type is HTTP_ERROR and http_status(reading) in RETRIABLE_STATUS:
-        # The test did not judge the answer, it was stopped by one: the service is busy and not the work wrong.
+    if parsed.kind == "test" and error_type is HTTP_ERROR and http_status(parsed) in RETRIABLE_STATUS:
+        # A busy service stopped the test, so the work was not judged.
         return ErrorCategory.TRANSIENT
-    if reading.kind in ("lint", "test") or reading.context_exhausted or pre_existing:
+    if parsed.kind in ("lint", "test") or parsed.context_exhausted or pre_existing:
         return own
-    said = reading.said
-    if LOST.are_in(said):
+    lowered = parsed.lowered
+    if LOST.match(lowered):
         return ErrorCategory.UNRECOVERABLE
-    if MACHINE.are_in(said) or "exit 137" in (reading.code, f"exit {reading.exit_code}"):
+    if MACHINE.match(lowered) or "exit 137" in (parsed.code, f"exit {parsed.exit_code}"):
         return ErrorCategory.INFRASTRUCTURE
-    if _is_configuration(reading, error_type, said):
+    if _is_configuration(parsed, error_type, lowered):
         return ErrorCategory.CONFIGURATION
-    return ErrorCategory.TRANSIENT if _is_transient(reading, error_type, said) else own
+    return ErrorCategory.TRANSIENT if _is_transient(parsed, error_type, lowered) else own
 
 
-def _is_configuration(reading: Reading, error_type: ErrorType, said: Overview) -> bool:
-    if error_type is ErrorType.IMPORT_ERROR and reading.weight < SURE and FOREIGN.are_in(said):
+def _is_configuration(parsed: ParsedOutput, error_type: ErrorType, lowered: IndexedText) -> bool:
+    if error_type is ErrorType.IMPORT_ERROR and parsed.weight < SURE and FOREIGN.match(lowered):
         return True
     return (
-        reading.environment
-        or reading.code in CONFIGURATION_CODES
-        or (reading.installing and error_type not in PASSING)
-        or "configur" in reading.name.lower()
-        or (error_type is ErrorType.HTTP_ERROR and http_status(reading) in REFUSED_STATUS)
-        or SETTINGS.are_in(said)
+        parsed.environment
+        or parsed.code in CONFIGURATION_CODES
+        or (parsed.installing and error_type not in PASSING)
+        or "configur" in parsed.name.lower()
+        or (error_type is ErrorType.HTTP_ERROR and http_status(parsed) in REFUSED_STATUS)
+        or SETTINGS.match(lowered)
     )
 
 
-def _is_transient(reading: Reading, error_type: ErrorType, said: Overview) -> bool:
+def _is_transient(parsed: ParsedOutput, error_type: ErrorType, lowered: IndexedText) -> bool:
     if error_type is ErrorType.HTTP_ERROR:
-        return http_status(reading) in RETRIABLE_STATUS or RATE_LIMIT.are_in(said)
-    return error_type in PASSING or BUSY.are_in(said)
+        return http_status(parsed) in RETRIABLE_STATUS or RATE_LIMIT.match(lowered)
+    return error_type in PASSING or BUSY.match(lowered)
 
 
-def http_status(reading: Reading) -> str:
-    """The three digits of an HTTP answer, empty where there is none."""
-    if reading.code.isdigit() and len(reading.code) == 3:
-        return reading.code
-    status = STATUS.search(reading.headline)
+def http_status(parsed: ParsedOutput) -> str:
+    """Return the HTTP status in the output, or an empty string."""
+    if parsed.code.isdigit() and len(parsed.code) == 3:
+        return parsed.code
+    status = STATUS.search(parsed.headline)
     return (status[1] or status[2]) if status else ""

@@ -1,4 +1,4 @@
-"""On which rung of the ladder a failure enters, and the values its handler takes and gives."""
+"""Cause of a failure, which decides its first escalation level, and the values of the failure handler."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from unstuck.diagnosis.enums import Cause, ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.truncation import ends_of
 
-__all__ = ["NO_PAST", "Approach", "Execution", "Failure", "HandlerResult", "Past", "cause_of", "classify_cause"]
+__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_after", "cause_of", "classify_cause"]
 
-# Patterns in lower case, and the parts of a line that one of them is tried on for.
+# Patterns in lower case, each with the literals that a line needs for it.
 SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error")
 SYNTAX_PARTS = ("syntax", "parse", "unexpected token", "indentation")
 DEPENDENCY = Lazy(
@@ -26,17 +26,16 @@ DEPENDENCY = Lazy(
 DEPENDENCY_PARTS = ("module", "package", "import", "no matching distribution")
 TYPE = Lazy(r"\btypes?\b|type ?error|\btype[sd]? ?mismatch")
 TYPE_PARTS = ("type",)
-TOLD_BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
-# Asked for in every diagnosis: before Python 3.12 a member costs a hundred times as much through its class.
-ASSERTION_ERROR, TYPE_ERROR, HTTP_ERROR = ErrorType.ASSERTION_ERROR, ErrorType.TYPE_ERROR, ErrorType.HTTP_ERROR
-SIMPLE_LOGIC = Cause.SIMPLE_LOGIC
+BY_TYPE = {ErrorType.SYNTAX_ERROR: Cause.SYNTAX_ERROR, ErrorType.IMPORT_ERROR: Cause.DEPENDENCY_ISSUE}
+# No history makes these worse.
+SETTLED = (Cause.SYNTAX_ERROR, Cause.DEPENDENCY_ISSUE, Cause.TEST_ASSERTION)
 PATIENCE = 2
 MANY_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong, as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
+    """Failure as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
 
     error: str
     phase: str = ""
@@ -49,21 +48,8 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """What the failures before this one say of it: how often it was this one, or at this place, and what took part."""
-
-    retries: int = 0
-    same_location: int = 0
-    files: frozenset[str] = frozenset()
-    external_api: bool = False
-
-
-NO_PAST = Past()
-
-
-@dataclass(frozen=True, slots=True)
 class Approach:
-    """A way to do the task. ``source`` says where the idea is from; ``confidence`` is 0.0 to 1.0."""
+    """Approach to a task. ``source`` names its origin; ``confidence`` is 0.0 to 1.0."""
 
     name: str
     source: str = ""
@@ -72,7 +58,7 @@ class Approach:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What was being done when it failed. ``intent`` holds the task's memory; ``test_context`` what its tests say."""
+    """Execution that failed. ``intent`` holds the task's memory, ``test_context`` the results of its tests."""
 
     current_phase: Any = ""
     current_approach: Any = None
@@ -84,9 +70,9 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class HandlerResult:
-    """What the handler answers: ``action`` is RETRY, PIVOT, RESEARCH or ASK, the rest belongs to one of them.
+    """Answer of the handler: ``action`` is RETRY, PIVOT, RESEARCH or ASK; each other field belongs to one of them.
 
-    ``targets`` is what research should look into, the most telling first.
+    ``targets`` are those of research, the most relevant first.
     """
 
     action: str
@@ -101,10 +87,10 @@ class HandlerResult:
 
 
 def classify_cause(failure: Any) -> Cause:
-    """The cause of a :class:`Failure` (or of anything with its attributes; a missing one counts as empty).
+    """Return the cause of a :class:`Failure`, or of an object with its attributes; a missing one counts as empty.
 
-    A ``type`` that names a cause decides where no rule does, so that a caller can state a cause no text shows. Of a
-    long error the head and the tail are looked at.
+    A ``type`` that names a cause decides where no rule does, for causes that no text shows. Of a long error only the
+    head and the tail count.
     """
     error = ends_of(str(getattr(failure, "error", "") or "")).lower()
     phase = getattr(failure, "phase", "")
@@ -127,7 +113,7 @@ def classify_cause(failure: Any) -> Cause:
 
 
 def _has(error: str, parts: tuple[str, ...], pattern: Lazy) -> bool:
-    """Whether ``pattern`` is found in a line of ``error`` that has one of ``parts``."""
+    """Return whether ``pattern`` is in a line of ``error`` that has one of ``parts``."""
     return any(pattern.search(line) for part in parts for line in lines_with(error, part))
 
 
@@ -139,15 +125,32 @@ def _by_circumstance(same_location: int, files: int, external_api: bool, otherwi
     return Cause.UNKNOWN_API if external_api else otherwise
 
 
-def cause_of(reading: Reading, error_type: ErrorType, past: Past = NO_PAST, *, phase: str | None = None) -> Cause:
-    """The cause of an output that was read: its error type where that decides, the handler's rules otherwise."""
-    told = Cause.SYNTAX_ERROR if phase == "parse" else TOLD_BY_TYPE.get(error_type)
-    if told is not None:
-        return told
-    if error_type is ASSERTION_ERROR and (reading.kind == "test" or phase == "test"):
+def cause_of(parsed: ParsedOutput, error_type: ErrorType, *, phase: str | None = None) -> Cause:
+    """The cause of a parsed output, as far as one failure shows it: its error type, then its files."""
+    if phase == "parse":
+        return Cause.SYNTAX_ERROR
+    if error_type is ErrorType.ASSERTION_ERROR and (parsed.kind == "test" or phase == "test"):
         return Cause.TEST_ASSERTION
-    if error_type is TYPE_ERROR:
-        return SIMPLE_LOGIC if past.retries < PATIENCE else Cause.APPROACH_WRONG
-    files = len({*reading.files, *past.files})
-    external_api = past.external_api or error_type is HTTP_ERROR
-    return _by_circumstance(past.same_location, files, external_api, SIMPLE_LOGIC)
+    return BY_TYPE.get(error_type) or cause_after(Cause.SIMPLE_LOGIC, error_type, files=len({*parsed.files}))
+
+
+def cause_after(
+    cause: Cause,
+    error_type: ErrorType,
+    *,
+    retries: int = 0,
+    same_location: int = 0,
+    files: int = 0,
+    external_api: bool = False,
+) -> Cause:
+    """The cause after earlier failures. ``cause`` is that of this failure alone.
+
+    ``retries`` counts occurrences of the same failure, ``same_location`` those of any failure at its location.
+    ``files`` is the number of files that took part. ``external_api`` means that a failure came from one.
+    """
+    if cause in SETTLED:
+        return cause
+    if error_type is ErrorType.TYPE_ERROR:
+        return Cause.SIMPLE_LOGIC if retries < PATIENCE else Cause.APPROACH_WRONG
+    external_api = external_api or error_type is ErrorType.HTTP_ERROR
+    return _by_circumstance(same_location, files, external_api, Cause.SIMPLE_LOGIC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
 __all__ = ["error_type_of"]
 
@@ -19,27 +19,27 @@ EXITS = {
 COMPILED = 78
 
 
-def error_type_of(reading: Reading) -> ErrorType:
-    """The class or code decides; a phrase of the headline where there is none; then how the program ended."""
-    if reading.kind == "lint":
-        wrong = _by_code(reading) or _by_class(reading.name) or SYNTAX.spoken_in(reading.said)
+def error_type_of(parsed: ParsedOutput) -> ErrorType:
+    """Return the error type: by class or code, else by a phrase of the headline, else by the exit code."""
+    if parsed.kind == "lint":
+        wrong = _by_code(parsed) or _by_class(parsed.name) or SYNTAX.first_in(parsed.lowered)
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
-        STRONG.spoken_in(reading.said)
-        or _by_code(reading)
-        or _by_class(reading.name)
-        or LIBRARIES.get(reading.headline.partition(".")[0])
-        or WEAK.spoken_in(reading.said)
-        or _by_nature(reading)
+        STRONG.first_in(parsed.lowered)
+        or _by_code(parsed)
+        or _by_class(parsed.name)
+        or LIBRARIES.get(parsed.headline.partition(".")[0])
+        or WEAK.first_in(parsed.lowered)
+        or _by_tool(parsed)
     )
 
 
-def _by_code(reading: Reading) -> ErrorType | None:
-    code = reading.code
+def _by_code(parsed: ParsedOutput) -> ErrorType | None:
+    code = parsed.code
     if not code:
         return None
     if code.isdigit():
-        if reading.headline.startswith("curl: ("):
+        if parsed.headline.startswith("curl: ("):
             return CURL.get(int(code), ErrorType.CONNECTION_ERROR)
         return ErrorType.HTTP_ERROR
     if code.startswith("TS") and code[2:].isdigit() and code not in CODES:
@@ -53,12 +53,12 @@ def _by_class(name: str) -> ErrorType | None:
     return CLASSES.get(name) or next((CLASSES[ending] for ending in ENDINGS if name.endswith(ending)), None)
 
 
-def _by_nature(reading: Reading) -> ErrorType:
-    """What the tool alone says: a compiler's error is one of types, a class that nobody knows is a program's own."""
-    if reading.kind == "build" and reading.weight >= COMPILED:
-        denied = reading.code.startswith("error=") or "-W" in reading.code
+def _by_tool(parsed: ParsedOutput) -> ErrorType:
+    """Return the type by the tool: a compiler's error is one of types, an unknown class is a runtime error."""
+    if parsed.kind == "build" and parsed.weight >= COMPILED:
+        denied = parsed.code.startswith("error=") or "-W" in parsed.code
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
-    if reading.name:
+    if parsed.name:
         return ErrorType.RUNTIME_ERROR
-    told = reading.code.removeprefix("exit ")
-    return EXITS.get(int(told) if told.isdigit() else reading.exit_code or 0, ErrorType.UNKNOWN)
+    exited = parsed.code.removeprefix("exit ")
+    return EXITS.get(int(exited) if exited.isdigit() else parsed.exit_code or 0, ErrorType.UNKNOWN)

@@ -1,4 +1,4 @@
-"""What to try first: the retry's analysis of an error, and one concrete sentence of advice."""
+"""Advice for a retry: the analysis of an error, and one concrete sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unstuck.diagnosis.classification.phrases import Phrases, Table
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.text import Clean
 
 __all__ = ["ErrorAnalysis", "analyze_error", "hint_for"]
@@ -48,7 +48,7 @@ TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.VALIDATION_ERROR: "Correct the named field or finding; do not switch the rule off.",
     ErrorType.UNKNOWN: ADVICE["unknown"],
 }
-# What a language calls a value that is not there, where a variable may hold it unnoticed.
+# Name of the missing value in languages where a variable may hold it.
 NOTHING = {
     **dict.fromkeys((".py", ".pyi", ".pyx"), "None"),
     **dict.fromkeys(
@@ -57,7 +57,7 @@ NOTHING = {
     **dict.fromkeys((".rb", ".lua", ".ex", ".exs"), "nil"),
     **dict.fromkeys((".php", ".dart", ".groovy"), "null"),
 }
-# Languages whose compiler says that types do not fit: there is no value to look at yet.
+# Languages whose compiler reports type errors: there is no value to inspect yet.
 COMPILED = (
     *(".go", ".rs", ".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm", ".java", ".kt", ".kts", ".scala"),
     *(".swift", ".cs", ".fs", ".hs", ".ml", ".zig", ".d", ".nim", ".f90", ".v"),
@@ -85,9 +85,9 @@ CODE_ADVICE = {
     "exit 137": MEMORY,
     "exit 139": POINTER,
 }
-# Where the type alone says too little of what to do.
+# Error types that are too general for one advice.
 WIDE = (ErrorType.RUNTIME_ERROR, ErrorType.UNKNOWN)
-SAID_ADVICE: Table[str] = Table(
+PHRASE_ADVICE: Table[str] = Table(
     (ADVICE["runtime_error"], Phrases("is not defined", "unboundlocalerror", "unbound variable", "parameter not set")),
     (
         "Check the path and the directory that it is relative to; make the file first if it is yet to be made.",
@@ -116,7 +116,7 @@ MODULE = Lazy(
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis:
-    """What kind of fix an error asks for; ``pattern`` is the one that matched, empty for ``unknown``."""
+    """Kind of fix for an error. ``pattern`` is the one that matched, empty for ``unknown``."""
 
     type: str
     error: str
@@ -125,7 +125,7 @@ class ErrorAnalysis:
 
 
 def analyze_error(error: str) -> ErrorAnalysis:
-    """The first kind whose pattern is in ``error``; searched line by line, so that no line can pair with another."""
+    """Return the first kind whose pattern matches a line of ``error``."""
     lines = [line[:LINE] for line in error[:SEARCHED].split("\n")]
     for kind, patterns in PATTERNS.items():
         for pattern in patterns:
@@ -140,27 +140,27 @@ def _advice(kind: str, error: str) -> str:
     return f"{module[1]}: {ADVICE[kind]}" if module else ADVICE[kind]
 
 
-def hint_for(reading: Reading, error_type: ErrorType) -> Clean:
-    """One sentence for the next attempt: where to look and what to do there."""
-    if reading.context_exhausted:
+def hint_for(parsed: ParsedOutput, error_type: ErrorType) -> Clean:
+    """Return one sentence for the next attempt: the place and the advice."""
+    if parsed.context_exhausted:
         return Clean("Save what is done, summarise it, and go on in a new session.")
-    advice = _particular(reading, error_type) or TYPE_ADVICE[error_type]
-    return Clean(f"{reading.location}: {advice}" if reading.location else advice.replace(" at this line", ""))
+    advice = _specific_advice(parsed, error_type) or TYPE_ADVICE[error_type]
+    return Clean(f"{parsed.location}: {advice}" if parsed.location else advice.replace(" at this line", ""))
 
 
-def _particular(reading: Reading, error_type: ErrorType) -> str | None:
-    if "command not found" in reading.said.text and error_type is ErrorType.IMPORT_ERROR:
+def _specific_advice(parsed: ParsedOutput, error_type: ErrorType) -> str | None:
+    if "command not found" in parsed.lowered.text and error_type is ErrorType.IMPORT_ERROR:
         return COMMAND
     if error_type in (ErrorType.TYPE_ERROR, ErrorType.ATTRIBUTE_ERROR):
-        return _of_types(reading, error_type)
-    return CODE_ADVICE.get(reading.code) or (SAID_ADVICE.spoken_in(reading.said) if error_type in WIDE else None)
+        return _type_advice(parsed, error_type)
+    return CODE_ADVICE.get(parsed.code) or (PHRASE_ADVICE.first_in(parsed.lowered) if error_type in WIDE else None)
 
 
-def _of_types(reading: Reading, error_type: ErrorType) -> str | None:
-    """Advice in the words of the language at hand; None where nobody knows which that is."""
-    if reading.kind == "build" and NAMES.are_in(reading.said):
+def _type_advice(parsed: ParsedOutput, error_type: ErrorType) -> str | None:
+    """Return advice in the terms of the file's language, or None where it is unknown."""
+    if parsed.kind == "build" and NAMES.match(parsed.lowered):
         return NAMED
-    file = (reading.location or "").rpartition(":")[0]
+    file = (parsed.location or "").rpartition(":")[0]
     suffix = f".{file.rpartition('.')[2].lower()}" if "." in file else ""
     attribute = error_type is ErrorType.ATTRIBUTE_ERROR
     if suffix in COMPILED:

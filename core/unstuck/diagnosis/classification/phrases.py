@@ -1,72 +1,72 @@
-"""What tools say in words where they give neither a class nor a code."""
+"""Phrases of tools that print neither a class nor a code."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any, Generic, TypeVar
 
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 
 __all__ = ["QUOTAS", "STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in lower case, and the pattern that they have to stand in, if any."""
+    """Literal in lower case, and the pattern that contains it, if any."""
 
-    gates: Either
+    literals: Literals
     pattern: Lazy | None
     kind: Any = None
 
-    def is_in(self, said: Overview) -> bool:
-        """Whether it is in what was said, which is in lower case."""
-        return self.gates.part in said.kinds and (self.pattern is None or self.pattern.search(said.text) is not None)
+    def matches(self, lowered: IndexedText) -> bool:
+        """Return whether the phrase is in ``lowered``, a headline in lower case."""
+        return self.literals.part in lowered.lines and (
+            self.pattern is None or self.pattern.search(lowered.text) is not None
+        )
 
 
 class Phrases:
-    """A headline says one of them: a plain one may stand wherever its words are whole, a pattern behind its gate.
-
-    A gate is a part that all the pattern finds has, because looking for that costs a tenth of a search.
-    """
+    """Alternatives in a headline: plain words, or a pattern with a literal that is part of every match."""
 
     def __init__(self, *phrases: str | tuple[str, str]) -> None:
         pairs = ((phrase, None) if isinstance(phrase, str) else (phrase[0], Lazy(phrase[1])) for phrase in phrases)
-        self.gated: Gates[Phrase] = Gates(Phrase(Either(gate), pattern) for gate, pattern in pairs)
+        self.prefilter: Prefilter[Phrase] = Prefilter(Phrase(Literals(literal), pattern) for literal, pattern in pairs)
 
-    def are_in(self, said: Overview) -> bool:
-        """Whether one of them is in ``said``, a headline in lower case."""
-        return any(map(Phrase.is_in, self.gated.in_question(said), repeat(said)))
+    def match(self, lowered: IndexedText) -> bool:
+        """Return whether one of them is in ``lowered``, a headline in lower case."""
+        return any(phrase.matches(lowered) for phrase in self.prefilter.candidates(lowered))
 
 
 Kind = TypeVar("Kind")
 
 
 class Table(Generic[Kind]):
-    """Kinds, such as error types, and what says each of them; the first row that fits decides."""
+    """Kinds, such as error types, with their phrases; the first row that matches decides."""
 
     def __init__(self, *rows: tuple[Kind, Phrases]) -> None:
         self.rows = rows
-        self.gated = Gates(replace(phrase, kind=kind) for kind, said in rows for phrase in said.gated.entries)
+        self.prefilter = Prefilter(
+            replace(phrase, kind=kind) for kind, phrases in rows for phrase in phrases.prefilter.entries
+        )
 
-    def spoken_in(self, said: Overview) -> Kind | None:
-        """The kind of the first row that is in ``said``, a headline in lower case, or None."""
-        for phrase in self.gated.in_question(said):
-            if phrase.is_in(said):
+    def first_in(self, lowered: IndexedText) -> Kind | None:
+        """Return the kind of the first row with a phrase in ``lowered``, a headline in lower case, or None."""
+        for phrase in self.prefilter.candidates(lowered):
+            if phrase.matches(lowered):
                 kind: Kind = phrase.kind
                 return kind
         return None
 
 
-# How services say that what one may use in some time is used up; a limit of another kind does not come back.
+# Messages about a spent quota that resets at a time.
 QUOTAS = (
     ("limit reached", r"\b(?:\d{1,3}-hour|hourly|daily|weekly|monthly|session) limit reached"),
     ("limit ", r"\blimit .{0,40}\bresets?\b"),
     ("quota will reset", r"\bquota will reset\b"),
 )
-# These say more than the class or the code that carries them.
+# Phrases that are more certain than the class or code of their headline.
 STRONG = Table(
     (
         ErrorType.IMPORT_ERROR,
@@ -137,7 +137,7 @@ STRONG = Table(
         ),
     ),
 )
-# Headlines without a class or a code that is known.
+# Phrases for headlines without a known class or code.
 WEAK = Table(
     (
         ErrorType.SYNTAX_ERROR,

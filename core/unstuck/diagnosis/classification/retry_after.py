@@ -1,14 +1,14 @@
-"""How long a service wants to be left alone: for so many seconds, until a time of day, or it does not say."""
+"""Retry times that services ask for: a number of seconds, a time of day, or a spent quota."""
 
 from __future__ import annotations
 
 import re
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Overview
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.matching.prefilter import IndexedText
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
-__all__ = ["waits"]
+__all__ = ["retry_times"]
 
 _LONGEST = 2_000
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
@@ -17,8 +17,7 @@ _AFTER = Lazy(
     r"(?:retry[-_ ]?after|retrydelay|retry in|try again in|resets? (?:in|after))\W{1,6}"
     rf"((?:{_NUMBER} ?{_UNIT}|{_NUMBER}(?![A-Za-z.\d]))(?:[ ,]{{0,2}}(?:and )?{_NUMBER} ?{_UNIT}){{0,3}})"
 )
-_AFTER_GATES = Either("[Rr]etry", "[Rr]etryAfter", "[Rr]etryDelay", "[Tt]ry again in", "[Rr]eset", "[Rr]esets")
-_TIME_GATES = Either("reset", "resets")
+_AFTER_PARTS = ("etry", "ry again in", "eset")
 _PART = Lazy(rf"({_NUMBER}) ?([a-z]{{0,2}})", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = Lazy(
@@ -29,24 +28,23 @@ _USED_UP = Lazy(
     r"(?:usage|hour|daily|weekly|monthly|session) limit|hit your limit|quota (?:used up|will reset)|insufficient_quota"
     r"|exceeded your (?:current )?quota"
 )
-_EPOCH_GATES = Either("limit reached|")
 _EPOCH = Lazy(r"limit reached\|(\d{10})\b")
 
 
-def waits(reading: Reading) -> dict[str, str]:
-    """``retry_after`` in seconds, ``resets_at`` (when a limit ends) and ``used_up``; empty where it is not said."""
-    spent = _is_used_up(f"{reading.headline} {reading.detail}")
-    said = {
-        "retry_after": _retry_after(reading.seen),
-        "resets_at": _resets_at(reading.seen),
+def retry_times(parsed: ParsedOutput) -> dict[str, str]:
+    """Return ``retry_after`` in seconds, ``resets_at`` (the end of a limit) and ``used_up``, as far as known."""
+    spent = _is_used_up(f"{parsed.headline} {parsed.detail}")
+    known = {
+        "retry_after": _retry_after(parsed.seen),
+        "resets_at": _resets_at(parsed.seen),
         "used_up": "yes" if spent else "",
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in known.items() if value}
 
 
-def _retry_after(seen: Overview) -> str:
-    """The seconds that a service asks for, as text: ``41``, ``2h15m30s`` and ``3 hours 12 minutes`` alike."""
-    for part in _AFTER_GATES.parts if seen.may_have(_AFTER_GATES) else ():
+def _retry_after(seen: IndexedText) -> str:
+    """Return the seconds that a service asks for, from ``41``, ``2h15m30s`` or ``3 hours 12 minutes``."""
+    for part in _AFTER_PARTS:
         for line in lines_with(seen.text, part):
             if wait := _AFTER.search(line[:_LONGEST].lower()):
                 return f"{sum(_seconds(*part.groups()) for part in _PART.finditer(wait[1])):g}"
@@ -58,17 +56,17 @@ def _seconds(number: str, unit: str) -> float:
     return float(number) * _SECONDS.get(unit, _SECONDS.get(unit[0], 1.0))
 
 
-def _resets_at(seen: Overview) -> str:
-    """When a limit ends, as services say it: seconds since 1970, or ``15:00`` with a time zone where one is named."""
-    if seen.may_have(_EPOCH_GATES) and (epoch := _EPOCH.search(seen.text)):
+def _resets_at(seen: IndexedText) -> str:
+    """Return the end of a limit: seconds since 1970, or ``15:00`` with a time zone where one is named."""
+    if epoch := _EPOCH.search(seen.text):
         return epoch[1]
-    for line in lines_with(seen.text, "reset") if seen.may_have(_TIME_GATES) else ():
-        if (said := _TIME.search(line[:_LONGEST])) and 1 <= int(said[1]) <= 12:
-            hour = int(said[1]) % 12 + (12 if said[3].lower() == "pm" else 0)
-            return f"{hour:02}:{said[2] or '00'} {said[4] or ''}".strip()
+    for line in lines_with(seen.text, "reset"):
+        if (time := _TIME.search(line[:_LONGEST])) and 1 <= int(time[1]) <= 12:
+            hour = int(time[1]) % 12 + (12 if time[3].lower() == "pm" else 0)
+            return f"{hour:02}:{time[2] or '00'} {time[4] or ''}".strip()
     return ""
 
 
 def _is_used_up(text: str) -> bool:
-    """Whether a limit is spent that no wait of seconds brings back, unlike that of too many calls at once."""
+    """Return whether a quota is spent, unlike a limit of calls at once, which a wait of seconds restores."""
     return ("imit" in text or "uota" in text) and _USED_UP.search(text[:_LONGEST].lower()) is not None

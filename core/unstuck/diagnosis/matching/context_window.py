@@ -1,11 +1,11 @@
-"""How services say that the context window of a model is full."""
+"""Messages of services about a full context window."""
 
 from __future__ import annotations
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Either
+from unstuck.diagnosis.matching.prefilter import Literals
 
-__all__ = ["CONTEXT_GATES", "says_context_exhausted"]
+__all__ = ["CONTEXT_LITERALS", "says_context_exhausted"]
 
 # Whole phrases only, in lower case: "context" alone is a word of every second program.
 CONTEXT_EXHAUSTED = Lazy(
@@ -20,13 +20,13 @@ CONTEXT_EXHAUSTED = Lazy(
     r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
     r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input))"
 )
-CONTEXT_GATES = Either("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
-# A limit on what the model may write is no limit on what it may read.
+CONTEXT_LITERALS = Literals("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
+# A limit of the model's output is not its context window.
 OUTPUT_LIMIT = Lazy(r"output token|max_tokens: \d")
 
 
 def says_context_exhausted(text: str) -> bool:
-    """Whether ``text``, a line or a few, says that the window is full."""
+    """Return whether ``text``, a line or a few, reports a full context window."""
     lowered = text.lower()
-    gated = any(gate.part in lowered for gate in CONTEXT_GATES.gates)
-    return gated and CONTEXT_EXHAUSTED.search(lowered) is not None and OUTPUT_LIMIT.search(lowered) is None
+    possible = any(part in lowered for part, _ in CONTEXT_LITERALS.pairs)
+    return possible and CONTEXT_EXHAUSTED.search(lowered) is not None and OUTPUT_LIMIT.search(lowered) is None

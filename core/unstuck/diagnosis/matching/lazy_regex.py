@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: an import needs none, an output few of them."""
+"""Regular expressions that are compiled at their first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Lazy", "lines_with"]
 
 
 class Lazy:
-    """A regular expression by its text and flags; it has the methods of :class:`re.Pattern` that are used here."""
+    """Regular expression with the methods of :class:`re.Pattern` that are used here."""
 
     match: Callable[[str], re.Match[str] | None]
     search: Callable[[str], re.Match[str] | None]
@@ -29,7 +29,7 @@ class Lazy:
 
 
 def lines_with(text: str, part: str) -> Iterator[str]:
-    """Every line of ``text`` that holds ``part``, in order: a jump from one to the next, not a look at each line."""
+    """Yield every line of ``text`` that contains ``part``, in order."""
     at = text.find(part)
     while at >= 0:
         start = text.rfind("\n", 0, at) + 1

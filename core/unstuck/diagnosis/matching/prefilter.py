@@ -1,177 +1,106 @@
-"""Which of many rules can fit a text at all: told by the whole words in it, for all of them in one look."""
+"""Prefilter of rules: those whose literal text can be in an output, by the words of the output."""
 
 from __future__ import annotations
 
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 
-__all__ = ["Either", "Gate", "Gated", "Gates", "Overview", "kinds_of_lines"]
+__all__ = ["IndexedText", "Literals", "Prefilter"]
 
 _LETTERS_ALONE = bytes(code if chr(code) in string.ascii_letters else ord(" ") for code in range(256))
 _WORD = Lazy(r"[A-Za-z]+")
 _EITHER_CASE = Lazy(r"\[(\w)(\w)\]")
-_SIGNS = "*>│└❯✖"
-# Below this many characters searching costs less than making the kinds.
-_SHORT = 4_096
-_WITHOUT_DIGITS = dict.fromkeys(map(ord, string.digits))
 
 
-def words_in(text: str) -> set[bytes]:
-    """The runs of ASCII letters in ``text``. Bytes are cut up in half the time that text is."""
-    return set(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
+class IndexedText:
+    """A ``text``, its ``lines`` (the text after a line feed), and the set of its ``words``: runs of ASCII letters."""
 
-
-class Overview:
-    """A text, its ``kinds`` of lines, and the ``words`` in it, which are looked for when they are first needed."""
-
-    __slots__ = ("_words", "kinds", "text")
+    __slots__ = ("lines", "text", "words")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.kinds = kinds_of_lines(text)
-        self._words: set[bytes] | None = None
+        self.lines = f"\n{text}"
+        # Bytes split in half the time of text.
+        self.words = set(text.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE).split())
 
-    @property
-    def words(self) -> set[bytes]:
-        """The runs of ASCII letters in it."""
-        if self._words is None:
-            self._words = words_in(self.kinds)
-        return self._words
-
-    def may_have(self, gates: Either) -> bool:
-        """Whether one of the parts is there: for a few gates of a text whose words nothing else needs."""
-        return self.has(gates) if self._words is not None else any(map(self.kinds.__contains__, gates.parts))
-
-    def has(self, gates: Either) -> bool:
-        """Whether one of ``gates`` is open."""
-        words, kinds = self.words, self.kinds
-        if gates.words is not None and gates.words.isdisjoint(words):
-            return False
-        return any(gate.words <= words and gate.part in kinds for gate in gates.gates)
+    def has(self, literals: Literals) -> bool:
+        """Return whether one of ``literals`` is in the text."""
+        return any(words <= self.words and part in self.lines for part, words in literals.pairs)
 
 
-def kinds_of_lines(text: str) -> str:
-    """Each kind of line of ``text`` once, after a line feed: without digits, in which most lines of a log differ.
-
-    Whatever part without digits is in a line of ``text`` is in here too, and searching here is many times cheaper.
-    """
-    if len(text) < _SHORT:
-        return f"\n{text}"
-    return "\n" + "\n".join(dict.fromkeys(text.translate(_WITHOUT_DIGITS).split("\n")))
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """What every line that a rule fits has in it: a ``part`` without digits, and the whole ``words`` of that part."""
-
-    part: str
-    words: frozenset[bytes]
-
-
-class Either:
-    """Gates of which one has to be open.
+class Literals:
+    """Literal texts of which a rule needs one. ``pairs`` holds each part with its whole words; ``part`` is the first.
 
     A part begins with the beginning of a word and a single word is a whole one, unless an ellipsis says that letters
     may stand there (``…Error``); the last of several words may go on in lower case (``syntax error`` is in ``syntax
     errors``). ``[Ff]ailed`` may begin with either letter.
     """
 
-    gates: list[Gate]
-    part: str
-    parts: tuple[str, ...]
-    words: frozenset[bytes] | None
+    def __init__(self, *texts: str) -> None:
+        self._texts = texts
 
-    def __init__(self, *said: str) -> None:
-        self._said = said
+    @cached_property
+    def pairs(self) -> list[tuple[str, frozenset[bytes]]]:
+        """Each part with the words that a text with it has."""
+        pairs = []
+        for text in self._texts:
+            case = _EITHER_CASE.match(text)
+            part = text[case.end() :] if case else text.strip("…")
+            spellings = [letter + part for letter in case.groups()] if case else [text]
+            pairs += [(part, _whole_words(spelling)) for spelling in spellings]
+        return pairs
 
-    def __getattr__(self, name: str) -> Any:
-        self._parse()
-        return object.__getattribute__(self, name)
-
-    def _parse(self) -> None:
-        gates: list[Gate] = []
-        for one in self._said:
-            case = _EITHER_CASE.match(one)
-            part = one[case.end() :] if case else one.strip("…")
-            for letter in case.groups() if case else ("",):
-                gates.append(Gate(part, _whole_words(letter + part if case else one)))
-        parts = dict.fromkeys(gate.part for gate in gates)
-        # One of these is in a text that has one of the gates, but for those without words.
-        words = [max(gate.words, key=len, default=b"") for gate in gates]
-        self.gates, self.part = gates, gates[0].part
-        # Where a shorter one is not, no longer one is.
-        self.parts = tuple(part for part in parts if not any(other in part for other in parts if other != part))
-        self.words = None if b"" in words else frozenset(words)
+    @cached_property
+    def part(self) -> str:
+        """The part of the first text."""
+        return self.pairs[0][0]
 
 
-def _whole_words(said: str) -> frozenset[bytes]:
-    words = _WORD.findall(said)
-    if words and said.startswith("…"):
+def _whole_words(text: str) -> frozenset[bytes]:
+    words = _WORD.findall(text)
+    if words and text.startswith("…"):
         del words[0]
-    if words and (said.endswith("…") or (len(words) > 1 and said[-1].islower())):
+    if words and (text.endswith("…") or (len(words) > 1 and text[-1].islower())):
         del words[-1]
     return frozenset(map(str.encode, words))
 
 
-class Gated(Protocol):
-    """What stands behind gates, of which one has to be open."""
+class HasLiterals(Protocol):
+    """A rule that can apply only to a text with one of its literals."""
 
     @property
-    def gates(self) -> Either: ...
+    def literals(self) -> Literals: ...
 
 
-Entry = TypeVar("Entry", bound=Gated)
+Entry = TypeVar("Entry", bound=HasLiterals)
 
 
-class Gates(Generic[Entry]):
-    """Entries in their order, and which of them what is in a text leaves in question."""
+class Prefilter(Generic[Entry]):
+    """Rules in their order. :meth:`candidates` selects those that can apply to a text."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries: Sequence[Entry] = tuple(entries)
-        self._words: frozenset[bytes] | None = None
 
-    def _index(self) -> frozenset[bytes]:
-        """Once, when it is first asked for; the words last, because several threads may do it."""
-        gates = [(number, gate) for number, entry in enumerate(self.entries) for gate in entry.gates.gates]
-        often = Counter(word for _, gate in gates for word in gate.words)
+    @cached_property
+    def _index(self) -> tuple[dict[bytes, list[tuple[frozenset[bytes], int]]], set[int]]:
+        """Each rule by the rarest of its words, with all of them; and the rules without words."""
+        pairs = [(number, words) for number, entry in enumerate(self.entries) for _, words in entry.literals.pairs]
+        uses = Counter(word for _, words in pairs for word in words)
         by_word: dict[bytes, list[tuple[frozenset[bytes], int]]] = {}
-        by_sign: dict[str, set[int]] = {}
-        for number, gate in gates:
-            if gate.words:
-                rarest = min(gate.words, key=lambda word: (often[word], -len(word), word))
-                by_word.setdefault(rarest, []).append((gate.words - {rarest}, number))
-            else:
-                by_sign.setdefault(_sign_in(gate.part), set()).add(number)
-        self._always = by_sign.pop("", set())
-        self._without_any = [self.entries[number] for number in sorted(self._always)]
-        self._by_word, self._by_sign = by_word, by_sign
-        self._words = frozenset(by_word)
-        return self._words
+        for number, words in pairs:
+            if words:
+                by_word.setdefault(min(words, key=lambda word: (uses[word], word)), []).append((words, number))
+        return by_word, {number for number, words in pairs if not words}
 
-    def in_question(self, seen: Overview) -> Iterable[Entry]:
-        """The entries with a gate whose words, or whose sign, are all in ``seen``, in their order."""
-        asked_for = self._index() if self._words is None else self._words
-        words = seen.words
-        if asked_for.isdisjoint(words) and not self._by_sign:
-            return self._without_any
-        numbers: set[int] = set()
-        for word in asked_for & words:
-            for others, number in self._by_word[word]:
-                if not others or others <= words:
-                    numbers.add(number)
-        for sign, behind in self._by_sign.items():
-            if sign in seen.kinds:
-                numbers |= behind
-        if not numbers:
-            return self._without_any
-        return map(self.entries.__getitem__, sorted(numbers | self._always))
-
-
-def _sign_in(part: str) -> str:
-    """A character that few lines have and that is looked for faster than anything else."""
-    return next((sign for sign in _SIGNS if sign in part), "")
+    def candidates(self, seen: IndexedText) -> list[Entry]:
+        """The rules whose words are all in ``seen``, and those without words, in their order."""
+        by_word, wordless = self._index
+        found = wordless.union(
+            number for word in by_word.keys() & seen.words for words, number in by_word[word] if words <= seen.words
+        )
+        return [self.entries[number] for number in sorted(found)]

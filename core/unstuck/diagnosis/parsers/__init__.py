@@ -1,9 +1,9 @@
-"""The shapes in which tools print failures: one table, the surest first."""
+"""Parsers of tools in one table, the surest first."""
 
 from __future__ import annotations
 
-from unstuck.diagnosis.matching.context_window import CONTEXT_GATES
-from unstuck.diagnosis.matching.prefilter import Either, Gates
+from unstuck.diagnosis.matching.context_window import CONTEXT_LITERALS
+from unstuck.diagnosis.matching.prefilter import Literals, Prefilter
 from unstuck.diagnosis.parsers import (
     docker,
     elixir,
@@ -16,47 +16,47 @@ from unstuck.diagnosis.parsers import (
     python,
     tcl,
 )
-from unstuck.diagnosis.parsers.base import Finding, Shape, place
-from unstuck.diagnosis.parsers.line_rules import Rule, first_that_fits
+from unstuck.diagnosis.parsers.base import Finding, OutputParser, place
+from unstuck.diagnosis.parsers.line_rules import Rule, first_match
 from unstuck.diagnosis.parsers.located_lines import LOCATED
 from unstuck.diagnosis.parsers.plain_lines import PLAIN
 
-__all__ = ["RULES", "SHAPES", "SUREST", "Finding", "Rule", "Shape", "first_that_fits", "place"]
+__all__ = ["PARSERS", "RULES", "SUREST", "Finding", "OutputParser", "Rule", "first_match", "place"]
 
-# The surest of all, which is what most of the outputs are that are seen here.
-SUREST = Shape(
+# The surest parser, for the most frequent output.
+SUREST = OutputParser(
     100,
-    Either("\nFAILED ", "\nE  ", "\nERROR", "test session starts", "\nImportError while"),
+    Literals("\nFAILED ", "\nE  ", "\nERROR", "test session starts", "\nImportError while"),
     pytest_report.failing_test,
 )
-SHAPES: Gates[Shape] = Gates(
+PARSERS: Prefilter[OutputParser] = Prefilter(
     (
-        Shape(92, Either(".exs:", "** (", "└─ "), elixir.elixir),
-        Shape(92, Either("Failed test"), minitest_tap_doctest.perl_test),
-        Shape(91, Either(") Failure:", ") Error:"), minitest_tap_doctest.minitest),
-        Shape(91, Either("\nFailed example:"), minitest_tap_doctest.doctest),
-        Shape(91, Either("\nnot ok ", " not ok "), javascript.tap),
-        Shape(90, Either(" at ", "❯ "), javascript.stack),
-        Shape(90, Either('File "', python.TITLE), python.traceback),
-        Shape(90, Either("panicked at"), java_go_rust.rust_panic),
-        Shape(89, Either(python.FATAL_TITLE), python.fatal),
-        Shape(88, Either("panic: ", "--- FAIL: ", "\nfatal error: "), java_go_rust.go),
-        Shape(86, Either("…Exception…", "\tat ", "Caused by: "), java_go_rust.java),
-        Shape(86, Either("in `", "in '"), multiline.ruby),
-        Shape(86, Either("…Sanitizer: "), multiline.sanitizer),
-        Shape(85, Either("INTERNALERROR> "), pytest_report.internal_error),
-        Shape(84, Either(" - error: "), multiline.pyright),
-        Shape(84, Either("terminate called", "libc++abi: "), multiline.terminated),
-        Shape(84, Either("    while executing\n", "    invoked from within\n"), tcl.tcl),
-        Shape(83, Either("\nCMake Error at "), multiline.cmake),
-        Shape(82, Either("--> "), multiline.pointed),
-        Shape(82, Either("\n  on ", "│   on "), multiline.terraform),
-        Shape(82, Either("\nIn "), multiline.shellcheck),
-        Shape(81, Either("\nERROR in "), multiline.webpack),
-        Shape(80, Either("error  ", "✖  ", ":\n  "), multiline.listed),
-        Shape(71, CONTEXT_GATES, plain_lines.context_exhausted),
-        Shape(62, Either(docker.NOT_BUILT), docker.docker),
-        Shape(62, Either("\nNode.js v"), javascript.thrown),
+        OutputParser(92, Literals(".exs:", "** (", "└─ "), elixir.elixir),
+        OutputParser(92, Literals("Failed test"), minitest_tap_doctest.perl_test),
+        OutputParser(91, Literals(") Failure:", ") Error:"), minitest_tap_doctest.minitest),
+        OutputParser(91, Literals("\nFailed example:"), minitest_tap_doctest.doctest),
+        OutputParser(91, Literals("\nnot ok ", " not ok "), javascript.tap),
+        OutputParser(90, Literals(" at ", "❯ "), javascript.stack),
+        OutputParser(90, Literals('File "', python.TITLE), python.traceback),
+        OutputParser(90, Literals("panicked at"), java_go_rust.rust_panic),
+        OutputParser(89, Literals(python.FATAL_TITLE), python.fatal),
+        OutputParser(88, Literals("panic: ", "--- FAIL: ", "\nfatal error: "), java_go_rust.go),
+        OutputParser(86, Literals("…Exception…", "\tat ", "Caused by: "), java_go_rust.java),
+        OutputParser(86, Literals("in `", "in '"), multiline.ruby),
+        OutputParser(86, Literals("…Sanitizer: "), multiline.sanitizer),
+        OutputParser(85, Literals("INTERNALERROR> "), pytest_report.internal_error),
+        OutputParser(84, Literals(" - error: "), multiline.pyright),
+        OutputParser(84, Literals("terminate called", "libc++abi: "), multiline.terminated),
+        OutputParser(84, Literals("    while executing\n", "    invoked from within\n"), tcl.tcl),
+        OutputParser(83, Literals("\nCMake Error at "), multiline.cmake),
+        OutputParser(82, Literals("--> "), multiline.pointed),
+        OutputParser(82, Literals("\n  on ", "│   on "), multiline.terraform),
+        OutputParser(82, Literals("\nIn "), multiline.shellcheck),
+        OutputParser(81, Literals("\nERROR in "), multiline.webpack),
+        OutputParser(80, Literals("error  ", "✖  ", ":\n  "), multiline.listed),
+        OutputParser(71, CONTEXT_LITERALS, plain_lines.context_exhausted),
+        OutputParser(62, Literals(docker.NOT_BUILT), docker.docker),
+        OutputParser(62, Literals("\nNode.js v"), javascript.thrown),
     )
 )
-RULES: Gates[Rule] = Gates(sorted((*LOCATED, *PLAIN), key=lambda rule: -rule.weight))
+RULES: Prefilter[Rule] = Prefilter(sorted((*LOCATED, *PLAIN), key=lambda rule: -rule.weight))

@@ -1,13 +1,13 @@
-"""One failure as a tool printed it, and what every reader of a shape needs to know about files."""
+"""Finding of a parser, and the rules for file names that parsers share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from unstuck.diagnosis.matching.prefilter import Either
+from unstuck.diagnosis.matching.prefilter import Literals
 
-__all__ = ["Finding", "Shape", "all_of", "is_library", "place"]
+__all__ = ["Finding", "OutputParser", "all_of", "is_library", "place"]
 
 TESTS_KEPT = 50
 
@@ -38,10 +38,10 @@ LIBRARY_MARKS = (
 
 @dataclass(slots=True)
 class Finding:
-    """``weight`` says how sure the shape is (0 to 100); ``name`` is an error's class, ``code`` a tool's own number.
+    """One failure in an output. ``weight`` is its certainty, 0 to 100; ``name`` the error's class, ``code`` the tool's.
 
-    ``kind`` is ``run`` (a program failed), ``build``, ``lint`` or ``test``; ``detail`` continues the headline;
-    ``files`` are the user's own files that took part; ``environment`` says that a lookup in the environment failed.
+    ``kind`` is ``run`` (a program failed), ``build``, ``lint`` or ``test``. ``detail`` continues the headline.
+    ``files`` are the user's own files in it. ``environment`` means that a lookup in the environment failed.
     """
 
     weight: int
@@ -58,21 +58,20 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """A reader of one family of outputs.
+class OutputParser:
+    """Parser of one family of outputs.
 
-    ``read`` gets the whole text and its lines, and only where one of ``gates`` is in the text (a gate may begin with a
-    line feed; no gates: always), because that search is far cheaper than a look at each line. ``most`` is the highest
-    weight it can give: once something surer was found it is not asked any more.
+    ``read`` gets the whole text and its lines, only where one of ``literals`` is in the text; these may begin with a
+    line feed. ``most`` is the highest weight that it can give: after a surer finding it is not called.
     """
 
     most: int
-    gates: Either
+    literals: Literals
     read: Callable[[str, list[str]], Finding | None]
 
 
 def is_library(file: str) -> bool:
-    """True for files that belong to an installation, not to the project."""
+    """Return whether ``file`` belongs to an installation, not to the project."""
     if file.startswith(("<", "[", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
         # Generated code, node's own modules, a command line (-e), a pipe.
         return True
@@ -83,10 +82,10 @@ def is_library(file: str) -> bool:
 
 
 def all_of(tests: Iterable[str]) -> str:
-    """The names of the tests that failed, in one order whatever order they ran in: fewer of them is another failure."""
+    """Return the names of the failed tests, sorted. A subset of them is another failure."""
     return " ".join(sorted(set(filter(None, tests)))[:TESTS_KEPT])
 
 
 def place(file: str, line: str | int) -> str:
-    """``file:line``, without the noise some tools put before a path."""
+    """Return ``file:line`` without a scheme or ``./`` before the path."""
     return f"{file.removeprefix('file://').removeprefix('./')}:{line}"

@@ -1,4 +1,4 @@
-"""An image that was not built: what the failing step printed, else the daemon's last word."""
+"""Parser of a failed image build: the output of the failed step, or else the daemon's last line."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ RULE = "------"
 
 
 def docker(text: str, lines: list[str]) -> Finding | None:
-    """The daemon's last word, and the instruction's line."""
-    said = next((line for line in lines if NOT_BUILT in line), "")
-    return Finding(62, said, location=_instruction(lines), kind="build") if said else None
+    """Return the daemon's last line, and the line of the instruction."""
+    printed = next((line for line in lines if NOT_BUILT in line), "")
+    return Finding(62, printed, location=_instruction(lines), kind="build") if printed else None
 
 
 def failed_step(text: str) -> tuple[str, str | None]:
-    """What the step that failed printed, without the builder's marks, and the place of its instruction.
+    """Return the output of the failed step without the builder's marks, and the place of its instruction.
 
-    With plain progress each line has the step's number and its time; on a terminal only the block between two rules
-    is left of them. Empty where it printed nothing.
+    With plain progress each line has the step's number and time; on a terminal only the block between two rules is
+    printed. Empty where the step printed nothing.
     """
     lines = text.split("\n")
     failed = {found[1] for line in lines if (found := FAILED_STEP.match(line))}
     steps = (STEP_LINE.match(line) for line in lines if line[:1] == "#") if failed else ()
-    said = [step[2] for step in steps if step and step[1] in failed]
-    return "\n".join(said or _between_rules(lines)), _instruction(lines)
+    printed = [step[2] for step in steps if step and step[1] in failed]
+    return "\n".join(printed or _between_rules(lines)), _instruction(lines)
 
 
 def _between_rules(lines: list[str]) -> list[str]:
-    said: list[str] = []
+    printed: list[str] = []
     inside = False
     for line in lines:
         if line.rstrip() == RULE:
             inside = not inside
         elif inside and (logged := LOGGED.match(line)):
-            said.append(logged[1])
-    return said
+            printed.append(logged[1])
+    return printed
 
 
 def _instruction(lines: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Elixir: exceptions, what the compiler refuses, and ExUnit's tests."""
+"""Parser of Elixir: exceptions, compiler errors, and ExUnit's tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAME = Lazy(
 )
 ERROR = Lazy(r"\s*error: (?P<msg>\S.*)$")
 FIELD = Lazy(r"\s+(code|left|right): +(\S.*)$")
-# Their frames look like the project's own but for the application's name.
+# Only the application's name tells their frames from the project's own.
 LIBRARIES = frozenset(
     (
         *("elixir", "stdlib", "kernel", "compiler", "ex_unit", "mix", "iex", "logger", "eex"),
@@ -30,7 +30,7 @@ COMPILER = ("CompileError", "SyntaxError", "TokenMissingError", "MismatchedDelim
 
 
 def elixir(text: str, lines: list[str]) -> Finding | None:
-    """The first exception, or of the failed tests, which run in any order, the one that stands first in the code."""
+    """Return the first exception, or of the failed tests, which run in any order, the first in the code."""
     reader = _Reader()
     for line in lines:
         reader.feed(line)
@@ -38,7 +38,7 @@ def elixir(text: str, lines: list[str]) -> Finding | None:
 
 
 class _Reader:
-    """Sees every line once. An error is open until it has a place."""
+    """Parser that gets every line once. An error is open until it has a place."""
 
     def __init__(self) -> None:
         self._tests: list[tuple[str, int, Finding]] = []
@@ -60,25 +60,25 @@ class _Reader:
         elif self._open.kind == "test":
             self._say(line)
 
-    def _raise(self, name: str, said: str) -> None:
-        refused = REFUSED.match(said) if name in COMPILER else None
+    def _raise(self, name: str, message: str) -> None:
+        refused = REFUSED.match(message) if name in COMPILER else None
         found = self._open
         if found is None or found.headline or found.kind != "test":
             if found is not None and name in COMPILER and not refused:
-                # The compiler's errors stand above its last word.
+                # The compiler's errors are above its last line.
                 return
             found = self._open = Finding(86, "", kind="build" if name in COMPILER else "run")
             self._found.append(found)
         found.name = "" if name == "CompileError" else name.rpartition(".")[2]
-        found.headline = f"{name}: {refused['msg'] or said if refused else said}"
+        found.headline = f"{name}: {refused['msg'] or message if refused else message}"
         if refused:
             found.location = place(refused["file"], refused["line"])
 
-    def _refuse(self, said: str) -> None:
+    def _refuse(self, message: str) -> None:
         if self._open is not None and self._open.name in COMPILER:
-            self._open.headline = f"{self._open.name}: {said}"
+            self._open.headline = f"{self._open.name}: {message}"
         else:
-            self._open = Finding(84, said, kind="build")
+            self._open = Finding(84, message, kind="build")
             self._found.append(self._open)
 
     def _place(self, app: str | None, file: str, line: str, function: str) -> None:

@@ -1,4 +1,4 @@
-"""Errors with a stack below them: Java, Go panics and tests, Rust panics."""
+"""Parsers of errors with a stack below: Java, Go panics and tests, Rust panics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JAVA_LIBRARY = Lazy(r"(?:java\.|javax\.|jdk\.|sun\.|org\.junit|org\.gradle|org\.
 
 
 def java(text: str, lines: list[str]) -> Finding | None:
-    """The innermost cause, at its first frame of the user's own."""
+    """Return the innermost cause, at the user's first frame."""
     heads: list[str] = []
     name, frame = "", None
     files: dict[str, None] = {}
@@ -59,7 +59,7 @@ GO_RUNTIME = ("/src/runtime/", "/src/testing/", "/src/time/")
 
 
 def go(text: str, lines: list[str]) -> Finding | None:
-    """A panic at its first frame outside the runtime, or what the failed test says that stands first in the code."""
+    """Return a panic at its first frame outside the runtime, or the message of the first failed test in the code."""
     reader = _GoReader()
     for line in lines:
         reader.feed(line)
@@ -67,7 +67,7 @@ def go(text: str, lines: list[str]) -> Finding | None:
 
 
 class _GoReader:
-    """Sees every line once. With -v a test's messages stand above the line that says that it failed.
+    """Parser that gets every line once. With -v a test's messages are above the line with its result.
 
     Tests that run in parallel are done in any order, and with -v what each says goes on below its name.
     """
@@ -76,7 +76,7 @@ class _GoReader:
         self._panic = self._function = self._called = self._running = ""
         self._spot: tuple[str, str] | None = None
         self._failed: list[str] = []
-        self._said: dict[str, tuple[str, int, str]] = {}
+        self._messages: dict[str, tuple[str, int, str]] = {}
 
     def feed(self, line: str) -> None:
         if line.startswith(("panic: ", "fatal error: ")) and not self._panic:
@@ -97,12 +97,12 @@ class _GoReader:
             frame = GO_FRAME.match(line)
             if frame and not is_library(frame[1]) and not any(part in frame[1] for part in GO_RUNTIME):
                 self._spot, self._function = (frame[1], frame[2]), self._called
-        elif said := GO_SAID.match(line):
-            self._said.setdefault(self._running, (said[1], int(said[2]), said[3]))
+        elif logged := GO_SAID.match(line):
+            self._messages.setdefault(self._running, (logged[1], int(logged[2]), logged[3]))
 
     def finding(self, tested: bool) -> Finding | None:
-        told = [(*self._said[test], test) for test in self._failed if test in self._said]
-        file, line, message, _ = min(told, default=("", 0, "", ""))
+        messages = [(*self._messages[test], test) for test in self._failed if test in self._messages]
+        file, line, message, _ = min(messages, default=("", 0, "", ""))
         spot = self._spot if self._panic else (file, line)
         groups = {test.rpartition("/")[0] for test in self._failed}
         test = all_of(test for test in self._failed if test not in groups)
@@ -124,7 +124,7 @@ class _GoReader:
 RUST_PANIC = Lazy(
     r"thread '([^']{0,200})'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:,]{1,400}):(\d{1,7})(?::\d{1,7}):?$"
 )
-# Before Rust 1.73 the message stands in quotes and may have several lines; the place is behind the last of them.
+# Before Rust 1.73 the message is in quotes and may have several lines; the place is after the last of them.
 RUST_QUOTED = Lazy(r"thread '([^']{0,200})' panicked at '(.*)$")
 RUST_UNQUOTED = Lazy(r"(.*)', ([^\s:,]{1,400}):(\d{1,7}):\d{1,7}$")
 RUST_AFTER = ("note: ", "stack backtrace:", "---- ", "test result: ")
@@ -145,7 +145,7 @@ class RustPanic(NamedTuple):
 
 
 def rust_panics(lines: list[str]) -> Iterator[RustPanic]:
-    """Every panic whose place is known, in the order of the output."""
+    """Return every panic with a known place, in the order of the output."""
     for number, line in enumerate(lines):
         if "panicked at" not in line:
             continue
@@ -164,7 +164,7 @@ def rust_panics(lines: list[str]) -> Iterator[RustPanic]:
 
 
 def rust_panic(text: str, lines: list[str]) -> Finding | None:
-    """The first panic, of tests the one that stands first in the code, because threads end in any order."""
+    """Return the first panic; of tests the first in the code, because threads end in any order."""
     panics = list(rust_panics(lines))
     if not panics:
         return None
@@ -180,7 +180,7 @@ def rust_panic(text: str, lines: list[str]) -> Finding | None:
             frame = at
     # A helper of the library panics for its caller, which the backtrace names.
     spot = (panic.file, panic.line) if not is_library(panic.file) else (frame[1], frame[2]) if frame else None
-    headline = next((said for said in message if said), "panicked")
+    headline = next((line for line in message if line), "panicked")
     return Finding(
         weight=90 if tested else 86,
         headline=headline,

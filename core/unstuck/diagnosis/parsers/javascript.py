@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: errors with a stack below them, and the test runners that name the test above it."""
+"""Parsers of JavaScript and TypeScript: errors with a stack below, and test runners that name the test above."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ HEAD = Lazy(
 IN_MESSAGE = Lazy(r"\w+: (/?[^\s:]{1,300}\.\w{1,5}): .{0,200}\((\d{1,7}):\d{1,7}\)$")
 BARE_HEAD = Lazy(r"\s*(?:Uncaught )?([A-Z]\w{0,80})(?: \[(\w+)\])?(?:: (.*))?$")
 AT = Lazy(r"\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
-# What may stand before it, such as the name of the service that printed it.
+# A prefix, such as the name of the service that printed it.
 BEFORE_FRAME = 60
-# A line and a column at the end of a line, without which nothing is a frame.
+# A line and a column at the end: every frame has them.
 AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
 ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
 THROWN = Lazy(r"(?:\s?[A-Z][a-z]+(?: [a-z]+){1,4}: )?((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
@@ -38,11 +38,11 @@ MESSAGE_LINES = 12
 
 
 def stack(text: str, lines: list[str]) -> Finding | None:
-    """The first error that has frames."""
+    """Return the first error that has frames."""
     if not AT_END.search(text):
         return None
     reader = _Reader()
-    # Under TAP the output of the program stands behind a mark.
+    # Under TAP the output of the program has a prefix.
     for line in (line.removeprefix("# ") for line in lines) if "TAP version" in text else lines:
         if line:
             reader.feed(line)
@@ -50,7 +50,7 @@ def stack(text: str, lines: list[str]) -> Finding | None:
 
 
 class _Reader:
-    """Sees every line once: heads, frames, and the tests and suites above them."""
+    """Parser that gets every line once: heads, frames, and the tests and suites above them."""
 
     def __init__(self) -> None:
         self._test = self._suite = ""
@@ -67,10 +67,10 @@ class _Reader:
         self._code = ""
 
     def feed(self, line: str) -> None:
-        told = self._done or self._placeless
-        # What node prints below the frames may say which system error it was.
-        if told is not None and not told.code and "code: '" in line and (code := CODE.match(line)):
-            told.code = code[1] if told.location or code[1] not in told.headline else ""
+        complete = self._done or self._placeless
+        # Node may print the code of a system error below the frames.
+        if complete is not None and not complete.code and "code: '" in line and (code := CODE.match(line)):
+            complete.code = code[1] if complete.location or code[1] not in complete.headline else ""
         if self._done is not None and not self._is_next_test(line):
             return
         frame = self._frame(line)
@@ -82,7 +82,7 @@ class _Reader:
             self._text(line)
 
     def _is_next_test(self, line: str) -> bool:
-        """Whether ``line`` begins another failed test; what was found of the one before is put aside."""
+        """Return whether ``line`` begins another failed test. The finding of the one before is kept."""
         if self._done is None or self._done.kind != "test" or line[0] not in TEST_STARTS or not TEST.match(line):
             return False
         self._failed.append(self._done)
@@ -101,7 +101,7 @@ class _Reader:
 
     def _framed(self, frame: tuple[str, str, str]) -> None:
         if self._head is None and self._last and (bare := BARE_HEAD.match(self._last)):
-            # A class of the user's own need not be called an error: what stands above a frame is one.
+            # A user's class may have any name: a line above a frame is an error.
             self._head = (bare[1], bare[2] or "", self._last.strip())
         self._in_frames = True
         self._frames.append(frame)
@@ -115,7 +115,7 @@ class _Reader:
             self._message, self._frames, self._is_suite = [], [], False
         elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
             self._test = (test[1] or test[2] or test[3] or test[4]).strip()
-            # A suite may stand there, with the test's own name below it.
+            # A suite may be here, with the test's own name below it.
             self._is_suite = bool(test[4]) and not self._test.endswith(":")
             self._head, self._message, self._frames = ("", "", ""), [], []
         elif line.lstrip().startswith("FAIL") and (suite := SUITE.match(line)):
@@ -129,7 +129,7 @@ class _Reader:
             self._thrown = (thrown[1], thrown[2])
 
     def _close(self, line: str) -> None:
-        """The first error is the one told of; if it has no place, a later one may lend its own."""
+        """Return the first error, with the place of a later one where it has none."""
         if not self._code and (code := CODE.match(line)):
             self._code = code[1]
         found = self._current()
@@ -143,7 +143,7 @@ class _Reader:
             self._last = line
 
     def finding(self) -> Finding | None:
-        """The only error, or of many failed tests the one that stands first, in whatever order they were done."""
+        """Return the only error, or of many failed tests the first in the code."""
         last = self._done or self._placeless or self._current()
         tests = [*self._failed, last] if last is not None and last.location else self._failed
         if not self._failed:
@@ -153,14 +153,14 @@ class _Reader:
         return found
 
     def _read_in(self, headline: str) -> re.Match[str] | None:
-        """The place that the message names."""
+        """Return the place in the message."""
         return IN_MESSAGE.match(headline) or next(filter(None, map(IN_FILE.match, self._message)), None)
 
     def _current(self) -> Finding | None:
         if self._head is None or not (self._frames or self._thrown):
             return None
         name, code, headline = self._head
-        headline = headline or next((said for said in self._message if said), "")
+        headline = headline or next((message for message in self._message if message), "")
         if not headline:
             return None
         own = [frame for frame in self._frames if not is_library(frame[0])]
@@ -183,13 +183,13 @@ class _Reader:
 
 
 def thrown(text: str, lines: list[str]) -> Finding | None:
-    """What node prints of a thrown value that is no error: its text below the source and a caret, and no stack."""
+    """Return a thrown value that is no error: node prints it below the source and a caret, without a stack."""
     for number, line in enumerate(lines[2:-1], 2):
         place_of = THROWN.match(lines[number - 2]) if "^" in line and CARET.match(line) else None
-        said = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
-        if said and (place_of or lines[number - 2].startswith("node:")):
+        message = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
+        if message and (place_of or lines[number - 2].startswith("node:")):
             spot = place(place_of[1], place_of[2]) if place_of else None
-            return Finding(62, said[0].strip(), name="throw", location=spot)
+            return Finding(62, message[0].strip(), name="throw", location=spot)
     return None
 
 
@@ -209,7 +209,7 @@ TAP_FRAME = Lazy(r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?(/[^\s()]{1,400}):(
 
 @dataclass(slots=True)
 class _Report:
-    """What stands below a test that failed; ``frame`` is the first of the user's own in its stack."""
+    """Report below a failed test. ``frame`` is the user's first one in its stack."""
 
     test: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -217,8 +217,8 @@ class _Report:
     frame: re.Match[str] | None = None
 
     def feed(self, line: str) -> None:
-        if said := TAP_FIELD.match(line):
-            self.fields.setdefault(said[1], said[2])
+        if message := TAP_FIELD.match(line):
+            self.fields.setdefault(message[1], message[2])
         elif "error" in self.fields and "code" not in self.fields and "name" not in self.fields and line.strip():
             self.error.append(line.strip())
         elif self.frame is None and ":" in line and (at := TAP_FRAME.match(line)) and not is_library(at[2]):
@@ -226,12 +226,12 @@ class _Report:
 
 
 def tap(text: str, lines: list[str]) -> Finding | None:
-    """The first test of a TAP report that failed by itself: its fields, and the user's own frame of its stack."""
+    """Return the first test of a TAP report that failed itself, with its fields and the user's frame."""
     reports: list[_Report] = []
     inside = False
     for line in lines:
         if "not ok " in line and (failed := TAP_FAILED.match(line)):
-            # A file that failed as a whole is named by its path, of which the directory says nothing.
+            # A file that failed as a whole is named by its path; its directory is irrelevant.
             reports.append(_Report(failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]))
             inside = True
         elif inside and line.strip() == "...":
@@ -239,19 +239,19 @@ def tap(text: str, lines: list[str]) -> Finding | None:
         elif inside:
             reports[-1].feed(line)
     own = [report for report in reports if report.fields.get("failureType") != "subtestsFailed"] or reports[-1:]
-    return _told(own[0], all_of(report.test for report in own)) if own else None
+    return _tap_finding(own[0], all_of(report.test for report in own)) if own else None
 
 
-def _told(report: _Report, tests: str) -> Finding:
+def _tap_finding(report: _Report, tests: str) -> Finding:
     fields, error = report.fields, report.error
-    said = fields.get("error", "").strip('"')
-    said = next(iter(error), "") if said in ("|-", "|", ">-") or not said else said
+    message = fields.get("error", "").strip('"')
+    message = next(iter(error), "") if message in ("|-", "|", ">-") or not message else message
     name, code = fields.get("name", ""), fields.get("code", "")
-    # The runner's own word for a file that failed: what the program printed says more.
-    whole_file = code == "ERR_TEST_FAILURE" and said == "test failed"
+    # The runner's own word for a failed file: the program's output is more specific.
+    whole_file = code == "ERR_TEST_FAILURE" and message == "test failed"
     return Finding(
         weight=60 if whole_file else 91,
-        headline=f"{name}: {said}" if name and said else said or f"{report.test} failed",
+        headline=f"{name}: {message}" if name and message else message or f"{report.test} failed",
         name=name,
         code="" if code == "ERR_TEST_FAILURE" else code,
         location=place(report.frame[2], report.frame[3]) if report.frame else _spot(fields.get("location", "")),
@@ -262,6 +262,6 @@ def _told(report: _Report, tests: str) -> Finding:
 
 
 def _spot(location: str) -> str | None:
-    """``file:line`` of ``file:line:column``."""
+    """Return ``file:line`` of ``file:line:column``."""
     file, _, line = location.rpartition(":")[0].rpartition(":")
     return place(file, line) if file and line.isdigit() else None

@@ -1,14 +1,14 @@
-"""One-line reports: a gate, a pattern and how sure it is; the surest rule that fits anywhere is the finding."""
+"""Rules for one-line reports: a literal, a pattern and a weight; the heaviest rule that matches gives the finding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Gates, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
-__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_that_fits", "rule"]
+__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_match", "rule"]
 
 FILES_KEPT = 50
 LINE_LIMIT = 2_000
@@ -18,7 +18,7 @@ MACROS = {
     "MSG": r"(?P<msg>\S.*?)",
     "CODE": r"(?P<code>[A-Za-z]{1,10}\d{1,5})",
 }
-# What a build tool or a package manager says last, after the tool that failed has said why.
+# Last lines of build tools and package managers, after the tool's own report.
 SUMMARIES = (
     "error: could not compile",
     "error: test failed",
@@ -30,17 +30,16 @@ SUMMARIES = (
 )
 
 
-# A program that ran one line for somebody is not a script with lines.
+# A program that runs one command line has no script with lines.
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
-# The gate of the rules for anything that begins with a file, a line and a colon, and how a text shows that it has any.
+# The literal of the rules for lines that begin with a file, a line and a colon, and a pattern that finds any of them.
 ANY_PLACE = ":"
 PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{1,7}:")
-PLACED_KIND = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{0,7}:")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``pattern`` is matched at the start of every line that has the one of ``gates``.
+    """``pattern`` is matched at the start of every line that has the one of ``literals``.
 
     Groups of the pattern: ``msg`` (the headline; else the whole line), ``file``, ``line``, ``code``, ``name`` (the
     error's class) and ``function``. ``weight`` 0 to 100 orders the rules; among equals the first in the table is asked
@@ -48,51 +47,51 @@ class Rule:
     """
 
     weight: int
-    gates: Either
+    literals: Literals
     pattern: Lazy
     kind: str = "build"
     name: str = ""
     code: str = ""
 
 
-def rule(weight: int, gate: str, pattern: str, kind: str = "build", name: str = "", code: str = "") -> Rule:
-    """A rule whose pattern may say FILE, LINE, MSG and CODE for the groups of those names."""
+def rule(weight: int, literal: str, pattern: str, kind: str = "build", name: str = "", code: str = "") -> Rule:
+    """Return a rule. FILE, LINE, MSG and CODE in its pattern stand for the groups of those names."""
     if pattern.endswith("MSG"):
         pattern += "$"
     for macro, spelled in MACROS.items():
         pattern = pattern.replace(macro, spelled)
-    return Rule(weight, Either(gate), Lazy(pattern), kind, name, code)
+    return Rule(weight, Literals(literal), Lazy(pattern), kind, name, code)
 
 
-def first_that_fits(rules: Gates[Rule], seen: Overview, floor: int = -1) -> Finding | None:
-    """The first report of the surest rule, which has to be surer than ``floor``. ``rules`` are ordered by weight."""
+def first_match(rules: Prefilter[Rule], seen: IndexedText, floor: int = -1) -> Finding | None:
+    """Return the first report of the surest rule above ``floor``. ``rules`` are ordered by weight."""
     if rules.entries[0].weight <= floor:
         return None
     placed: bool | None = None
-    for one in rules.in_question(seen):
+    for one in rules.candidates(seen):
         if one.weight <= floor:
             return None
-        part = one.gates.part
+        part = one.literals.part
         if part == ANY_PLACE:
             placed = _has_places(seen) if placed is None else placed
-        elif part not in seen.kinds:
+        elif part not in seen.lines:
             continue
         if (placed or part != ANY_PLACE) and (finding := _reported(one, part, seen.text)) is not None:
             return finding
     return None
 
 
-def _has_places(seen: Overview) -> bool:
-    """Whether a line begins with a file, a line and a colon."""
-    return PLACED_KIND.search(seen.kinds) is not None and PLACED.search(f"\n{seen.text}") is not None
+def _has_places(seen: IndexedText) -> bool:
+    """Return whether a line begins with a file, a line and a colon."""
+    return PLACED.search(seen.lines) is not None
 
 
 def _reported(one: Rule, part: str, text: str) -> Finding | None:
-    """The first line that the rule fits, with the files of the others."""
+    """Return the finding in the first line that matches, with the files of the others."""
     best: Finding | None = None
     files: dict[str, None] = {}
-    for whole in lines_with(text, part):
-        line = whole[:LINE_LIMIT].rstrip()
+    for full_line in lines_with(text, part):
+        line = full_line[:LINE_LIMIT].rstrip()
         found = one.pattern.match(line)
         if found is None or line.startswith(SUMMARIES):
             continue

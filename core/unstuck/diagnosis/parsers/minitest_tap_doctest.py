@@ -1,4 +1,4 @@
-"""Test runners whose reports are like no other's: minitest, Perl's Test::More, doctest."""
+"""Parsers of test runners with reports of their own: minitest, Perl's Test::More, doctest."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ MINITEST_LINES = 3
 
 
 def minitest(text: str, lines: list[str]) -> Finding | None:
-    """Of the failed tests, which run in any order, the one that stands first in the code."""
+    """Return the failed test that is first in the code, because tests run in any order."""
     starts = [number for number, line in enumerate(lines) if MINITEST.match(line)]
-    told = [one for one in (_minitest(lines[start + 1 : start + 30]) for start in starts) if one is not None]
-    if not told:
+    reports = [one for one in (_minitest(lines[start + 1 : start + 30]) for start in starts) if one is not None]
+    if not reports:
         return None
-    first = min(told, key=lambda one: (one.test, one.headline))
-    first.test = all_of(one.test for one in told)
+    first = min(reports, key=lambda one: (one.test, one.headline))
+    first.test = all_of(one.test for one in reports)
     return first
 
 
 def _minitest(lines: list[str]) -> Finding | None:
-    """One test: its name and the assertion's place, then what went wrong; an error has a stack below it."""
+    """Return the finding of one test: its name, the assertion's place and message; an error has a stack below it."""
     test = MINITEST_TEST.match(lines[0]) if lines else None
     if test is None:
         return None
     end = lines.index("") if "" in lines else len(lines)
-    said = [line.strip() for line in lines[1:end]] or [f"{test['test']} failed"]
+    messages = [line.strip() for line in lines[1:end]] or [f"{test['test']} failed"]
     frames = (MINITEST_AT.match(line) for line in lines[1:] if ":in " in line)
     at = next((frame for frame in frames if frame and not is_library(frame["file"])), None)
     spot = test if test["file"] else at
-    name = "AssertionError" if test["file"] else said[0].partition(":")[0].rpartition("::")[2]
+    name = "AssertionError" if test["file"] else messages[0].partition(":")[0].rpartition("::")[2]
     return Finding(
         weight=91,
-        headline=said[0],
+        headline=messages[0],
         name=name,
         location=place(spot["file"], spot["line"]) if spot else None,
         function=at["function"] if at and not test["file"] else "",
         test=test["test"],
-        detail=" ".join(said[1:MINITEST_LINES]),
+        detail=" ".join(messages[1:MINITEST_LINES]),
         kind="test",
     )
 
@@ -62,14 +62,14 @@ def perl_test(text: str, lines: list[str]) -> Finding | None:
             continue
         below = lines[number + 1 : number + 6]
         spot = failed if failed["file"] else next(filter(None, map(PERL_AT.match, below[:1])), None)
-        said = [match for match in map(PERL_SAID.match, below) if match]
+        compared = [match for match in map(PERL_SAID.match, below) if match]
         return Finding(
             weight=92,
             headline=f"{failed['test'] or 'test'} failed",
             name="AssertionError",
             location=place(spot["file"], spot["line"]) if spot else None,
             test=failed["test"] or "",
-            detail=" ".join(f"{'actual' if match[1] == 'got' else match[1]}: {match[2]}" for match in said),
+            detail=" ".join(f"{'actual' if match[1] == 'got' else match[1]}: {match[2]}" for match in compared),
             kind="test",
         )
     return None
@@ -79,15 +79,15 @@ DOCTEST = Lazy(r'File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7}), in (?P<
 
 
 def doctest(text: str, lines: list[str]) -> Finding | None:
-    """The first example that printed something else, or raised."""
+    """Return the first example that printed something else, or raised."""
     for number, line in enumerate(lines[:-2]):
         spot = DOCTEST.match(line) if lines[number + 1] == "Failed example:" else None
         if spot is None:
             continue
         example, below = lines[number + 2].strip(), lines[number + 3 : number + 40]
-        end = next((at for at, said in enumerate(below) if said.startswith("****")), len(below))
+        end = next((at for at, line in enumerate(below) if line.startswith("****")), len(below))
         fields = {
-            said.rstrip(":"): below[at + 1].strip() for at, said in enumerate(below[: end - 1]) if said[-1:] == ":"
+            line.rstrip(":"): below[at + 1].strip() for at, line in enumerate(below[: end - 1]) if line[-1:] == ":"
         }
         raised = "Exception raised" in fields
         return Finding(

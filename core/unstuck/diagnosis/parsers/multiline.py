@@ -1,4 +1,4 @@
-"""Reports over several lines: a pointer below a headline, findings below a file's name, a message that goes on."""
+"""Parsers of reports over several lines: a pointer below a headline, findings below a file, a longer message."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ def pointed(text: str, lines: list[str]) -> Finding | None:
 LISTED_FILE = Lazy(r"(?:/|\.{0,2}/|[A-Za-z]:\\|\w)\S{0,400}\.[A-Za-z]{1,8}:?$")
 LISTED = Lazy(
     r"\s+(?P<line>\d{1,7}):\d{1,7}:?\s+(?:(?:error|✖)\s+(?P<msg>.*?)(?:\s{2,}\(?(?P<code>[@\w/.-]{1,80})\)?)?"
-    r"|(?P<lint>[A-Z]{1,5}\d{3,4}) (?:\[\*\] )?(?P<said>\S.*))$"
+    r"|(?P<lint>[A-Z]{1,5}\d{3,4}) (?:\[\*\] )?(?P<message>\S.*))$"
 )
 
 
 def listed(text: str, lines: list[str]) -> Finding | None:
-    """Findings of a linter that are indented below the file's name; warnings are passed over."""
+    """Return the first finding of a linter that is indented below the file's name, without warnings."""
     file = ""
     for line in lines:
         if line[:1].strip():
             file = line.rstrip(":") if LISTED_FILE.match(line) else ""
-        elif file and ":" in line and (said := LISTED.match(line)):
+        elif file and ":" in line and (message := LISTED.match(line)):
             return Finding(
                 weight=80,
-                headline=said["msg"] or said["said"] or "",
-                code=said["code"] or said["lint"] or "",
-                location=place(file, said["line"]),
+                headline=message["msg"] or message["message"] or "",
+                code=message["code"] or message["lint"] or "",
+                location=place(file, message["line"]),
                 kind="lint",
             )
     return None
@@ -80,9 +80,9 @@ def shellcheck(text: str, lines: list[str]) -> Finding | None:
     for line in lines:
         if line.startswith("In ") and (checked := CHECKED.match(line)):
             spot = checked
-        elif spot and "SC" in line and (said := CHECK.match(line)):
+        elif spot and "SC" in line and (message := CHECK.match(line)):
             where = place(spot["file"], spot["line"])
-            return Finding(weight=82, headline=said["msg"], code=said["code"], location=where, kind="lint")
+            return Finding(weight=82, headline=message["msg"], code=message["code"], location=where, kind="lint")
     return None
 
 
@@ -96,14 +96,14 @@ def cmake(text: str, lines: list[str]) -> Finding | None:
         head = CMAKE.match(line) if line.startswith("CMake Error at ") else None
         if head is None:
             continue
-        said: list[str] = []
+        message: list[str] = []
         for below in lines[number + 1 : number + 8]:
             if below.strip() and below[:1] == " ":
-                said.append(below.strip())
-            if said and ((not below.strip() and said[-1][-1] != ":") or len(said) == CMAKE_LINES):
+                message.append(below.strip())
+            if message and ((not below.strip() and message[-1][-1] != ":") or len(message) == CMAKE_LINES):
                 break
         where = place(head["file"], head["line"])
-        return Finding(83, " ".join(said) or line, location=where, function=head["function"] or "", kind="build")
+        return Finding(83, " ".join(message) or line, location=where, function=head["function"] or "", kind="build")
     return None
 
 
@@ -114,7 +114,7 @@ RUBY_FROM = Lazy(r"\s+(?:\d+: )?from (?P<file>\S{1,300}):(?P<line>\d{1,7}):in [`
 
 
 def ruby(text: str, lines: list[str]) -> Finding | None:
-    """Ruby's error, at the first frame that is the user's own."""
+    """Return Ruby's error, at the user's first frame."""
     head = None
     for line in lines:
         if head is None:
@@ -140,15 +140,15 @@ THROWN = Lazy(
 
 
 def terminated(text: str, lines: list[str]) -> Finding | None:
-    """A C++ exception that nobody caught, and what it says on the next line."""
+    """Return an uncaught C++ exception with its message on the next line."""
     for number, line in enumerate(lines):
         if thrown := THROWN.match(line):
-            said = next(
+            message = next(
                 (below.partition("what(): ")[2] for below in lines[number : number + 3] if "what(): " in below), ""
             )
-            said = said or thrown[2].lstrip("': ")
+            message = message or thrown[2].lstrip("': ")
             name = thrown[1].rpartition("::")[2]
-            return Finding(84, f"{thrown[1]}: {said.strip()}" if said else thrown[1], name=name)
+            return Finding(84, f"{thrown[1]}: {message.strip()}" if message else thrown[1], name=name)
     return None
 
 
@@ -157,7 +157,7 @@ SANITIZED = Lazy(r"\s+#\d+ 0x[0-9a-f]+ in (?P<function>.{1,200}?) (?P<file>/?\S{
 
 
 def sanitizer(text: str, lines: list[str]) -> Finding | None:
-    """A sanitizer's report, at the first frame that is the user's own."""
+    """Return a sanitizer's report, at the user's first frame."""
     head = None
     for line in lines:
         if head is None:
@@ -191,16 +191,16 @@ def pyright(text: str, lines: list[str]) -> Finding | None:
         head = PYRIGHT.match(line) if " - error: " in line else None
         if head is None:
             continue
-        said, deeper = [head["msg"]], head["indent"] + "  "
+        message, deeper = [head["msg"]], head["indent"] + "  "
         for below in lines[number + 1 :]:
-            if PYRIGHT_RULE.match(said[-1]) or not below.startswith(deeper):
+            if PYRIGHT_RULE.match(message[-1]) or not below.startswith(deeper):
                 break
-            said.append(below.strip())
-        ruled = PYRIGHT_RULE.match(said[-1])
-        said[-1] = ruled[1] if ruled else said[-1]
+            message.append(below.strip())
+        ruled = PYRIGHT_RULE.match(message[-1])
+        message[-1] = ruled[1] if ruled else message[-1]
         where = place(head["file"], head["line"])
         code = ruled[2] if ruled else ""
-        return Finding(84, said[0], "TypeError", code, where, detail=" ".join(said[1:]), kind="build")
+        return Finding(84, message[0], "TypeError", code, where, detail=" ".join(message[1:]), kind="build")
     return None
 
 
@@ -213,10 +213,10 @@ def terraform(text: str, lines: list[str]) -> Finding | None:
     """``Error: summary``, ``on file line n, in block:`` with the source below it, and a paragraph that explains."""
     head, acting = "", False
     for number, line in enumerate(lines):
-        if "Error: " in line and (said := TERRAFORM_HEAD.match(line)):
-            head, acting = said["msg"], False
+        if "Error: " in line and (message := TERRAFORM_HEAD.match(line)):
+            head, acting = message["msg"], False
         elif head and line.removeprefix("│ ").startswith("  with "):
-            # Only what exists, or is being made, has an address.
+            # Only a resource that exists or is being created has an address.
             acting = True
         elif head and " line " in line and (spot := TERRAFORM_PLACE.match(line)):
             below = [text.removeprefix("│").strip(" ") for text in lines[number : number + 30]]

@@ -1,8 +1,8 @@
-"""The rules for failures told in one plain line: services, downloads, the system, package managers, git."""
+"""Rules for failures in one plain line: services, downloads, the system, package managers, git."""
 
 from __future__ import annotations
 
-from unstuck.diagnosis.matching.context_window import CONTEXT_GATES, says_context_exhausted
+from unstuck.diagnosis.matching.context_window import CONTEXT_LITERALS, says_context_exhausted
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.parsers.base import Finding
 from unstuck.diagnosis.parsers.line_rules import LINE_LIMIT, Rule, rule
@@ -136,17 +136,17 @@ MESSAGE = Lazy(r'"message": ?"((?:[^"\\]|\\.){1,1000})"')
 
 
 def context_exhausted(text: str, _: list[str]) -> Finding | None:
-    """The line that says that the context window is full."""
-    for gate in CONTEXT_GATES.gates:
-        for whole in lines_with(text, gate.part):
-            line = whole[:LINE_LIMIT]
+    """Return the line that reports a full context window."""
+    for part, _words in CONTEXT_LITERALS.pairs:
+        for full_line in lines_with(text, part):
+            line = full_line[:LINE_LIMIT]
             if says_context_exhausted(line):
                 return Finding(weight=71, headline=message_of(line.strip(" ⎿\t")))
     return None
 
 
 def with_symbol(line: str, text: str) -> str:
-    """``line``, and what javac cannot find, which it names some lines below."""
+    """Return ``line`` with the symbol that javac prints some lines below."""
     if line != "cannot find symbol":
         return line
     named = (SYMBOL.match(below[:LINE_LIMIT].rstrip()) for below in lines_with(text, "symbol: "))
@@ -154,9 +154,9 @@ def with_symbol(line: str, text: str) -> str:
 
 
 def message_of(line: str) -> str:
-    """What a service's JSON says, after what stands before the JSON."""
-    said = MESSAGE.search(line) if '"message"' in line else None
-    if said is None:
+    """Return the message in a service's JSON, after the text before the JSON."""
+    found = MESSAGE.search(line) if '"message"' in line else None
+    if found is None:
         return line
     before = line.partition("{")[0].strip("[( \t")
-    return f"{before} {said[1]}".strip() if not before.startswith('"') else said[1]
+    return f"{before} {found[1]}".strip() if not before.startswith('"') else found[1]

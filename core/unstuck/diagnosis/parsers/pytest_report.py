@@ -1,4 +1,4 @@
-"""pytest: the first failing test of a run, or why no test ran."""
+"""Parser of pytest: the first failing test of a run, or the reason why no test ran."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASS = (
     r"(?:[A-Za-z_][\w.]{0,200}\.)?(?:Failed|"
     r"[A-Z]\w{0,80}(?:Error|Exception|Failed|Failure|Exit|Interrupt|Group|Warning|Expired|Timeout))"
 )
-# A plain name first: most are one, and it is found without going back.
+# A plain name first: it is the most frequent and needs no backtracking.
 HEAD = Lazy(rf"([A-Z]\w+): |({CLASS})(?:: |$)|([A-Za-z_]\w*(?:\.\w+)+): ")
 STRICT = Lazy(rf"{CLASS}(?:: |$)")
 USAGE = (
@@ -32,64 +32,64 @@ USAGE = (
     "ERROR: could not ",
     "ImportError while loading conftest",
 )
-# Said before anything that shows whose words they are.
+# Messages that pytest prints before its header.
 NEVER_BEGUN = ("file or directory not found", "not found: ")
 BORDERS = ("___", "===")
 BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
 MARKS = frozenset("EFI_=")
-# A line and where it stands.
+# Line number and line.
 Numbered = tuple[int, str]
 
 
 def failing_test(text: str, lines: list[str]) -> Finding | None:
-    """One section of the failures, with the tests that the summary names."""
-    # Most lines are of tests that passed, and none of those has both a file and no test's name.
-    telling = [
+    """Return the finding in one section of the failures, with the tests of the summary."""
+    # Most lines are of passed tests; those have a test's name beside the file.
+    candidates = [
         (number, line)
         for number, line in enumerate(lines)
         if line and (line[0] in MARKS or (".py" in line and "::" not in line))
     ]
     reader = _Reader()
-    for number, line in _of_one_section(telling, lines):
+    for number, line in _of_one_section(candidates, lines):
         reader.feed(line, number)
     return reader.finding()
 
 
 def internal_error(text: str, lines: list[str]) -> Finding | None:
-    """What a plugin or a conftest raised in pytest itself: a traceback behind a mark."""
+    """Return an exception of a plugin or conftest inside pytest: a traceback behind a mark."""
     mark = "INTERNALERROR> "
     return traceback(text, [line.removeprefix(mark) for line in lines if line.startswith(mark)])
 
 
-def _of_one_section(telling: list[Numbered], lines: list[str]) -> list[Numbered]:
-    """``telling`` with the failure whose test stands first in the code, in whatever order the workers were done."""
-    borders = [number for number, line in telling if line.startswith(BORDERS) and BORDER.match(line)]
+def _of_one_section(candidates: list[Numbered], lines: list[str]) -> list[Numbered]:
+    """Return ``candidates`` with only the failure whose test is first in the code, in any order of the workers."""
+    borders = [number for number, line in candidates if line.startswith(BORDERS) and BORDER.match(line)]
     if len(borders) < 2:
-        return telling
+        return candidates
     sections = [section for section in pairwise((*borders, len(lines))) if lines[section[0]][0] == "_"]
     if len(sections) < 2:
-        return telling
-    told = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
-    dropped = {number for section in sections if section != told for number in range(*section)}
-    return [one for one in telling if one[0] not in dropped]
+        return candidates
+    kept = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
+    dropped = {number for section in sections if section != kept for number in range(*section)}
+    return [one for one in candidates if one[0] not in dropped]
 
 
 def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
-    """Where a section belongs: what could not even start comes first, then files and lines of the tests."""
+    """Return the order of a section: errors before failures, then by file and line of the test."""
     places = (SPOT.match(line) or FRAME.match(line) for line in section if ".py" in line)
     file, number = next(((spot[1], int(spot[2])) for spot in places if spot and not is_library(spot[1])), ("", 0))
     return not title.lstrip("_").startswith(" ERROR "), file, number, title
 
 
 class _Reader:
-    """Sees every line once."""
+    """Parser that gets every line once."""
 
     def __init__(self) -> None:
-        self._active = self._failures = self._told = False
+        self._active = self._failures = self._complete = False
         self._title = self._class = ""
         self._head = ""
         self._indent = 0
-        self._said: list[str] = []
+        self._messages: list[str] = []
         self._spots: list[tuple[str, str, str]] = []
         self._block_ends = -1
         self._failed: list[tuple[str, str]] = []
@@ -108,7 +108,7 @@ class _Reader:
             self._summary(line)
         elif first == "=":
             self._rule(line)
-        elif not self._told and ".py" in line:
+        elif not self._complete and ".py" in line:
             self._place(line, first)
 
     def _place(self, line: str, first: str) -> None:
@@ -118,9 +118,9 @@ class _Reader:
             spot = WANTED.match(line)
         else:
             spot = SPOT.match(line)
-            if spot is None and self._failures and not self._title and (told := ONE_LINE.match(line)):
+            if spot is None and self._failures and not self._title and (reported := ONE_LINE.match(line)):
                 # --tb=line has no sections but one line for each failure.
-                self._one_line = min(self._one_line or told, told, key=_place_of)
+                self._one_line = min(self._one_line or reported, reported, key=_place_of)
                 spot = None
         if spot and spot.re.groups > 3:
             self._class = spot[4] or self._class
@@ -130,38 +130,38 @@ class _Reader:
 
     def _rule(self, line: str) -> None:
         if " FAILURES " in line:
-            # What could not even start stands above it and was told already.
-            self._failures, self._told = True, bool(self._head)
+            # Errors before the tests are above this section and already parsed.
+            self._failures, self._complete = True, bool(self._head)
         if self._failures or "test session starts" in line or "short test summary" in line:
             self._active = True
         if "no tests ran" in line and not self._usage:
             self._usage = "no tests ran"
 
     def _error_line(self, raw: str, number: int) -> None:
-        said = raw.strip()
+        message = raw.strip()
         goes_on, self._block_ends = number == self._block_ends + 1, number
         self._active = True
-        if not said or self._told:
+        if not message or self._complete:
             return
         if not goes_on:
-            self._said = []
+            self._messages = []
         if (syntax := FRAME.match(raw)) is not None:
             if not syntax[3]:
                 self._spots.append((syntax[1], syntax[2], ""))
             return
         indent = len(raw) - len(raw.lstrip())
-        better = indent <= self._indent and not STRICT.match(self._head) and STRICT.match(said)
-        if not self._said or better:
-            self._head, self._indent, self._said = said, indent, []
-        self._said.append(said)
+        better = indent <= self._indent and not STRICT.match(self._head) and STRICT.match(message)
+        if not self._messages or better:
+            self._head, self._indent, self._messages = message, indent, []
+        self._messages.append(message)
 
     def _summary(self, line: str) -> None:
         if line.startswith(USAGE):
             self._usage = line.removeprefix("ERROR: ")
             self._broken = self._broken or line.startswith("ImportError")
             return
-        kind, _, told = line.partition(" ") if line.startswith(SUMMARY) else ("", "", "")
-        test, _, reason = told.partition(" - ")
+        kind, _, entry = line.partition(" ") if line.startswith(SUMMARY) else ("", "", "")
+        test, _, reason = entry.partition(" - ")
         if "::" not in test and ".py" not in test:
             return
         self._active = True
@@ -172,17 +172,17 @@ class _Reader:
         if not self._active and not self._usage.startswith(NEVER_BEGUN):
             return None
         if self._one_line is not None:
-            self._spots, self._said = [(self._one_line[1], self._one_line[2], "")], []
+            self._spots, self._messages = [(self._one_line[1], self._one_line[2], "")], []
             self._head = self._one_line[3]
         if not self._failed and not self._head:
             return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
-        # In one order whatever order they ran in.
+        # Sorted, because tests run in any order.
         self._failed.sort()
         headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"
         found = Finding(100, headline, _name(headline))
         found.kind = "build" if self._broken else "test"
         found.test = all_of(dict(self._failed))
-        found.detail = " ".join(self._said[1:3])
+        found.detail = " ".join(self._messages[1:3])
         if self._spots:
             file, number, function = self._spots[-1]
             found.location = place(file, number)
@@ -191,19 +191,19 @@ class _Reader:
         return found
 
     def _reason(self) -> str:
-        """What the summary says of the section that was read, else of the first test."""
-        told = self._failed
+        """Return the summary's reason for the parsed section, else for the first test."""
+        named = self._failed
         if self._title:
             title = f".{self._title}"
-            told = [one for one in told if one[0].replace("::", ".").endswith(title)] + told
-        for _, said in told:
-            if said:
-                return said
+            named = [one for one in named if one[0].replace("::", ".").endswith(title)] + named
+        for _, message in named:
+            if message:
+                return message
         return ""
 
 
-def _place_of(told: re.Match[str]) -> tuple[str, int, str]:
-    return told[1], int(told[2]), told[3]
+def _place_of(report: re.Match[str]) -> tuple[str, int, str]:
+    return report[1], int(report[2]), report[3]
 
 
 def _name(headline: str) -> str:

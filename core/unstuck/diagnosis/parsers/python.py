@@ -1,4 +1,4 @@
-"""Python's own tracebacks, its syntax errors, and unittest, which prints tracebacks under a heading."""
+"""Parsers of Python: tracebacks, syntax errors, fatal errors, and unittest, with tracebacks under a heading."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TITLE = "Traceback (most recent call last):"
 DETAIL_LINES = 2
 # Above each leaf of a group; one that was never raised has no traceback of its own.
 LEAF = Lazy(r"\s{0,200}\+(?:-\+)?-{16} \d{1,7} -{16}$")
-# What another process raised is raised here once more.
+# An exception of another process that is raised again here.
 ELSEWHERE = "RemoteTraceback"
-# What the interpreter prints of itself, the innermost frame first and without a comma.
+# The interpreter's own report, the innermost frame first and without a comma.
 FATAL_TITLE = "(most recent call first):"
 FATAL_HEAD = Lazy(r"(?:Fatal Python error: \S.*|Timeout \(\d{1,3}:\d\d:\d\d(?:\.\d{1,6})?\)!)$")
 FATAL_HEADS = ("Fatal Python error: ", "Timeout (")
@@ -27,7 +27,7 @@ ENVIRONMENT = ("<frozen os>", "/os.py")
 
 
 def traceback(text: str, lines: list[str]) -> Finding | None:
-    """The last exception that was printed; under unittest the first."""
+    """Return the last exception in the output; under unittest the first."""
     reader = _Reader()
     for line in lines:
         reader.feed(line)
@@ -42,9 +42,9 @@ def traceback(text: str, lines: list[str]) -> Finding | None:
 
 
 def fatal(text: str, lines: list[str]) -> Finding | None:
-    """What ended the interpreter itself, at the user's own innermost frame of the thread that it was in.
+    """Return the interpreter's own fatal error, at the user's innermost frame of the current thread.
 
-    Where it is not said which one that was, it is the thread that stands last, which is the main one.
+    Where no current thread is marked, it is the last one, which is the main thread.
     """
     headline = next((line for line in lines if line.startswith(FATAL_HEADS) and FATAL_HEAD.match(line)), "")
     starts = [number for number, line in enumerate(lines) if line.endswith(FATAL_TITLE)]
@@ -60,7 +60,7 @@ def fatal(text: str, lines: list[str]) -> Finding | None:
         weight=89,
         headline=headline,
         name="Timeout" if headline.startswith("Timeout ") else "FatalPythonError",
-        code=next((code for said, code in SIGNALLED if said in headline), ""),
+        code=next((code for words, code in SIGNALLED if words in headline), ""),
         location=place(file, number) if file else None,
         function=function,
         files=(file,) if file else (),
@@ -68,7 +68,7 @@ def fatal(text: str, lines: list[str]) -> Finding | None:
 
 
 class _Reader:
-    """Sees every line once; ``found`` are the exceptions in the order in which they were printed."""
+    """Parser that gets every line once. ``found`` are the exceptions in the order of the output."""
 
     def __init__(self) -> None:
         self.found: list[Finding] = []
@@ -87,7 +87,7 @@ class _Reader:
         elif leaf:
             self._never_raised(line)
         elif self._open:
-            # Most lines in between are of the source.
+            # Most lines between are source code.
             if self._prefix or line[:1] != " " or 'File "' in line:
                 self._inside(self._without_prefix(line))
         elif self._detail_wanted:
@@ -145,7 +145,7 @@ class _Reader:
                 location=place(file, number) if file and not is_library(file) else None,
                 function=function,
                 test=self._test,
-                # unittest stands a test in for a module that it could not load.
+                # unittest reports a test in place of a module that it could not load.
                 kind=("build" if inside else "test") if self._test else "run",
                 files=tuple(dict.fromkeys(frame[0] for frame in own)),
                 environment=name == "KeyError" and bool(self._frames) and self._frames[-1][0].endswith(ENVIRONMENT),
@@ -155,7 +155,7 @@ class _Reader:
         self._detail_wanted = DETAIL_LINES if "validation error" in line else 0
 
     def _never_raised(self, line: str) -> None:
-        """A leaf of a group without a traceback is told at the place of the group."""
+        """Record a leaf of a group without a traceback at the place of the group."""
         group = self.found[-1]
         self._finish(line.partition("| ")[2])
         leaf = self.found[-1]
@@ -163,7 +163,7 @@ class _Reader:
             leaf.location, leaf.function, leaf.files = group.location, group.function, group.files
 
     def _more(self, line: str) -> None:
-        """A validation error names its fields on the lines below."""
+        """Add the fields of a validation error, which are on the lines below."""
         self._detail_wanted -= 1
         last = self.found[-1]
         last.detail = f"{last.detail} {line.strip()}".strip()

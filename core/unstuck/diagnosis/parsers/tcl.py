@@ -1,4 +1,4 @@
-"""Tcl: a message, and below it what was being done, from the inside out."""
+"""Parser of Tcl: a message with its stack below, the innermost call first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IN_FILE = Lazy(r'    \(file "(?P<file>[^"\n]{1,400})" line (?P<line>\d{1,7})\)$'
 
 
 def tcl(text: str, lines: list[str]) -> Finding | None:
-    """The line above what was being done, in the innermost procedure, at the line of the file that began it.
+    """Return the line above the stack, in the innermost procedure, at the line of the file that called it.
 
     A procedure counts its own lines from its head: only the file's line is a place.
     """

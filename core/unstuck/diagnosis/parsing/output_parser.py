@@ -1,50 +1,53 @@
-"""One pass over an output: which failure it tells of, and where."""
+"""Parser of an output: the failure that it reports, and its place."""
 
 from __future__ import annotations
 
 import re
 from typing import cast
 
-from unstuck.diagnosis.matching.context_window import CONTEXT_GATES, says_context_exhausted
+from unstuck.diagnosis.matching.context_window import CONTEXT_LITERALS, says_context_exhausted
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
-from unstuck.diagnosis.matching.prefilter import Either, Overview
-from unstuck.diagnosis.parsers import RULES, SHAPES, SUREST, Finding, first_that_fits
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals
+from unstuck.diagnosis.parsers import PARSERS, RULES, SUREST, Finding, first_match
 from unstuck.diagnosis.parsers.base import is_library, place
 from unstuck.diagnosis.parsers.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.parsers.line_rules import COMMAND_LINE
 from unstuck.diagnosis.parsers.plain_lines import message_of, with_symbol
-from unstuck.diagnosis.parsing.parsed_output import Reading
-from unstuck.diagnosis.parsing.test_runs import is_test_run, place_alone
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
+from unstuck.diagnosis.parsing.run_summary import is_test_run
 from unstuck.diagnosis.parsing.truncation import ends_of
 from unstuck.diagnosis.parsing.wrappers import before_wrapper, without_wrappers
 from unstuck.text import Clean, admit
 
-__all__ = ["read"]
+__all__ = ["parse_output"]
 
 LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000
 SURE = 90
-TOLD = 30
+KNOWN = 30
 NOT_FOUND = 127
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[ -/]{0,8}[0-~])")
-# Where the user's own code asked for the library's template that went wrong.
+# The user's own code that asked for a library's template.
 ASKED_FOR = Lazy(
     r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+"
     r"(?:required from here|note: in instantiation of .{1,2000} requested here)$"
 )
 ASKING = ("required from here", "requested here")
-# A frame's last line says nothing.
-SAYS = Lazy(r"\w")
-# Nor does what a launcher says of the program that it ran.
+# A line that is nothing but a place, which some test runners print below what failed.
+PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
+PLACE_ENDS = frozenset("0123456789'")
+# A frame's last line has no words.
+HAS_WORD = Lazy(r"\w")
+# A launcher's report about the program that it ran.
 ENDED = Lazy(r"exit status \d{1,3}$")
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
-# A package manager that runs somebody's program to install something.
-INSTALLERS = Either(
+# A package manager that runs a package's own build.
+INSTALLERS = Literals(
     "metadata-generation-failed", "subprocess-exited-with-error", "Failed building wheel", "npm error code E…"
 )
-# What unstuck itself tells an agent; it comes back wherever an agent repeats what it was told.
+# Lines of unstuck's own prompts, which an agent may repeat.
 OWN_WORDS = (
     "Problem: ",
     "Hint: ",
@@ -57,20 +60,20 @@ OWN = Lazy("\n(?:" + "|".join(map(re.escape, (*OWN_WORDS, EVIDENCE))) + ")")
 EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such as UNSTUCK ")
 
 
-def read(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> Reading:
-    """Read an output once. ``root`` is cut off the paths it says. Linear in a bounded part; never raises."""
-    seen = Overview(_bounded(output))
-    if OWN.search(seen.kinds):
-        seen = Overview(_without_own_words(seen.text))
-    whole, told = seen, without_wrappers(seen)
-    if told:
-        seen = Overview(told)
-    best = _found(seen, whole, told, exit_code)
+def parse_output(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> ParsedOutput:
+    """Parse an output. Its paths become relative to ``root``. Linear in a bounded part; never raises."""
+    seen = IndexedText(_bounded(output))
+    if OWN.search(seen.lines):
+        seen = IndexedText(_without_own_words(seen.text))
+    wrapped, inner = seen, without_wrappers(seen)
+    if inner:
+        seen = IndexedText(inner)
+    best = _found(seen, wrapped, inner, exit_code)
     if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
-        # What was asked to run a command did not find it; a shell says so of its script's file, too.
+        # A program did not find the command that it was to run. A shell reports a missing script in the same way.
         best.code = f"exit {NOT_FOUND}"
-    # Of a program that nobody knows, what ran it does not know either whether it is a test.
-    ran = whole if told is None or (told and best.weight) else seen if told else None
+    # Where no rule matches the output, the words of its task runner do not tell whether it was a test.
+    ran = wrapped if inner is None or (inner and best.weight) else seen if inner else None
     unsure = best.kind == "run" or best.location is None
     tested = best.kind == "test" or (unsure and ran is not None and is_test_run(ran))
     if best.kind == "run" and tested:
@@ -80,45 +83,45 @@ def read(output: str | bytes, *, root: str | None = None, exit_code: int | None 
     return _reading(seen, best, root, exit_code)
 
 
-def _found(seen: Overview, whole: Overview, told: str | None, exit_code: int | None) -> Finding:
-    """The finding in ``seen``; ``whole`` has a task runner's words, too, and ``told`` is what was said beside them."""
+def _found(seen: IndexedText, wrapped: IndexedText, inner: str | None, exit_code: int | None) -> Finding:
+    """Return the finding in ``seen``. ``wrapped`` has the lines of task runners, ``inner`` is without them."""
     best = _best_of_step(seen.text) if NOT_BUILT in seen.text else None
     best = best or _best(seen, exit_code)
-    if told == "":
+    if inner == "":
         best.kind = "run"
-    elif told and not best.weight:
-        best = _last_line(without_wrappers(Overview(before_wrapper(whole.text))) or told, exit_code)
+    elif inner and not best.weight:
+        best = _last_line(without_wrappers(IndexedText(before_wrapper(wrapped.text))) or inner, exit_code)
     return best
 
 
 def _best_of_step(text: str) -> Finding | None:
-    """What the failing step of an image's build says, where it says what failed."""
+    """Return the finding in the failed step of an image's build, where a rule matches it."""
     step, instruction = failed_step(text)
-    seen = Overview(step)
+    seen = IndexedText(step)
     best = _best(seen, None) if step else None
-    if best is None or best.weight < TOLD:
+    if best is None or best.weight < KNOWN:
         return None
     best.kind = "build" if best.kind == "run" and not is_test_run(seen) else best.kind
     best.location = best.location or instruction
     return best
 
 
-def _best(seen: Overview, exit_code: int | None) -> Finding:
-    """The surest finding: the shapes, then the one-line rules that are surer still, then the last line."""
+def _best(seen: IndexedText, exit_code: int | None) -> Finding:
+    """Return the surest finding: of the parsers, of surer one-line rules, or the last line."""
     lines: list[str] = []
     best: Finding | None = None
-    if seen.may_have(SUREST.gates):
+    if seen.has(SUREST.literals):
         lines = _lines(seen.text)
         best = _surer(None, SUREST.read(seen.text, lines))
         if best is not None and best.weight >= SUREST.most:
             return best
-    for shape in SHAPES.in_question(seen):
-        if best is not None and shape.most <= best.weight:
+    for parser in PARSERS.candidates(seen):
+        if best is not None and parser.most <= best.weight:
             break
-        if seen.has(shape.gates):
+        if seen.has(parser.literals):
             lines = lines or _lines(seen.text)
-            best = _surer(best, shape.read(seen.text, lines))
-    ruled = first_that_fits(RULES, seen, -1 if best is None else best.weight)
+            best = _surer(best, parser.read(seen.text, lines))
+    ruled = first_match(RULES, seen, -1 if best is None else best.weight)
     if ruled is not None:
         best = ruled
         best.headline = with_symbol(message_of(best.headline), seen.text)
@@ -135,16 +138,24 @@ def _is_shell(program: str) -> bool:
     return program.rpartition("/")[2] in COMMAND_LINE
 
 
-def _place_below(seen: Overview, best: Finding, tested: bool) -> str | None:
-    """A place that is told apart from the error itself."""
-    alone = place_alone(seen.text) if tested and best.weight < SURE else None
+def _place_below(seen: IndexedText, best: Finding, tested: bool) -> str | None:
+    """Return a place that the output prints apart from the error."""
+    alone = _place_alone(seen.text) if tested and best.weight < SURE else None
     if alone is not None:
         return alone
     return _place_of_request(seen.text) if best.kind == "build" else None
 
 
+def _place_alone(text: str) -> str | None:
+    """Return the user's own place that is alone on a line."""
+    spots = (
+        PLACE_ALONE.match(line) for line in text.split("\n") if line[-1:] in PLACE_ENDS and len(line) <= LINE_LIMIT
+    )
+    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
+
+
 def _place_of_request(text: str) -> str | None:
-    """The user's own line that a compiler was at when it failed inside a library."""
+    """Return the user's own line that a compiler was at when it failed inside a library."""
     for mark in ASKING:
         for line in lines_with(text, mark):
             spot = ASKED_FOR.match(line[:LINE_LIMIT].rstrip())
@@ -154,27 +165,27 @@ def _place_of_request(text: str) -> str | None:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of ``text``, each within the limit and without blanks at its end."""
+    """Return the lines of ``text``, each within the limit and without trailing blanks."""
     lines = [*map(str.rstrip, text.split("\n"))]
     long = len(text) > LINE_LIMIT and max(map(len, lines)) > LINE_LIMIT
     return [line[:LINE_LIMIT].rstrip() for line in lines] if long else lines
 
 
 def _last_line(text: str, exit_code: int | None) -> Finding:
-    """Where no line looks like an error, the exit code speaks, or the last line stands in."""
+    """Return a finding from the exit code, or else from the last line."""
     if exit_code in LIVELY_EXITS:
         code = f"exit {exit_code}"
         return Finding(weight=20, headline=f"exit code {exit_code}: {LIVELY_EXITS[exit_code]}", code=code)
     last = ""
     for line in reversed(text.split("\n")):
-        said = line[:LINE_LIMIT].strip()
-        if SAYS.search(said) and not ENDED.match(said):
-            return Finding(weight=0, headline=said)
-        last = last or said
+        text = line[:LINE_LIMIT].strip()
+        if HAS_WORD.search(text) and not ENDED.match(text):
+            return Finding(weight=0, headline=text)
+        last = last or text
     return Finding(weight=0, headline=last)
 
 
-def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | None) -> Reading:
+def _reading(seen: IndexedText, best: Finding, root: str | None, exit_code: int | None) -> ParsedOutput:
     program = best.kind in ("run", "build") and best.weight > 0
     installing = program and seen.has(INSTALLERS)
     kind = "build" if installing and best.kind == "run" else best.kind
@@ -182,30 +193,29 @@ def _reading(seen: Overview, best: Finding, root: str | None, exit_code: int | N
         best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
     )
     headline = headline if len(headline) <= HEADLINE_LIMIT else Clean(headline[:HEADLINE_LIMIT])
-    exhausted = best.weight < 95 and seen.has(CONTEXT_GATES) and says_context_exhausted(f"{headline} {detail}")
-    # By position, in the order of the fields: a class takes three times as long to take them by name.
-    return Reading(
-        seen,
-        headline,
-        Overview(headline.lower()),
-        best.name,
-        best.code,
-        location or None,
-        function,
-        test,
-        detail,
-        kind,
-        best.files,
-        best.weight,
-        exhausted,
-        best.environment,
-        installing,
-        exit_code,
+    exhausted = best.weight < 95 and seen.has(CONTEXT_LITERALS) and says_context_exhausted(f"{headline} {detail}")
+    return ParsedOutput(
+        seen=seen,
+        headline=headline,
+        lowered=IndexedText(headline.lower()),
+        name=best.name,
+        code=best.code,
+        location=location or None,
+        function=function,
+        test=test,
+        detail=detail,
+        kind=kind,
+        files=best.files,
+        weight=best.weight,
+        context_exhausted=exhausted,
+        environment=best.environment,
+        installing=installing,
+        exit_code=exit_code,
     )
 
 
 def _cleaned(*fields: str) -> list[Clean]:
-    """Every field admitted; all at once where they stay apart, because admitting costs more than anything else here."""
+    """Return every field admitted, in one call where possible: admitting is the costliest part of parsing."""
     together = "\n".join(fields)
     clean = admit(together, limit=DETAIL_LIMIT).split("\n") if len(together) <= DETAIL_LIMIT else []
     if len(clean) == len(fields):
@@ -214,7 +224,7 @@ def _cleaned(*fields: str) -> list[Clean]:
 
 
 def _bounded(output: str | bytes) -> str:
-    """Head and tail, as text with plain line ends and no terminal escapes."""
+    """Return head and tail with plain line ends and without terminal escapes."""
     text = ends_of(output)
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
@@ -222,7 +232,7 @@ def _bounded(output: str | bytes) -> str:
 
 
 def _without_own_words(text: str) -> str:
-    """Without what unstuck has said itself: a failure that is told of again has not happened again."""
+    """Return the text without unstuck's own words: a quoted failure has not happened again."""
     start = text.find(EVIDENCE)
     ends = [at for mark in EVIDENCE_ENDS if start >= 0 and (at := text.find(mark, start)) >= 0]
     if ends:

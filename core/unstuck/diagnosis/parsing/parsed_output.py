@@ -1,28 +1,27 @@
-"""What one output says, before it is given names."""
+"""Parsed output of a failed command."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstuck.diagnosis.matching.prefilter import Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.text import Clean
 
-__all__ = ["Reading"]
+__all__ = ["ParsedOutput"]
 
 
 @dataclass(slots=True)
-class Reading:
-    """What one output says. ``seen`` is the bounded text without escapes; ``headline`` the line that says it best,
-    and ``said`` what is in that in lower case.
+class ParsedOutput:
+    """Parsed output. ``seen`` is its bounded text without escapes, ``headline`` the line that describes the failure.
 
-    ``location`` is ``file:line`` or None; ``exit_code`` as given; ``kind`` is ``run``, ``build``, ``lint`` or ``test``;
-    ``weight`` 0 to 100 says how sure the shape was; ``environment`` says that a lookup in the process's environment
-    failed, ``installing`` that a package was being installed.
+    ``lowered`` is the headline in lower case. ``location`` is ``file:line`` or None. ``kind`` is ``run``, ``build``,
+    ``lint`` or ``test``. ``weight`` is the certainty, 0 to 100. ``environment`` means that a lookup in the process's
+    environment failed, ``installing`` that a package was being installed.
     """
 
-    seen: Overview
+    seen: IndexedText
     headline: Clean
-    said: Overview
+    lowered: IndexedText
     name: str = ""
     code: str = ""
     location: str | None = None

@@ -1,14 +1,16 @@
-"""Closing lines of known runners: how many tests, checks or files failed, and whether any ran at all. Pure."""
+"""Closing lines of test runners, compilers and linters: counts of failures and passes, and whether anything ran."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 
-__all__ = ["RunSummary", "contradiction", "ran_nothing", "run_summaries"]
+__all__ = ["RunSummary", "contradiction", "is_test_run", "ran_nothing", "run_summaries"]
 
 LINE_LIMIT = 400
 _PHRASE_LIMIT = 100
@@ -16,180 +18,291 @@ _COUNTS = Lazy(r"\b(\d+) (failed|failing|failures?|fail|errors?|errored|passed|p
 _NAMED_COUNTS = Lazy(
     r"\b(failures|errors|unexpected successes|fail|pass|failed|passed)\b\s*[:=]?\s*(\d+)", re.IGNORECASE
 )
-_GOOD = ("passed", "passing", "pass", "xfailed", "xpassed")
+_PASSED = ("passed", "passing", "pass")
+_RAN = (*_PASSED, "xfailed", "xpassed")
+
+
+Unit = Literal["test", "suite", "error", "run", "total"]
+"""``test``, ``suite`` and ``error`` are counted by a known tool's own line. ``suite`` covers files, packages, names and
+totals that repeat, so it adds no tests. A ``run`` of tests and a ``total`` of errors are claimed by looser wording."""
+_CERTAIN: tuple[Unit, ...] = ("test", "suite", "error")
+_TESTS: tuple[Unit, ...] = ("test", "run")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One closing line. ``failed`` counts failures and errors; ``ran`` is None where the line does not say.
+    """Counts of one closing line, at offset ``at`` of the output.
 
-    ``at`` is the offset of the line in the output.
+    ``failed`` counts failures and errors, ``outside`` those of them outside of a test, ``total`` all tests. ``ran`` is
+    None where the line does not say.
     """
 
     runner: str
     line: str
     at: int
-    failed: int
+    unit: Unit
     ran: bool | None
+    failed: int = 0
+    outside: int = 0
+    passed: int = 0
+    total: int = 0
 
     @property
     def phrase(self) -> str:
         """The line without its decoration, short enough for a question."""
         return self.line.strip(" \t=-*[]|")[:_PHRASE_LIMIT]
 
+    @property
+    def certain(self) -> bool:
+        """True for a known tool's own line, which may contradict an exit code."""
+        return self.unit in _CERTAIN
+
 
 @dataclass(frozen=True, slots=True)
 class _Closing:
-    """A line that holds ``part`` and matches ``pattern`` closes a run of ``runner``.
+    """A line that has the one of ``literals`` and matches ``pattern`` closes a run of ``runner``.
 
-    The groups ``bad`` and ``good`` are counts, ``counts`` is a list such as ``1 failed, 2 passed`` and ``named`` one
-    such as ``Failures: 1``. Without any of them the line itself means ``failed`` failures; ``none`` means nothing ran.
+    The groups ``bad``, ``more``, ``outside``, ``passed`` and ``total`` are counts, ``counts`` is a list such as ``1
+    failed, 2 passed`` and ``named`` one such as ``Failures: 1``. Without any of them the line itself means ``failed``
+    and ``passed``; a group that is empty means them, too. ``ran`` is for lines without a count.
     """
 
     runner: str
-    part: str
+    literals: Literals
     pattern: Lazy
     failed: int = 0
+    passed: int = 0
     ran: bool | None = None
+    unit: Unit = "test"
 
 
-def _closing(runner: str, part: str, pattern: str, *, failed: int = 0, ran: bool | None = None) -> _Closing:
-    return _Closing(runner, part, Lazy(pattern), failed, ran)
+def _closing(
+    runner: str, part: str, pattern: str, *, failed: int = 0, passed: int = 0, ran: bool | None = None
+) -> _Closing:
+    return _Closing(runner, Literals(part), Lazy(pattern), failed, passed, ran)
+
+
+def _of(unit: Unit, *closings: _Closing) -> Iterable[_Closing]:
+    return (replace(closing, unit=unit) for closing in closings)
 
 
 _PYTEST_PART = r"\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests? \w+)"
-_RULES: tuple[_Closing, ...] = (
-    _closing(
-        "pytest",
-        " in ",
-        rf"(?:=+ )?(?P<counts>{_PYTEST_PART}(?:, {_PYTEST_PART})*) in [\d.]+s(?: \([\d:,"
-        rf" a-z]+\))?(?: =+)?$",
-    ),
-    _closing("pytest", "no tests ran", r"(?:=+ )?no tests ran in [\d.]+s", ran=False),
-    _closing("pytest", " deselected in ", r"(?:=+ )?\d+ deselected in [\d.]+s", ran=False),
-    _closing("pytest", "FAILED ", r"FAILED \S+\.py(?:::\S.*)?(?: - .*)?$", failed=1, ran=True),
-    _closing("unittest", "FAILED (", r"FAILED \((?P<named>[^)]*)\)$", ran=True),
-    _closing("unittest", "Ran ", r"Ran (?P<good>\d+) tests? in [\d.]+s$"),
-    _closing("unittest", "NO TESTS RAN", r"NO TESTS RAN(?: \(.*\))?$", ran=False),
-    _closing("jest", "Tests:", r"Tests:\s+(?P<counts>\d+ \w+(?:, \d+ \w+)*)$"),
-    _closing("jest", "Test Suites:", r"Test Suites: (?P<bad>\d+) failed, "),
-    _closing("jest", "No tests found, exiting", r"No tests found, exiting with code", ran=False),
-    _closing("vitest", "Tests ", r"\s*Tests {1,4}(?P<counts>\d+ \w+(?: \| \d+ \w+)*) \(\d+\)$"),
-    _closing("vitest", "Test Files ", r"\s*Test Files {1,4}(?P<bad>\d+) failed\b"),
-    _closing("vitest", "No test files found", r"No test files found", ran=False),
-    _closing("mocha", " passing", r"\s+(?P<good>\d+) passing(?: \([\w. ]+\))?$"),
-    _closing("mocha", " failing", r"\s+(?P<bad>\d+) failing$"),
-    _closing("node", " fail ", r"(?:#|ℹ) fail (?P<bad>\d+)$"),
-    _closing("node", " cancelled ", r"(?:#|ℹ) cancelled (?P<bad>\d+)$"),
-    _closing("node", " tests ", r"(?:#|ℹ) tests (?P<good>\d+)$"),
-    _closing("tap", "# fail ", r"# fail\s+(?P<bad>[1-9]\d*)$"),
-    _closing("tap", "# Looks like you failed", r"# Looks like you failed (?P<bad>\d+) tests? of \d+"),
-    _closing("prove", "Result: ", r"Result: FAIL$", failed=1, ran=True),
-    _closing("prove", "Result: ", r"Result: NOTESTS$", ran=False),
-    _closing("prove", "Result: ", r"Result: PASS$", ran=True),
-    _closing("cargo", "test result: ", r"test result: \w+\. (?P<good>\d+) passed; (?P<bad>\d+) failed;"),
-    _closing("nextest", "Summary [", r"\s*Summary \[.{1,20}\] +(?P<good>\d+)(?:/\d+)? tests? run: (?P<counts>.*)$"),
-    _closing("go", "FAIL\t", r"FAIL\t\S+", failed=1, ran=True),
-    _closing("go", "--- FAIL: ", r"--- FAIL: ", failed=1, ran=True),
-    _closing("go", "ok ", r"ok {2}\t\S+\t(?!.*\[no tests to run\])(?:[\d.]+s|\(cached\))", ran=True),
-    _closing("go", "[no test files]", r"\?\s+\S+\s+\[no test files\]$", ran=False),
-    _closing("go", "[no tests to run]", r"ok {2}\t\S+\t.*\[no tests to run\]", ran=False),
-    _closing("gotestsum", "DONE ", r"DONE (?P<good>\d+) tests(?:, (?P<counts>.*?))? in [\d.]+s$"),
-    _closing(
-        "junit",
-        "Tests run: ",
-        r"(?:\[\w+\] +)?Tests run: +(?P<good>\d+), +"
-        r"(?P<named>Failures: +\d+, +Errors: +\d+)",
-    ),
-    _closing("gradle", " completed, ", r"(?P<good>\d+) tests? completed, (?P<bad>\d+) failed"),
-    _closing(
-        "rspec",
-        " example",
-        r"(?P<good>\d+) examples?, (?P<bad>\d+) failures?(?:, (?P<more>\d+) errors?"
-        r" occurred)?",
-    ),
-    _closing(
-        "minitest",
-        " assertions, ",
-        r"(?P<good>\d+) (?:runs|tests), \d+ assertions, (?P<bad>\d+) failures, "
-        r"(?P<more>\d+) errors",
-    ),
-    _closing("phpunit", "Assertions: ", r"Tests: (?P<good>\d+), Assertions: \d+(?P<named>.*)\.$"),
-    _closing("phpunit", "OK (", r"OK \((?P<good>\d+) tests?, \d+ assertions?\)$"),
-    _closing("phpunit", "No tests executed!", r"No tests executed!$", ran=False),
-    _closing("pest", "Tests: ", r"\s+Tests: +(?P<counts>\d+ \w+(?:, \d+ \w+)*) \(\d+ assertions\)$"),
-    _closing("exunit", " failure", r"(?:\d+ \w+, )*(?P<good>\d+) tests?, (?P<bad>\d+) failures?(?:, \d+ \w+)*$"),
-    _closing("ctest", "% tests passed, ", r"\d+% tests passed, (?P<bad>\d+) tests? failed out of (?P<good>\d+)$"),
-    _closing("ctest", "No tests were found!!!", r"No tests were found!!!$", ran=False),
-    _closing("dotnet", "Failed: ", r"(?:Failed|Passed)! +- Failed: +(?P<bad>\d+), Passed: +(?P<good>\d+),"),
-    _closing("dotnet", "Failed: ", r"\s+Failed: (?P<bad>[1-9]\d*)$"),
-    _closing(
-        "deno",
-        " passed",
-        r"(?:ok|FAILED) \| (?P<counts>\d+ passed(?: \(\d+ steps?\))?(?: \| \d+ \w+(?: \(\d+"
-        r" steps?\))?)*)",
-    ),
-    _closing("bun", " fail", r" *(?P<bad>\d+) fail$"),
-    _closing("bun", " pass", r" *(?P<good>\d+) pass$"),
-    _closing(
-        "swift",
-        "Executed ",
-        r"\s*Executed (?P<good>\d+) tests?, with (?:\d+ tests? skipped and )?"
-        r"(?P<bad>\d+) failures?",
-    ),
-    _closing("meson", "Fail: ", r"Fail: +(?P<bad>\d+) *$"),
-    _closing("automake", "# FAIL: ", r"# FAIL: +(?P<bad>\d+)$"),
-    _closing("automake", "# ERROR: ", r"# ERROR: +(?P<bad>\d+)$"),
-    _closing("playwright", " failed", r" {2}(?P<bad>\d+) failed$"),
-    _closing("playwright", " passed (", r" {2}(?P<good>\d+) passed \([\d.]+m?s\)$"),
-    _closing("ava", " test", r" {2}(?P<bad>\d+) tests? failed$"),
-    _closing("googletest", "[  FAILED  ]", r"\[  FAILED  \] (?P<bad>\d+) tests?, listed below"),
-    _closing("googletest", "[==========]", r"\[==========\] (?P<good>\d+) tests? from \d+ test \w+ ran"),
-    _closing(
-        "catch2",
-        "test cases: ",
-        r"(?:\[doctest\] )?test cases: +(?P<good>\d+) \| +(?P<counts>\d+"
-        r" passed *\| +\d+ failed)",
-    ),
-    _closing("busted", " success", r"(?P<good>\d+) success(?:es)? / (?P<bad>\d+) failures? / (?P<more>\d+) errors?"),
-    _closing("scalatest", "Tests: succeeded ", r"(?:\[\w+\] )?Tests: succeeded (?P<good>\d+), failed (?P<bad>\d+)"),
-    _closing("tasty", " tests failed (", r"(?P<bad>\d+) out of \d+ tests failed \("),
-    _closing("eunit", "Failed: ", r"\s*Failed: (?P<bad>\d+)\.\s+Skipped: \d+\.\s+Passed: (?P<good>\d+)\."),
-    _closing("testthat", "[ FAIL ", r"\[ FAIL (?P<bad>\d+) \| WARN \d+ \| SKIP \d+ \| PASS (?P<good>\d+) \]$"),
-    _closing("tox", ": FAIL ", r"\s*[\w.-]+: FAIL (?:code \d+|✖)", failed=1, ran=True),
-    _closing("mypy", "Found ", r"Found (?P<bad>\d+) errors? in \d+ files?(?: \(.*\))?$"),
-    _closing("ruff", "Found ", r"Found (?P<bad>\d+) errors?\.$"),
-    _closing(
-        "tsc",
-        "Found ",
-        r"Found (?P<bad>\d+) errors?(?: in \S+(?::\d+)?| in the same file, starting at: \S+|\."
-        r" Watching.*)$",
-    ),
-    _closing("pyright", " warning", r"(?P<bad>\d+) errors?, \d+ warnings?(?:, \d+ informations?)? ?$"),
-    _closing("eslint", " problem", r"✖ \d+ problems? \((?P<bad>\d+) errors?, \d+ warnings?\)"),
-    _closing("rubocop", " offense", r"\d+ files? inspected, (?P<bad>\d+) offenses? detected"),
-)  # fmt: skip
+_SIGNS = r"[^\w\n]{0,10}"
+_CLOSINGS: Prefilter[_Closing] = Prefilter(
+    (
+        *_of(
+            "test",
+            _closing(
+                "pytest",
+                " in ",
+                rf"(?:=+ )?(?P<counts>{_PYTEST_PART}(?:, {_PYTEST_PART})*) in [\d.]+s(?: \([\d:,"
+                rf" a-z]+\))?(?: =+)?$",
+            ),
+            _closing("pytest", "no tests ran", r"(?:=+ )?no tests ran in [\d.]+s", ran=False),
+            _closing("pytest", " deselected in ", r"(?:=+ )?\d+ deselected in [\d.]+s", ran=False),
+            _closing("unittest", "FAILED (", r"FAILED \((?P<named>[^)]*)\)$", ran=True),
+            _closing("unittest", "Ran ", r"Ran (?P<total>\d+) tests? in [\d.]+s$"),
+            _closing("unittest", "NO TESTS RAN", r"NO TESTS RAN(?: \(.*\))?$", ran=False),
+            _closing("jest", "Tests:", r"Tests:\s+(?P<counts>\d+ \w+(?:, \d+ \w+)*)$"),
+            _closing("jest", "No tests found, exiting", r"No tests found, exiting with code", ran=False),
+            _closing("vitest", "Tests ", r"\s*Tests {1,4}(?P<counts>\d+ \w+(?: \| \d+ \w+)*) \(\d+\)$"),
+            _closing("vitest", "No test files found", r"No test files found", ran=False),
+            _closing("mocha", " passing", r"\s+(?P<passed>\d+) passing(?: \([\w. ]+\))?$"),
+            _closing("mocha", " failing", r"\s+(?P<bad>\d+) failing$"),
+            _closing("node", " fail ", r"[#ℹ] fail (?P<bad>\d+)$"),
+            _closing("node", " cancelled ", r"[#ℹ] cancelled (?P<bad>\d+)$"),
+            _closing("node", " tests ", r"[#ℹ] tests (?P<total>\d+)$"),
+            _closing("node", " pass ", r"[#ℹ] pass\s+(?P<passed>\d+)$"),
+            _closing("tap", "# fail ", r"# fail\s+(?P<bad>[1-9]\d*)$"),
+            _closing("cargo", "test result: ", r"test result: \w+\. (?P<passed>\d+) passed; (?P<bad>\d+) failed;"),
+            _closing(
+                "nextest",
+                "Summary [",
+                r"\s*Summary \[.{1,20}\] +(?P<total>\d+)(?:/\d+)? tests? run: (?P<counts>.*)$",
+            ),
+            _closing("go", "--- FAIL: ", r"--- FAIL: ", failed=1),
+            _closing("go", "--- PASS: ", r"--- PASS: ", passed=1),
+            _closing("go", "ok ", r"ok {2}\t\S+\t(?!.*\[no tests to run\])(?:[\d.]+s|\(cached\))", passed=1),
+            _closing("go", "[no test files]", r"\?\s+\S+\s+\[no test files\]$", ran=False),
+            _closing("go", "[no tests to run]", r"ok {2}\t\S+\t.*\[no tests to run\]", ran=False),
+            _closing(
+                "junit",
+                "Tests run: ",
+                r"(?:\[\w+\] +)?Tests run: +(?P<total>\d+), +"
+                r"(?P<named>Failures: +\d+, +Errors: +\d+)",
+            ),
+            _closing("gradle", " completed, ", r"(?P<total>\d+) tests? completed, (?P<bad>\d+) failed"),
+            _closing(
+                "rspec",
+                " example…",
+                r"(?P<total>\d+) examples?, (?P<bad>\d+) failures?(?:, (?P<outside>\d+) errors?"
+                r" occurred)?",
+            ),
+            _closing(
+                "minitest",
+                " assertions, ",
+                r"(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<bad>\d+) failures, "
+                r"(?P<more>\d+) errors",
+            ),
+            _closing("phpunit", "Assertions: ", r"Tests: (?P<total>\d+), Assertions: \d+(?P<named>.*)\.$"),
+            _closing("phpunit", "OK (", r"OK \((?P<passed>\d+) tests?, \d+ assertions?\)$"),
+            _closing("phpunit", "No tests executed!", r"No tests executed!$", ran=False),
+            _closing("pest", "Tests: ", r"\s+Tests: +(?P<counts>\d+ \w+(?:, \d+ \w+)*) \(\d+ assertions\)$"),
+            _closing(
+                "exunit", " failure…", r"(?:\d+ \w+, )*(?P<total>\d+) tests?, (?P<bad>\d+) failures?(?:, \d+ \w+)*$"
+            ),
+            _closing(
+                "ctest", "% tests passed, ", r"\d+% tests passed, (?P<bad>\d+) tests? failed out of (?P<total>\d+)$"
+            ),
+            _closing("ctest", "No tests were found!!!", r"No tests were found!!!$", ran=False),
+            _closing("dotnet", "Failed: ", r"(?:Failed|Passed)! +- Failed: +(?P<bad>\d+), Passed: +(?P<passed>\d+),"),
+            _closing("dotnet", "Failed: ", r"\s+Failed: (?P<bad>[1-9]\d*)$"),
+            _closing(
+                "deno",
+                " passed",
+                r"(?:ok|FAILED) \| (?P<counts>\d+ passed(?: \(\d+ steps?\))?(?: \| \d+ \w+(?: \(\d+"
+                r" steps?\))?)*)",
+            ),
+            _closing("bun", " fail", r" *(?P<bad>\d+) fail$"),
+            _closing("bun", " pass", r" *(?P<passed>\d+) pass$"),
+            _closing("playwright", " failed", r" {2}(?P<bad>\d+) failed$"),
+            _closing("playwright", " passed (", r" {2}(?P<passed>\d+) passed \([\d.]+m?s\)$"),
+            _closing("ava", " failed", r" {2}(?P<bad>\d+) tests? failed$"),
+            _closing(
+                "catch2",
+                "test cases: ",
+                r"(?:\[doctest\] )?test cases: +(?P<total>\d+) \| +(?P<counts>\d+"
+                r" passed *\| +\d+ failed)",
+            ),
+            _closing(
+                "busted",
+                " success…",
+                r"(?P<passed>\d+) success(?:es)? / (?P<bad>\d+) failures? / (?P<more>\d+) errors?",
+            ),
+            _closing(
+                "scalatest",
+                "Tests: succeeded ",
+                r"(?:\[\w+\] )?Tests: succeeded (?P<passed>\d+), failed (?P<bad>\d+)",
+            ),
+            _closing("eunit", "Failed: ", r"\s*Failed: (?P<bad>\d+)\.\s+Skipped: \d+\.\s+Passed: (?P<passed>\d+)\."),
+            _closing(
+                "testthat", "[ FAIL ", r"\[ FAIL (?P<bad>\d+) \| WARN \d+ \| SKIP \d+ \| PASS (?P<passed>\d+) \]$"
+            ),
+        ),
+        *_of(
+            "suite",
+            _closing("pytest", "FAILED ", r"FAILED \S+\.py(?:::\S.*)?(?: - .*)?$", failed=1),
+            _closing("jest", "Test Suites:", r"Test Suites: (?P<bad>\d+) failed, "),
+            _closing("vitest", "Test Files ", r"\s*Test Files {1,4}(?P<bad>\d+) failed\b"),
+            _closing("tap", "# Looks like you failed", r"# Looks like you failed (?P<bad>\d+) tests? of \d+"),
+            _closing("prove", "Result: ", r"Result: FAIL$", failed=1),
+            _closing("prove", "Result: ", r"Result: NOTESTS$", ran=False),
+            _closing("prove", "Result: ", r"Result: PASS$", ran=True),
+            _closing("go", "FAIL\t", r"FAIL\t\S+", failed=1),
+            _closing("gotestsum", "DONE ", r"DONE (?P<total>\d+) tests(?:, (?P<counts>.*?))? in [\d.]+s$"),
+            _closing(
+                "swift",
+                "Executed ",
+                r"\s*Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?"
+                r"(?P<bad>\d+) failures?",
+            ),
+            _closing("meson", "Fail: ", r"Fail: +(?P<bad>\d+) *$"),
+            _closing("automake", "# FAIL: ", r"# FAIL: +(?P<bad>\d+)$"),
+            _closing("automake", "# ERROR: ", r"# ERROR: +(?P<bad>\d+)$"),
+            _closing("googletest", "[  FAILED  ]", r"\[  FAILED  \] (?P<bad>\d+) tests?, listed below"),
+            _closing("googletest", "[==========]", r"\[==========\] (?P<total>\d+) tests? from \d+ test \w+ ran"),
+            _closing("tasty", " tests failed (", r"(?P<bad>\d+) out of \d+ tests failed \("),
+            _closing("tox", ": FAIL ", r"\s*[\w.-]+: FAIL (?:code \d+|✖)", failed=1),
+        ),
+        *_of(
+            "error",
+            _closing("mypy", "Found ", r"Found (?P<bad>\d+) errors? in \d+ files?(?: \(.*\))?$"),
+            _closing("ruff", "Found ", r"Found (?P<bad>\d+) errors?\.$"),
+            _closing(
+                "tsc",
+                "Found ",
+                r"Found (?P<bad>\d+) errors?(?: in \S+(?::\d+)?| in the same file, starting at: \S+|\."
+                r" Watching.*)$",
+            ),
+            _closing("pyright", " warning…", r"(?P<bad>\d+) errors?, \d+ warnings?(?:, \d+ informations?)? ?$"),
+            _closing("eslint", " problem…", r"✖ \d+ problems? \((?P<bad>\d+) errors?, \d+ warnings?\)"),
+            _closing("rubocop", " offense…", r"\d+ files? inspected, (?P<bad>\d+) offenses? detected"),
+        ),
+        *_of(
+            "run",
+            _closing(
+                "test runner",
+                " failed",
+                r"(?:=+ .{0,200}|Tests?:? .{0,60}|\s*Tests\s.{0,60}|)\b(?P<bad>\d+) failed",
+            ),
+            _closing("npm", "Test failed", r"npm (?:error|ERR!) Test failed", failed=1),
+            _closing("npm", " test", r"> \S+ test$", failed=1),
+        ),
+        *_of(
+            "total",
+            _closing("compiler", "Found ", r"Found (?P<bad>\d+) errors?\b"),
+            _closing(
+                "rust",
+                " due to ",
+                r"error: (?:aborting|could not compile .{1,80}) due to (?:(?P<bad>\d+) )?previous errors?",
+                failed=1,
+            ),
+            _closing("compiler", " error…", r"(?P<bad>\d+) errors?(?: generated\.|, \d+ warnings?\b.*|)$"),
+            _closing("linter", " problem…", r"[✖×] (?P<bad>\d+) problems?\b"),
+            *(
+                _closing("linter", f" {word}", rf"(?P<bad>\d+) {word}\b")
+                for word in ("issues", "offenses", "problems", "violations")
+            ),
+            _closing(
+                "script",
+                " fail…",
+                rf"{_SIGNS}(?P<bad>\d+) ?(?:of|out of|/) ?\d+ (?:[\w-]+ ){{0,3}}fail(?:ed|ures?|ing)?\b",
+            ),
+            _closing(
+                "script", " fail…", rf"{_SIGNS}(?P<bad>\d+) (?:[\w-]+ ){{0,2}}(?:failed|failing|failures?){_SIGNS}$"
+            ),
+        ),
+    )
+)
 
 
 def run_summaries(output: str) -> tuple[RunSummary, ...]:
     """Every closing line in ``output``, in its order."""
     found: dict[int, RunSummary] = {}
-    for rule in _RULES:
-        for at, line in _lines_with(output, rule.part):
-            if len(line) <= LINE_LIMIT and (summary := _read(rule, line, at)) is not None:
-                known = found.get(at)
-                if known is None or (known.failed, known.ran is not None) < (summary.failed, summary.ran is not None):
-                    found[at] = summary
+    for one in _summaries(IndexedText(output)):
+        known = found.get(one.at)
+        if known is None or _order(known) < _order(one):
+            found[one.at] = one
     return tuple(found[at] for at in sorted(found))
 
 
-def contradiction(output: str, *, trusted: bool = False) -> str:
-    """What in ``output`` says that the run failed or ran nothing, for a check that ended with 0; empty for none.
+def _order(one: RunSummary) -> tuple[bool, int, bool]:
+    return one.certain, one.failed, one.ran is not None
 
-    ``trusted`` says that the exit code is certainly that of the last runner: then only what it says itself counts,
+
+def _summaries(seen: IndexedText, units: tuple[Unit, ...] = ()) -> Iterator[RunSummary]:
+    """The closing lines of ``units``, or of all, by rule; a line may fit several."""
+    for rule in _CLOSINGS.candidates(seen):
+        part = rule.literals.part
+        if (units and rule.unit not in units) or part not in seen.lines:
+            continue
+        for at, line in _lines_with(seen.text, part):
+            if len(line) <= LINE_LIMIT and (summary := _read(rule, line, at)) is not None:
+                yield summary
+
+
+def is_test_run(seen: IndexedText) -> bool:
+    """Return whether a test runner reports failed tests."""
+    return any(one.failed for one in _summaries(seen, _TESTS))
+
+
+def contradiction(output: str, *, trusted: bool = False) -> str:
+    """The part of ``output`` that reports a failed or empty run, for a check that ended with 0; empty for none.
+
+    ``trusted`` means that the exit code is certainly that of the last runner. Then only its own closing line counts,
     and not what a run inside its tests has printed.
     """
-    summaries = run_summaries(output)
+    summaries = _certain(output)
     counted = summaries[-1:] if trusted else summaries
     # The last count of several: it is the one that a runner adds up.
     bad = next((summary for summary in reversed(counted) if summary.failed), None)
@@ -199,13 +312,17 @@ def contradiction(output: str, *, trusted: bool = False) -> str:
 
 
 def ran_nothing(output: str) -> bool:
-    """Whether a known runner says that it ran no test, and none says that it ran or failed."""
-    return _nothing(run_summaries(output))
+    """Return whether a known runner reports that it ran no test, and none reports that it ran or failed."""
+    return _nothing(_certain(output))
 
 
-def _nothing(summaries: tuple[RunSummary, ...]) -> bool:
-    said = [summary.ran for summary in summaries if summary.ran is not None]
-    return bool(said) and not any(said) and not any(summary.failed for summary in summaries)
+def _certain(output: str) -> list[RunSummary]:
+    return [summary for summary in run_summaries(output) if summary.certain]
+
+
+def _nothing(summaries: Iterable[RunSummary]) -> bool:
+    known = [summary.ran for summary in summaries if summary.ran is not None]
+    return bool(known) and not any(known)
 
 
 def _lines_with(text: str, part: str) -> Iterator[tuple[int, str]]:
@@ -220,19 +337,28 @@ def _read(rule: _Closing, line: str, at: int) -> RunSummary | None:
     found = rule.pattern.match(line)
     if found is None:
         return None
-    groups = found.groupdict()
-    if not groups:
-        return RunSummary(rule.runner, line, at, rule.failed, rule.ran)
-    failed = sum(int(groups[name] or 0) for name in ("bad", "more") if name in groups)
-    good = int(groups["good"] or 0) if "good" in groups else None
-    for count, word in _COUNTS.findall(groups.get("counts") or ""):
-        if word in _GOOD:
-            good = (good or 0) + int(count)
-        else:
-            failed += int(count)
-    for word, count in _NAMED_COUNTS.findall(groups.get("named") or ""):
-        failed += 0 if word.lower() in _GOOD else int(count)
+    plain = {name: int(number) for name, number in found.groupdict().items() if number and number.isdigit()}
+    listed = [*_listed(found.groupdict())]
+    passed = plain.get("passed", 0) + sum(count for count, word in listed if word in _PASSED)
+    failed = sum(plain.get(name, 0) for name in ("bad", "more", "outside"))
+    failed += sum(count for count, word in listed if word not in _RAN)
+    outside = plain.get("outside", 0)
+    if rule.runner == "pytest":
+        outside += sum(count for count, word in listed if word.startswith("error"))
+    if not plain and not listed:
+        failed, passed = rule.failed, rule.passed
+    total = plain.get("total", 0)
     ran = rule.ran
-    if ran is None:
-        ran = True if failed or good else (False if good == 0 else None)
-    return RunSummary(rule.runner, line, at, failed, ran)
+    if ran is None and (failed or passed or total or any(count for count, _ in listed)):
+        ran = True
+    elif ran is None and ("passed" in plain or "total" in plain or any(word in _RAN for _, word in listed)):
+        ran = False
+    return RunSummary(rule.runner, line, at, rule.unit, ran, failed, outside, passed, total)
+
+
+def _listed(groups: dict[str, str | None]) -> Iterator[tuple[int, str]]:
+    """The counts of a list with their words in lower case."""
+    for count, word in _COUNTS.findall(groups.get("counts") or ""):
+        yield int(count), word
+    for word, count in _NAMED_COUNTS.findall(groups.get("named") or ""):
+        yield int(count), word.lower()

@@ -1,4 +1,4 @@
-"""How much is looked at of a text of any length: its head and its tail."""
+"""Head and tail of a text: the bounded part that is parsed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TAIL_LIMIT = 64 * 1024
 
 
 def ends_of(output: str | bytes) -> str:
-    """``output`` as text where it is short, else its head and its tail; half lines at the cut are dropped."""
+    """Return ``output`` as text where it is short, else its head and tail without the half lines at the cut."""
     if len(output) <= HEAD_LIMIT + TAIL_LIMIT:
         return _text(output)
     head, tail = _text(output[:HEAD_LIMIT]), _text(output[-TAIL_LIMIT:])

@@ -1,13 +1,13 @@
-"""Lines in which a task runner says only that what it ran has failed: never a headline beside a tool's own line."""
+"""Lines of task runners that only report a failed command: never a headline beside a tool's own line."""
 
 from __future__ import annotations
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import Either, Overview
+from unstuck.diagnosis.matching.prefilter import IndexedText, Literals
 
 __all__ = ["before_wrapper", "without_wrappers"]
 
-_GATES = Either(
+_LITERALS = Literals(
     "make: *** [",
     "gmake: *** [",
     "…@",
@@ -80,23 +80,23 @@ _LINES = (
     r"ERROR: Job failed: exit (?:code|status) \d+|Command exited with non-zero status \d+",
 )
 _WRAPPER = Lazy(rf"^(?:{'|'.join(_LINES)})$", 8)
-_SAYS = Lazy(r"\w")
+_HAS_WORD = Lazy(r"\w")
 
 
-def without_wrappers(seen: Overview) -> str | None:
-    """The text without such lines, empty where nothing else is said; None where it has none."""
-    if not seen.has(_GATES):
+def without_wrappers(seen: IndexedText) -> str | None:
+    """Return the text without lines of task runners, empty where nothing is left; None where it has no such lines."""
+    if not seen.has(_LITERALS):
         return None
     rest: str = _WRAPPER.sub("", seen.text)
     if rest == seen.text:
         return None
-    return rest if _SAYS.search(rest) else ""
+    return rest if _HAS_WORD.search(rest) else ""
 
 
 def before_wrapper(text: str) -> str:
-    """What stands before the last of such lines in ``text``; all of it where that says nothing."""
+    """Return the text before the last line of a task runner; all of ``text`` where there is no word before it."""
     last = None
     for last in _WRAPPER.finditer(text):  # noqa: B007
         pass
     before = text[: last.start()] if last is not None else text
-    return before if _SAYS.search(before) else text
+    return before if _HAS_WORD.search(before) else text

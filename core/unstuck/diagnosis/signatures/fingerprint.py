@@ -1,4 +1,4 @@
-"""What stays the same when the same failure happens again: volatile parts masked, what it is about kept."""
+"""Fingerprint of a failure: volatile parts masked, its subject kept."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from hashlib import sha256
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.parsing.parsed_output import Reading
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
-__all__ = ["digest", "essence_of", "mask", "steady", "words_of"]
+__all__ = ["context_and_subject", "digest", "mask", "without_volatile", "words_of"]
 
 HASH_LENGTH = 16
-# What these say is the key, which may be a number.
+# The message of these is the key, which may be a number.
 KEYED = ("KeyError", "KeyNotFoundException")
 
 # One pass, one alternation; the order decides, and every repetition is bounded.
@@ -39,7 +39,7 @@ _NAMED = {
     "pid": "PORT",
     "position": "(N:N)",
 }
-# Whatever is volatile has a digit or is a path, and most headlines have neither.
+# Volatile parts have a digit or are a path; most headlines have neither.
 _CHANGING = Lazy(r"[\d/\\]")
 _NUMBER = Lazy(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
 _QUOTED = Lazy(r"'(?<!\w')([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
@@ -49,20 +49,20 @@ _WORD = Lazy(r"[A-Za-z_][\w.]*|\d+")
 
 
 def digest(text: str) -> str:
-    """16 hexadecimal characters of the SHA-256 of ``text``."""
+    """Return 16 hexadecimal characters of the SHA-256 of ``text``."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:HASH_LENGTH]
 
 
-def steady(text: str) -> str:
-    """``text`` without what changes by itself: times, durations, addresses, ids, directories. Numbers stay."""
+def without_volatile(text: str) -> str:
+    """Return ``text`` without volatile parts: times, durations, addresses, ids, directories. Numbers stay."""
     if _CHANGING.search(text):
         text = _VOLATILE.sub(_stand_in, text)
     return " ".join(text.split())
 
 
 def mask(text: str) -> str:
-    """As :func:`steady`, with every number as ``N`` and in lower case."""
-    return _NUMBER.sub("N", steady(text)).lower() if _CHANGING.search(text) else _in_one_case(text)
+    """Return :func:`without_volatile` in lower case with every number as ``N``."""
+    return _NUMBER.sub("N", without_volatile(text)).lower() if _CHANGING.search(text) else _in_one_case(text)
 
 
 def _in_one_case(text: str) -> str:
@@ -70,43 +70,43 @@ def _in_one_case(text: str) -> str:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a line, volatile parts masked."""
-    return frozenset(word.lower() for word in _WORD.findall(_NUMBER.sub("N", steady(text))))
+    """Return the words of a line, volatile parts masked."""
+    return frozenset(word.lower() for word in _WORD.findall(_NUMBER.sub("N", without_volatile(text))))
 
 
-def essence_of(reading: Reading) -> tuple[str, str]:
-    """The context, of which the hash is made, and the subject.
+def context_and_subject(parsed: ParsedOutput) -> tuple[str, str]:
+    """Return the context, from which the hash is made, and the subject.
 
-    The context is the headline with numbers and literals masked, and where in the code it was; the subject is what the
-    failure is about: quoted names, asserted values, the field at fault, the failing tests.
+    The context is the headline with numbers and literals masked, and the place in the code. The subject is quoted
+    names, asserted values, the field at fault, and the failing tests.
     """
-    headline = reading.headline
+    headline = parsed.headline
     quoted = _QUOTED.findall(headline)
     changing = _CHANGING.search(headline) is not None
-    said = _QUOTED.sub("STR", headline) if quoted else headline
-    said = mask(said) if changing else _in_one_case(said)
-    file = _base_of(reading.location.rpartition(":")[0]) if reading.location else ""
-    function = mask(reading.function.replace("<module>", "")) if reading.function else ""
-    subject = _subject(reading, quoted, changing) if quoted or changing or reading.detail else reading.test
-    return f"{said}\n{reading.code}\n{file}\n{function}", subject
+    masked = _QUOTED.sub("STR", headline) if quoted else headline
+    masked = mask(masked) if changing else _in_one_case(masked)
+    file = _base_of(parsed.location.rpartition(":")[0]) if parsed.location else ""
+    function = mask(parsed.function.replace("<module>", "")) if parsed.function else ""
+    subject = _subject(parsed, quoted, changing) if quoted or changing or parsed.detail else parsed.test
+    return f"{masked}\n{parsed.code}\n{file}\n{function}", subject
 
 
-def _subject(reading: Reading, quoted: list[tuple[str, ...]], changing: bool) -> str:
+def _subject(parsed: ParsedOutput, quoted: list[tuple[str, ...]], changing: bool) -> str:
     literals = (next(filter(None, match)) for match in quoted)
-    parts = [mask(text) if " " in text else steady(text) for text in literals]
-    asserted = reading.kind == "test" or reading.name == "AssertionError"
+    parts = [mask(text) if " " in text else without_volatile(text) for text in literals]
+    asserted = parsed.kind == "test" or parsed.name == "AssertionError"
     if changing:
-        parts += _STATUS.findall(reading.headline)
-        if asserted or reading.name in KEYED:
-            parts += _NUMBER.findall(steady(reading.headline))
-    if reading.detail:
-        parts += _details(reading, asserted)
-    return "\n".join((*parts, reading.test))
+        parts += _STATUS.findall(parsed.headline)
+        if asserted or parsed.name in KEYED:
+            parts += _NUMBER.findall(without_volatile(parsed.headline))
+    if parsed.detail:
+        parts += _details(parsed, asserted)
+    return "\n".join((*parts, parsed.test))
 
 
-def _details(reading: Reading, asserted: bool) -> list[str]:
-    values = _ASSERTED.findall(reading.detail) if asserted and reading.name not in KEYED else []
-    fields = [mask(reading.detail)] if reading.name.endswith(("ValidationError", "ZodError")) else []
+def _details(parsed: ParsedOutput, asserted: bool) -> list[str]:
+    values = _ASSERTED.findall(parsed.detail) if asserted and parsed.name not in KEYED else []
+    fields = [mask(parsed.detail)] if parsed.name.endswith(("ValidationError", "ZodError")) else []
     return values + fields
 
 

@@ -1,4 +1,4 @@
-"""The fingerprint of a failure: what makes two of them the same, and what makes them merely alike."""
+"""Signature of a failure, by which two occurrences match or are similar."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from unstuck.diagnosis.enums import ErrorType
-from unstuck.diagnosis.fast_frozen import maker_of
-from unstuck.diagnosis.parsing.parsed_output import Reading
-from unstuck.diagnosis.signatures.fingerprint import digest, essence_of, mask, words_of
+from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
+from unstuck.diagnosis.signatures.fingerprint import context_and_subject, digest, mask, words_of
 from unstuck.text import Clean, admit, shorten
 
-__all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature", "read_error", "signature_of"]
+__all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature", "parse_error", "signature_of"]
 
 SIMILAR = 0.7
 # With its other fields a signature stays near half a kilobyte.
@@ -26,9 +25,9 @@ _EMPTY: Mapping[str, str] = MappingProxyType({})
 class FailureSignature:
     """One failure, in comparable form.
 
-    ``location`` is ``file:line`` or None; ``context_hash`` 16 hexadecimal characters; ``timestamp`` seconds since 1970
-    as the caller gives them (0.0: not said); ``subject`` what the error is about (a key, a name, a test), which the
-    hash leaves out on purpose; ``metadata`` strings such as ``headline``, ``function`` and ``test``.
+    ``location`` is ``file:line`` or None. ``context_hash`` has 16 hexadecimal characters. ``timestamp`` is in seconds
+    since 1970, 0.0 where unknown. ``subject`` is the key, name or test that the error names, which is not in the hash.
+    ``metadata`` has strings such as ``headline``, ``function`` and ``test``.
     """
 
     exact_message: Clean
@@ -51,30 +50,30 @@ class FailureSignature:
         *,
         timestamp: float = 0.0,
     ) -> FailureSignature:
-        """The signature of an error's text and, where it is apart, its stack trace. Never raises on any text."""
-        reading = read_error(error_message, stack_trace)
-        return _signed(reading, agent_id=agent_id, task_id=task_id, timestamp=timestamp)
+        """Return the signature of an error's text and its separate stack trace, if any. Never raises."""
+        parsed = parse_error(error_message, stack_trace)
+        return _signed(parsed, agent_id=agent_id, task_id=task_id, timestamp=timestamp)
 
     @property
     def identity(self) -> str:
-        """What is the same for every occurrence of this failure: the hash and the subject, no line number."""
+        """Key of every occurrence of this failure: the hash and the subject, no line number."""
         return f"{self.context_hash}-{digest(self.subject)[:8]}"
 
     @property
     def file(self) -> str:
-        """The file of ``location``, empty where there is none."""
+        """File of ``location``, or an empty string."""
         return (self.location or "").rpartition(":")[0]
 
     def is_identical_to(self, other: FailureSignature) -> bool:
-        """The same failure again: for loop detection."""
+        """Return whether both are occurrences of one failure, for loop detection."""
         return self.error_type == other.error_type and self.identity == other.identity
 
     def is_similar_to(self, other: FailureSignature) -> bool:
-        """A related failure: at least 0.7 alike in type, file, function and words of the headline."""
+        """Return whether the failures are related: at least 0.7 similar in type, file, function and headline."""
         return self.similarity(other) >= SIMILAR
 
     def similarity(self, other: FailureSignature) -> float:
-        """How alike two failures are, 0.0 to 1.0; what neither of them says is left out."""
+        """Return the similarity of two failures, 0.0 to 1.0, without the fields that both lack."""
         if self.is_identical_to(other):
             return 1.0
         pairs = (
@@ -82,9 +81,9 @@ class FailureSignature:
             (2.0, mask(self.file), mask(other.file)),
             (2.0, self._place, other._place),
         )
-        said = [(weight, float(one == two)) for weight, one, two in pairs if one or two]
-        said.append((3.0, _overlap(self._words, other._words)))
-        return sum(weight * score for weight, score in said) / sum(weight for weight, _ in said)
+        scores = [(weight, float(one == two)) for weight, one, two in pairs if one or two]
+        scores.append((3.0, _overlap(self._words, other._words)))
+        return sum(weight * score for weight, score in scores) / sum(weight for weight, _ in scores)
 
     @property
     def _place(self) -> str:
@@ -96,18 +95,18 @@ class FailureSignature:
 
     @staticmethod
     def _classify_error(error_message: str | bytes) -> ErrorType:
-        return _type_of(read_error(error_message))
+        return _type_of(parse_error(error_message))
 
     @staticmethod
     def _extract_location(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str | None:
-        return read_error(error_message, stack_trace).location
+        return parse_error(error_message, stack_trace).location
 
     @staticmethod
     def _hash_context(error_message: str | bytes, stack_trace: str | bytes | None = None) -> str:
-        return _signed(read_error(error_message, stack_trace)).context_hash
+        return _signed(parse_error(error_message, stack_trace)).context_hash
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able; :meth:`from_dict` reads it back."""
+        """Return JSON-able data for :meth:`from_dict`."""
         return {
             "exact_message": str(self.exact_message),
             "error_type": self.error_type.value,
@@ -122,7 +121,7 @@ class FailureSignature:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FailureSignature:
-        """Read what :meth:`as_dict` wrote; fields that are missing or of a later version fall back."""
+        """Return the signature of :meth:`as_dict`; missing fields and values of a later version fall back."""
         location = data.get("location")
         return cls(
             exact_message=admit(str(data.get("exact_message", "")), limit=MESSAGE_LIMIT),
@@ -142,12 +141,12 @@ class FailureSignature:
 def extract_failure_signature(
     error_output: str | bytes, agent_id: str = "", task_id: str = "", *, timestamp: float = 0.0
 ) -> FailureSignature:
-    """The signature of raw error output. Never raises on any text."""
+    """Return the signature of raw error output. Never raises."""
     return FailureSignature.from_error(error_output, agent_id, task_id, timestamp=timestamp)
 
 
 def signature_of(
-    reading: Reading,
+    parsed: ParsedOutput,
     error_type: ErrorType,
     *,
     passes: bool = True,
@@ -157,82 +156,76 @@ def signature_of(
     exit_code: int | None = None,
     tool: str | None = None,
 ) -> FailureSignature:
-    """The signature of text that was read; what the caller knows of it goes along.
-
-    Only a failure that ``passes`` by itself is asked how long that takes.
-    """
-    context, subject = essence_of(reading)
-    return _make(
-        _exact(reading),
+    """Return the signature of a parsed output. Retry times are parsed only where the failure ``passes`` with time."""
+    context, subject = context_and_subject(parsed)
+    return FailureSignature(
+        _exact(parsed),
         error_type,
-        reading.location,
+        parsed.location,
         digest(context),
         timestamp,
         agent_id,
         task_id,
-        MappingProxyType(_known(reading, passes, exit_code, tool)),
+        MappingProxyType(_known(parsed, passes, exit_code, tool)),
         subject,
     )
 
 
-def _known(reading: Reading, passes: bool, exit_code: int | None, tool: str | None) -> dict[str, str]:
-    """What else is known of it, as far as it is."""
+def _known(parsed: ParsedOutput, passes: bool, exit_code: int | None, tool: str | None) -> dict[str, str]:
+    """Return the metadata, as far as it is known."""
     known: dict[str, str] = {}
-    if reading.headline:
-        known["headline"] = reading.headline
-    if reading.function:
-        known["function"] = reading.function
-    if reading.test:
-        known["test"] = reading.test
+    if parsed.headline:
+        known["headline"] = parsed.headline
+    if parsed.function:
+        known["function"] = parsed.function
+    if parsed.test:
+        known["test"] = parsed.test
     if exit_code is not None:
         known["exit_code"] = str(exit_code)
     if tool:
         known["tool"] = tool
     if passes:
-        from unstuck.diagnosis.classification.retry_after import waits
+        from unstuck.diagnosis.classification.retry_after import retry_times
 
-        known |= waits(reading)
+        known |= retry_times(parsed)
     return known
 
 
-def read_error(message: str | bytes, trace: str | bytes | None = None) -> Reading:
-    """Read an error's text and, where it is apart, its stack trace."""
-    from unstuck.diagnosis.parsing.output_parser import read
+def parse_error(message: str | bytes, trace: str | bytes | None = None) -> ParsedOutput:
+    """Parse an error's text and its separate stack trace, if any."""
+    from unstuck.diagnosis.parsing.output_parser import parse_output
 
-    return read(_joined(message, trace))
+    return parse_output(_joined(message, trace))
 
 
 def _joined(message: str | bytes, trace: str | bytes | None) -> str:
-    """The trace goes first, as the tools print it: the message is the last word."""
-    said, where = (_as_text(message), _as_text(trace or ""))
-    return said if not where or (said in where and "\n" in said) else f"{where}\n{said}"
+    """Return the trace, then the message: the order in which tools print them."""
+    text, stack = _as_text(message), _as_text(trace or "")
+    return text if not stack or (text in stack and "\n" in text) else f"{stack}\n{text}"
 
 
 def _as_text(raw: str | bytes) -> str:
     return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
 
 
-def _exact(reading: Reading) -> Clean:
-    """The text itself where it is short; otherwise its headline, with what goes on from there."""
-    text = reading.seen.text
+def _exact(parsed: ParsedOutput) -> Clean:
+    """Return the text where it is short, otherwise its headline and detail."""
+    text = parsed.seen.text
     if len(text) <= MESSAGE_LIMIT:
         return admit(text.strip(), limit=MESSAGE_LIMIT)
-    return Clean(shorten(f"{reading.headline} {reading.detail}".strip(), MESSAGE_LIMIT))
+    return Clean(shorten(f"{parsed.headline} {parsed.detail}".strip(), MESSAGE_LIMIT))
 
 
-# The parsers of all tools are imported at the first use: most commands only read back what was signed before.
-def _signed(reading: Reading, **known: Any) -> FailureSignature:
-    return signature_of(reading, _type_of(reading), **known)
+# The parsers of all tools are imported at the first use: most commands only read recorded signatures.
+def _signed(parsed: ParsedOutput, **known: Any) -> FailureSignature:
+    return signature_of(parsed, _type_of(parsed), **known)
 
 
-def _type_of(reading: Reading) -> ErrorType:
+def _type_of(parsed: ParsedOutput) -> ErrorType:
     from unstuck.diagnosis.classification.error_type import error_type_of
 
-    return error_type_of(reading)
+    return error_type_of(parsed)
 
 
 def _overlap(one: frozenset[str], two: frozenset[str]) -> float:
     return 2 * len(one & two) / (len(one) + len(two)) if one or two else 1.0
-
-
-_make = maker_of(FailureSignature)

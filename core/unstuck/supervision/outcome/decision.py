@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.pipeline import diagnose
+from unstuck.diagnosis.pipeline import diagnose, with_history
 from unstuck.errors import IntegrationConflict, WorkspaceError
 from unstuck.escalation.precedence import (
     AskQuestion,
@@ -157,22 +156,18 @@ def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
     its place say that the approach is wrong.
     """
 
-    def found(history: Iterable[Diagnosis] = ()) -> Diagnosis | None:
-        return diagnose(
-            done.text,
-            exit_code=done.exit_code or 1,
-            root=str(core.tree_of(row)),
-            task_id=row.id,
-            agent_id=row.task.agent,
-            phase="test",
-            history=history,
-        )
-
-    now = found()
-    if now is None or not row.failures:
-        return now
-    counts_itself = now.error_type is ErrorType.TYPE_ERROR
-    return found(one for one in row.failures if counts_itself or one.identity != now.identity)
+    found = diagnose(
+        done.text,
+        exit_code=done.exit_code or 1,
+        root=str(core.tree_of(row)),
+        task_id=row.id,
+        agent_id=row.task.agent,
+        phase="test",
+    )
+    if found is None or not row.failures:
+        return found
+    counts_itself = found.error_type is ErrorType.TYPE_ERROR
+    return with_history(found, (one for one in row.failures if counts_itself or one.identity != found.identity))
 
 
 async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | None:
