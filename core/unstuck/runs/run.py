@@ -19,8 +19,7 @@ from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.journal import LOG_NAME
-from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.log.load_state import LOG_NAME, current_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
@@ -123,8 +122,13 @@ async def start_run(
 
 
 async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult:
-    """Go on with ``run``. One that has ended, with nothing to offer, repeats its result and changes nothing."""
-    state = replay(place.runs / run / LOG_NAME)
+    """Continue ``run``. A run that has ended and offers nothing repeats its result and changes nothing.
+
+    Raises RecordDamaged for damage anywhere in its log, and RecordError where the log cannot be read.
+    """
+    state, damage = current_state(place.runs / run, whole=True)
+    if damage is not None:
+        raise damage
     ended = finished(state)
     if ended is not None:
         return ended

@@ -48,15 +48,15 @@ def restored(snapshot: Path, log: Path) -> Restored:
     return Restored(state, found.position, found.seq)
 
 
-def current_state(folder: Path) -> tuple[State, RecordDamaged | None]:
-    """What the log in a run's ``folder`` tells, up to its damage if it has any.
+def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDamaged | None]:
+    """Return the state of the run in ``folder`` and the damage of its log, if any; the state stops at the damage.
 
-    Of a log longer than ``CHECKED`` what its snapshot stands for is taken as it was saved. Raises RecordError where it
-    cannot be read.
+    In a log longer than ``CHECKED`` bytes, records that the snapshot covers are only checked with ``whole``. Raises
+    RecordError where the log cannot be read.
     """
     path = folder / LOG_NAME
     state, place, safe = restored(folder / SNAPSHOT_NAME, path)
-    begin = place if place.offset > CHECKED else START
+    begin = place if place.offset > CHECKED and not whole else START
     try:
         for line in read_lines(path, start=begin, safe=safe):
             if line.seq > place.seq:
