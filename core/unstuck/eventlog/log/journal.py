@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,8 +22,8 @@ from unstuck.eventlog.envelope import SCHEMA, Record, encode
 from unstuck.eventlog.events import Event, LogRepaired
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.log.load_state import BY_US, LOG_NAME, SNAPSHOT_NAME, restored
-from unstuck.eventlog.log.log_format import Position, read_lines
-from unstuck.eventlog.log.records import decoded, read_records
+from unstuck.eventlog.log.log_format import Line, Position, read_lines
+from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import save as save_snapshot
 from unstuck.eventlog.log.writer import LogWriter
 from unstuck.eventlog.state import State, copied, dump
@@ -31,7 +31,11 @@ from unstuck.eventlog.state import State, copied, dump
 __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal"]
 
 BACKLOG = 10_000
+"""Records that are kept for a reader that is behind."""
 SNAPSHOT_EVERY = 20_000
+"""Records between two snapshots of a run that is open."""
+READ_SLICE = 256
+"""Records of the old log that a reader gets per turn of the event loop."""
 
 
 @dataclass(slots=True, eq=False)
@@ -205,8 +209,9 @@ class Journal:
         try:
             if last < limit:
                 # Not a line further: the writer may be in the middle of it.
-                for record in islice(read_records(self.path), limit):
-                    if record.seq > last:
+                lines = islice(read_lines(self.path, after=last), limit - last)
+                while records := await asyncio.to_thread(self._decoded, lines):
+                    for record in records:
                         last = record.seq
                         yield record
             while True:
@@ -223,6 +228,10 @@ class Journal:
                 await reader.news.wait()
         finally:
             self._readers.remove(reader)
+
+    def _decoded(self, lines: Iterator[Line]) -> list[Record]:
+        """Return the next records of ``lines``; few enough that an abandoned reader leaves little work behind."""
+        return [decoded(self.path, line) for line in islice(lines, READ_SLICE)]
 
     async def save(self) -> None:
         """Write a snapshot of the durable state, so that the next start need not read the whole log."""
