@@ -21,6 +21,7 @@
      │    └── DeliveryRefused  the results cannot go into the person's branch as it is (paths)
      ├── AgentNotFound         the agent's program does not exist or may not be run
      ├── ChannelError          the local socket refused or its other end went away
+     │    └── NoReply          the other end listens and has not replied in time
      └── LaggedBehind          a reader of events was too slow and must start again from a sequence number
 
 Every message is one line that says what is wrong and, where there is something to do, what to do.
@@ -46,6 +47,7 @@ __all__ = [
     "GitError",
     "IntegrationConflict",
     "LaggedBehind",
+    "NoReply",
     "PlanError",
     "ProjectError",
     "ProjectLocked",
@@ -213,6 +215,10 @@ class AgentNotFound(UnstuckError):
 
 class ChannelError(UnstuckError):
     """The local socket refused or its other end went away."""
+
+
+class NoReply(ChannelError):
+    """The other end of the local socket listens and has not replied in time."""
 
 
 class LaggedBehind(UnstuckError):
