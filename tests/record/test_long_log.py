@@ -114,12 +114,12 @@ async def test_a_resume_decodes_what_the_snapshot_does_not_cover(
     assert decoded == []
 
 
-@pytest.mark.parametrize("checked", [0, load_state.CHECKED])
+@pytest.mark.parametrize("checked", [0, load_state.FULL_CHECK_BYTES])
 async def test_a_resume_refuses_damage_before_the_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: int
 ) -> None:
     """One changed byte in an early record stops the resume with its line, however long the log is."""
-    monkeypatch.setattr(load_state, "CHECKED", checked)
+    monkeypatch.setattr(load_state, "FULL_CHECK_BYTES", checked)
     place = await locate(tmp_path)
     folder = place.runs / RUN
     journal = await Journal.open(folder, run=RUN, clock=ManualClock())
