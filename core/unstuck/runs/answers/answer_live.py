@@ -1,4 +1,4 @@
-"""Answering a gate of a live run, from anywhere, through its socket."""
+"""Answers to questions of a live run, sent through its socket."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
 
 
 def answer_message(gate: str, answer: Answer) -> dict[str, Any]:
-    """An answer as it goes through the socket of a live run."""
+    """Return the socket message of an answer."""
     return {
         "do": "answer",
         "gate": gate,
