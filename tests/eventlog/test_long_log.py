@@ -1,6 +1,6 @@
 """A very long run: it starts from its snapshot, and however it is read, one record is held at a time.
 
-``UNSTUCK_EVENTS=10000000 make test ARGS="tests/record/test_long_log.py -s --timeout 0"`` does it with so many.
+``UNSTUCK_EVENTS=10000000 make test ARGS="tests/eventlog/test_long_log.py -s --timeout 0"`` does it with so many.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import RUN
+from tests.eventlog.conftest import RUN
 
 from unstuck.clock import ManualClock
 from unstuck.errors import RecordDamaged

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog.log.log_format import read_lines, verify

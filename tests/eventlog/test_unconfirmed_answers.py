@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import RUN, Said
+from tests.eventlog.conftest import RUN, Said
 
 from unstuck.channel import socket_path
 from unstuck.clock import SystemClock
